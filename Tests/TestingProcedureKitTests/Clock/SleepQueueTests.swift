@@ -7,7 +7,7 @@ import Testing
     SleepQueue.Sleep(deadline: .init(offset: .seconds(seconds)), number: number)
   }
 
-  @Test("Sleeps leave by deadline, those of one deadline by registration")
+  @Test("Sleeps end in the order of deadlines, and with equal deadlines in the order of registration")
   func order() {
     var generator = SeededGenerator(seed: 1)
     let all = (0..<200).map { sleep(generator.below(20), UInt64($0)) }
@@ -19,7 +19,8 @@ import Testing
     #expect(queue.count == 0 && queue.first == nil)
   }
 
-  @Test("Whatever is inserted and removed, the queue is as a sorted array", arguments: 1...5 as ClosedRange<UInt64>)
+  @Test(
+    "After any insertions and removals, the queue behaves like a sorted array", arguments: 1...5 as ClosedRange<UInt64>)
   func model(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     var queue = SleepQueue()
@@ -47,7 +48,7 @@ import Testing
     }
   }
 
-  @Test("A sleep is removed once")
+  @Test("A sleep can be removed only once")
   func removal() {
     var queue = SleepQueue()
     queue.insert(sleep(3, 1))

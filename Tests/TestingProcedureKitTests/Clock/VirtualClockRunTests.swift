@@ -6,7 +6,7 @@ import TestingProcedureKit
 struct VirtualClockRunTests {
   private struct TooEarly: Error {}
 
-  /// Sleeps a second at a time, and writes down each instant.
+  /// Sleeps one second at a time, and records each instant.
   private static func tick(_ count: Int, on clock: VirtualClock, _ instants: Locked<[Duration]>) async throws {
     for _ in 0..<count {
       try await clock.sleep(for: .seconds(1))
@@ -15,7 +15,7 @@ struct VirtualClockRunTests {
     }
   }
 
-  @Test("A sleeper that sleeps again within the time wakes again within the time")
+  @Test("A sleeper that sleeps again within the duration also wakes again within it")
   func ticks() async throws {
     let clock = VirtualClock()
     let instants = Locked<[Duration]>([])
@@ -55,7 +55,7 @@ struct VirtualClockRunTests {
     }
   }
 
-  @Test("Quiet comes after all that is ready on the executor, actors included", arguments: 0..<50)
+  @Test("The executor is quiet only after all ready jobs, including those of actors", arguments: 0..<50)
   func quiet(round: Int) async throws {
     actor Counter {
       var count = 0
@@ -74,7 +74,7 @@ struct VirtualClockRunTests {
     #expect(await counter.count == 25)
   }
 
-  @Test("In an exploration, a run of the clock takes its turn with the sleepers in every order")
+  @Test("In an exploration, a run of the clock and the sleepers take turns in every order")
   func explored() async throws {
     try await exploreSchedules(TestDepth.count(300), strategy: .mixed()) { env in
       let instants = Locked<[Duration]>([])
@@ -88,7 +88,7 @@ struct VirtualClockRunTests {
     }
   }
 
-  @Test("A cancelled run of the clock ends, and the clock goes no further")
+  @Test("A cancelled run of the clock ends, and the clock stops there")
   func cancelled() async throws {
     let clock = VirtualClock()
     let busy = Task(executorPreference: clock.executor) {
@@ -102,11 +102,11 @@ struct VirtualClockRunTests {
     await busy.value
   }
 
-  @Test("Many sleepers register, wake and are cancelled without a quadratic effort")
+  @Test("Many sleepers register, wake and are cancelled in less than quadratic time")
   func manySleepers() async throws {
     let clock = VirtualClock()
     let count = TestDepth.size(100_000)
-    // Tasks of their own, since a task group needs quadratic time for children that end in another order.
+    // Separate tasks, since a task group needs quadratic time for children that end in a different order.
     let sleepers = (0..<count).map { number in
       Task { try await clock.sleep(for: .seconds(number * 7_919 % count + 1)) }
     }

@@ -21,7 +21,7 @@ import TestingProcedureKit
     #expect(clock.nextDeadline == nil)
   }
 
-  @Test("Of several who advance the clock at the same time each does")
+  @Test("Concurrent calls of advance add up")
   func advancedAtOnce() async {
     let clock = VirtualClock()
     await withTaskGroup(of: Void.self) { group in
@@ -32,7 +32,7 @@ import TestingProcedureKit
     #expect(clock.now.offset == .seconds(80_000))
   }
 
-  @Test("A deadline that has passed is no wait")
+  @Test("A sleep whose deadline has passed returns immediately")
   func past() async throws {
     let clock = VirtualClock(start: .init(offset: .seconds(10)))
     try await clock.sleep(until: .init(offset: .seconds(10)))
@@ -40,7 +40,7 @@ import TestingProcedureKit
     try await clock.sleep(for: .zero)
   }
 
-  @Test("A cancelled sleep ends at once, whether cancelled before or while it sleeps")
+  @Test("A cancelled sleep ends immediately, whether it is cancelled before or during the sleep")
   func cancellation() async throws {
     let clock = VirtualClock()
     let task = Task { try await clock.sleep(for: .seconds(1)) }
@@ -55,7 +55,7 @@ import TestingProcedureKit
     await #expect(throws: CancellationError.self) { try await late.value }
   }
 
-  @Test("nextSleep waits for as many sleepers as asked for, and can be cancelled")
+  @Test("nextSleep waits for the given number of sleepers, and can be cancelled")
   func nextSleep() async throws {
     let clock = VirtualClock()
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -94,11 +94,11 @@ import TestingProcedureKit
       env.check(log.value.last == "last", "\(log.value)")
       env.check(clock.now.offset == .seconds(9))
     }
-    // Both sleeps are due at one instant, so that cancelling comes too late once the clock has moved.
+    // Both sleeps are due at the same instant, so that cancelling has no effect once the clock has moved.
     #expect(outcomes.value == [false])
   }
 
-  @Test("An explored body with an hour of waits takes no time and sees each instant")
+  @Test("An explored body that waits for an hour takes no time, and sees each instant")
   func autoAdvance() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       var instants: [Duration] = []

@@ -4,7 +4,8 @@ import TestingProcedureKit
 
 @Suite("Rules C1 to C6 under every order: cancelling", .timeLimit(.atDepth))
 struct CancellationRuleTests {
-  @Test("C1, C3: of a cancel and a finish the first decides, and events and value agree", arguments: [false, true])
+  @Test(
+    "C1, C3: of a cancellation and a finish, the first decides, and events and value agree", arguments: [false, true])
   func cancelOrFinish(isObserved: Bool) async throws {
     try await exploreRace("finished", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -43,7 +44,7 @@ struct CancellationRuleTests {
     }
   }
 
-  @Test("C1, C6: a cancel after the body has returned is ignored, also while the worker executes the next")
+  @Test("C1, C6: a cancellation after the body has returned is ignored, even while the worker executes the next")
   func cancelAfterReturn() async throws {
     try await exploreRace("after the last", "executing the next", schedules: TestDepth.count(2_000)) {
       env in
@@ -71,7 +72,7 @@ struct CancellationRuleTests {
     }
   }
 
-  @Test("C2: a cancel before the start means that the body never runs", arguments: [1, 2])
+  @Test("C2: after a cancellation before the start, the body never runs", arguments: [1, 2])
   func cancelOrStart(width: Int) async throws {
     try await exploreRace("started", "never started", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: width)
@@ -98,7 +99,7 @@ struct CancellationRuleTests {
     }
   }
 
-  @Test("C2: what waits is cancelled promptly, whatever it waits for")
+  @Test("C2: a waiting run is cancelled promptly, whatever it waits for")
   func cancelWhileWaiting() async throws {
     try await exploreRace("pending", "evaluating", "waiting", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -160,7 +161,7 @@ struct CancellationRuleTests {
     }
   }
 
-  @Test("C4: a cancelled task that awaits a handle's value ends its wait at once, and does not cancel the procedure")
+  @Test("C4: cancelling a task that awaits a value ends the wait immediately, and does not cancel the procedure")
   func cancelWhoAwaits() async throws {
     try await exploreRace("cancelled before", "cancelled after", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -182,7 +183,7 @@ struct CancellationRuleTests {
     }
   }
 
-  @Test("C6: cancelling one run never disturbs those that use the same worker before and after it")
+  @Test("C6: cancelling a run does not affect the runs before and after it on the same worker")
   func cancelDisturbsNobodyElse() async throws {
     try await exploreRace("cancelled", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(2))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// A capability of a schedule of its own, whose type counts how many people are asked at once.
+/// A capability of one schedule, whose type counts the concurrent prompts.
 private final class Lock: Capability {
   struct Status: AuthorizationStatus {
     var level: Int
@@ -16,7 +16,7 @@ private final class Lock: Capability {
   private let asked = Locked(0)
   private let ask: @Sendable (Int) async throws -> Int
 
-  /// - Parameter ask: What the answer is to the question whether so much is granted.
+  /// - Parameter ask: Answers whether the requested amount is granted.
   init(ask: @escaping @Sendable (Int) async throws -> Int) {
     self.ask = ask
   }
@@ -36,13 +36,13 @@ private final class Lock: Capability {
   }
 }
 
-/// Every exploration is of a table and of capabilities of its own; only prompts take turns in the whole process, so these
-/// explorations take turns, too.
+/// Each exploration has its own table and capabilities. Only prompts are serialized in the whole process, so these
+/// explorations run one at a time, too.
 @Suite("Capabilities under every order", .serialized, .timeLimit(.atDepth))
 struct CapabilityRuleTests {
   private enum Category {}
 
-  @Test("Requests for one capability at the same time are one request, whose answer all get")
+  @Test("Concurrent requests for one capability share one prompt and its answer")
   func oneAsk() async throws {
     try await exploreRace("granted", "refused", "asked once", "asked again", schedules: TestDepth.count(2_000)) { env in
       let queues = [env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue()]
@@ -68,7 +68,7 @@ struct CapabilityRuleTests {
     }
   }
 
-  @Test("Whoever has come while somebody is asked does not ask again, whatever the answer is")
+  @Test("A request that arrives during a prompt does not prompt again, whatever the answer is")
   func joining() async throws {
     try await exploreRace("granted", "refused", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -76,7 +76,7 @@ struct CapabilityRuleTests {
       let everybody = ProbeProcedure()
       everybody.finishAll()
       let lock = Lock { _ in
-        // All have come: each has looked once, and the one who asks has looked again when its turn came.
+        // All requests have arrived: each has checked the status once, and the one that prompts has checked it again in its turn.
         try await everybody.waitUntilStarted(4)
         await pause(env)
         return grants ? 1 : 0
@@ -93,7 +93,7 @@ struct CapabilityRuleTests {
     }
   }
 
-  /// A capability that tells who has looked, and by that opened a question.
+  /// A capability that records which requests have checked the status and so started a prompt.
   private struct Counted: Capability, Equatable {
     let lock: Lock
     let looks: ProbeProcedure<Void, Void>
@@ -110,7 +110,7 @@ struct CapabilityRuleTests {
     func requestAuthorization(_ requirement: Int) async throws { try await lock.requestAuthorization(requirement) }
   }
 
-  @Test("Who needs more than was granted asks for that, in turn; who needs less does not ask")
+  @Test("A request for more than was granted prompts in turn; a request for less does not prompt")
   func moreThanGranted() async throws {
     try await exploreRace("1 asked", "2 asked", "3 asked", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
@@ -132,7 +132,7 @@ struct CapabilityRuleTests {
     }
   }
 
-  @Test("Q3: a prompt holds no slot: a queue of width one goes on while somebody is asked")
+  @Test("Q3: a prompt holds no slot, so that a queue of width one continues during a prompt")
   func noSlot() async throws {
     try await exploreRace("condition asked", "procedure asked", "body asked", schedules: TestDepth.count(2_000)) {
       env in
@@ -141,7 +141,7 @@ struct CapabilityRuleTests {
       others.finishAll()
       let asking = env.random.below(3)
       let lock = Lock { _ in
-        // It is answered when others have been executed, by the only slot that there is.
+        // The prompt is answered when others have executed in the only slot.
         try await others.waitUntilStarted(3)
         return 1
       }
@@ -160,14 +160,14 @@ struct CapabilityRuleTests {
     }
   }
 
-  @Test("R4: a prompt cannot deadlock with the procedure that waits for it, also when both exclude the same")
+  @Test("R4: a prompt cannot deadlock with the procedure that waits for it, even if both claim the same category")
   func exclusivePrompt() async throws {
     try await exploreRace("condition", "procedure", "body", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let monitor = ConcurrencyMonitor()
       let asking = env.random.below(3)
       let lock = Lock { _ in
-        // It shows itself by a procedure of the category that those who wait for it are of.
+        // The prompt runs a procedure with the category of the procedures that wait for it.
         try await queue.run(
           ProcedureTask("prompt") {
             await monitor.during("prompt") { await pause(env, upTo: 3) }
@@ -197,11 +197,11 @@ struct CapabilityRuleTests {
     }
   }
 
-  @Test("R4: who holds what the prompt under way needs is refused, or the prompt is, and nobody waits for ever")
+  @Test("R4: a holder of what the current prompt needs is refused, or the prompt is, and no request waits forever")
   func promptOfAnother() async throws {
     try await exploreRace("all finished", "holder refused", "prompt refused", schedules: TestDepth.count(2_000)) {
       env in
-      // The table of the process, in which prompts take their turns: the circle leads through both.
+      // The table of the process, in which prompts are serialized. The cycle leads through both tables.
       let queue = env.makeQueue(resources: .shared)
       let lock = Lock { _ in
         await pause(env, upTo: 3)
@@ -253,7 +253,7 @@ struct CapabilityRuleTests {
     }
   }
 
-  @Test("C2, C6: cancelling one who asks leaves the others their answer; cancelling one who waits ends it at once")
+  @Test("C2, C6: cancelling a run that prompts does not affect the answer for others; a waiting run ends at once")
   func cancelAsker() async throws {
     try await exploreRace(
       "cancelled while asking", "cancelled while waiting", "finished before", schedules: TestDepth.count(2_000)
@@ -289,7 +289,7 @@ struct CapabilityRuleTests {
     }
   }
 
-  @Test("C3: what a cancelled asker leaves unanswered is no refusal for the others")
+  @Test("C3: a prompt that ends unanswered because of a cancellation does not refuse the others")
   func cancelIsNoAnswer() async throws {
     try await exploreRace("asked again", "asked once", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -309,7 +309,7 @@ struct CapabilityRuleTests {
     }
   }
 
-  @Test("The snapshot tells at any moment whose prompt a body waits for, also on a queue with a table of its own")
+  @Test("A snapshot shows whose prompt a body waits for, also on a queue with its own table")
   func snapshot() async throws {
     try await exploreRace("waits for a prompt", "asks or is done", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
@@ -330,7 +330,7 @@ struct CapabilityRuleTests {
     }
   }
 
-  @Test("User confirmations are asked for one at a time, hold no slot, and each run has its own answer")
+  @Test("User confirmations are shown one at a time, hold no slot, and each run has its own answer")
   func confirmations() async throws {
     try await exploreRace("agreed", "not agreed", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)

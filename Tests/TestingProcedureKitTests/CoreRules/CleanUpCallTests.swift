@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 extension ProcedureContext {
-  /// Yields until the current procedure is cancelled, in whatever way.
+  /// Yields until the current procedure is cancelled, in any way.
   fileprivate static func yieldUntilCancelled() async {
     while current?.isCancelled != true { await Task.yield() }
   }
@@ -12,7 +12,7 @@ extension ProcedureContext {
 
 @Suite("Rules C3, Q1: the procedures that a cancelled body calls to clean up", .timeLimit(.atDepth))
 struct CleanUpCallTests {
-  /// How the body is cancelled. Only the first two cancel its task.
+  /// The way in which the body is cancelled. Only the first two cancel its task.
   enum Way: CaseIterable {
     case handle
     case caller
@@ -39,7 +39,7 @@ struct CleanUpCallTests {
     case nested
   }
 
-  /// Returns what is to be checked at the end.
+  /// Returns a check for the end.
   private func clean(_ call: Call, in env: ExplorationEnvironment, _ queue: ProcedureQueue) -> (
     call: @Sendable () async throws -> Int, expected: Int
   ) {
@@ -93,7 +93,7 @@ struct CleanUpCallTests {
       return (
         {
           let value = try await shared()
-          // The body itself is the only run that is left.
+          // Only the run of the body itself remains.
           while queue.snapshot().procedures.count > 1 { await Task.yield() }
           return value + starts.value
         }, 2
@@ -156,7 +156,7 @@ struct CleanUpCallTests {
   }
 
   @Test(
-    "A task group cancels what its child tasks call, in a body as well as in a call of a cancelled body",
+    "A task group cancels the calls of its child tasks, in a body and in a call of a cancelled body",
     arguments: [false, true])
   func taskGroup(isCancelled: Bool) async throws {
     try await exploreRace("ended", schedules: TestDepth.count(600)) { env in
@@ -198,7 +198,7 @@ struct CleanUpCallTests {
       let (clean, expected) = clean(call, in: env, queue)
       let body = ProcedureTask("body") {
         isStarted { $0 = true }
-        // Lets the time pass.
+        // Lets virtual time pass.
         if way == .timeout { try? await env.clock.sleep(for: .seconds(60)) }
         await ProcedureContext.yieldUntilCancelled()
         do {

@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 extension ProcedureQueue {
-  /// Whether a procedure waits for an execution that another one leads.
+  /// Whether a procedure waits for an execution that another run leads.
   fileprivate nonisolated var waitsForExecution: Bool {
     snapshot().procedures.contains { entry in
       if case .resources(let waits)? = entry.wait { !waits.isEmpty } else { false }
@@ -23,7 +23,7 @@ struct CoalescingTests {
     Set(error?.waits.flatMap { [$0.procedure.name, $0.holder.name] } ?? [])
   }
 
-  @Test("A key applies within a procedure's name and its queue, and a scope shares beyond both")
+  @Test("A key applies within a procedure's name and queue, and a scope shares across both")
   func keys() async throws {
     try await exploreRace("finished", schedules: TestDepth.count(500)) { env in
       let (first, second) = (env.makeQueue("first"), env.makeQueue("second"))
@@ -71,7 +71,7 @@ struct CoalescingTests {
     #expect(scope.count == 0)
   }
 
-  @Test("A call without a queue belongs to the queue of the body around it")
+  @Test("A call without a queue belongs to the queue of the surrounding body")
   func withoutQueue() async throws {
     let (queue, closed) = (ProcedureQueue("q"), ProcedureQueue("closed", isSuspended: true))
     let opening = closed.add(ProcedureTask("opening") {})
@@ -162,7 +162,7 @@ struct CoalescingTests {
   }
 
   @Test(
-    "In a scope, a procedure of any name and queue that needs the execution around it throws an error with the cycle")
+    "In a scope, a procedure of any name or queue that needs the surrounding execution throws an error with the cycle")
   func itselfInScope() async throws {
     let (first, second, scope) = (ProcedureQueue("first"), ProcedureQueue("second"), CoalescingScope())
     let inner = ProcedureTask("inner") {}.coalesced(by: "k", in: scope)
@@ -200,7 +200,7 @@ struct CoalescingTests {
     }
   }
 
-  @Test("A follower holds nothing that the leader retakes, in copies of one run, too", arguments: 0..<4)
+  @Test("A follower holds nothing that the leader reacquires, even in copies of one run", arguments: 0..<4)
   func copies(way: Int) async throws {
     try await exploreRace("finished", schedules: TestDepth.count(1_000)) { env in
       let queue = env.makeQueue(isSuspended: true)
@@ -223,7 +223,7 @@ struct CoalescingTests {
   }
 
   @Test(
-    "Copies, pauses, resources and cancels: each run has a value or is cancelled, and nothing is held at the end",
+    "With copies, pauses, resources and cancellations, each run has a value or is cancelled, and nothing is held at the end",
     arguments: 0..<6)
   func hedgedAndCancelled(way: Int) async throws {
     try await exploreRace("finished", "cancelled", schedules: TestDepth.count(600)) { env in
@@ -276,7 +276,7 @@ struct CoalescingTests {
       for await _ in permission {}
       try await ProcedureContext.current!.produce(ProcedureTask("part") { order { $0.append("part") } }).value
     }.coalesced(by: "k")
-    // Each run waits where it has to before the next one comes: one that waits for its slot could be overtaken.
+    // Each run waits in its place before the next one is added, since a run that waits for its slot could be overtaken.
     func isFollowing(_ handle: ProcedureHandle<Void>) -> Bool {
       let entry = queue.snapshot().procedures.first { $0.procedure == handle.identity }
       if case .resources? = entry?.wait { return true }
@@ -291,7 +291,7 @@ struct CoalescingTests {
     first.cancel()
     _ = await first.outcome
     try await eventually { executions.value == 2 }
-    // The next run has the only slot now, and lends it to its child.
+    // The next run now has the only slot, and releases it for its child.
     let others = (0..<3).map { number in
       queue.add(ProcedureTask("other", priority: .medium) { order { $0.append("other \(number)") } })
     }
@@ -303,7 +303,7 @@ struct CoalescingTests {
     opening.cancel()
   }
 
-  @Test("The next run takes over the execution of a cancelled one, also in a pause")
+  @Test("The next run takes over the execution of a cancelled one, even in a pause")
   func takesOver() async throws {
     try await exploreRace("cancelled", schedules: TestDepth.count(1_000)) { env in
       let queue = env.makeQueue(isSuspended: true)
@@ -329,7 +329,7 @@ struct CoalescingTests {
 
   @Test("A coalesced run among 40,000 costs about as much as one among 4,000, in one group and in groups of 100")
   func linear() async throws {
-    /// The processor time for each run.
+    /// The processor time per run.
     func cost(runs: Int, groups: Int) async throws -> Duration {
       let executor = MeteredExecutor()
       let (queue, closed) = (ProcedureQueue("q", executor: executor), ProcedureQueue("closed", isSuspended: true))
@@ -342,7 +342,7 @@ struct CoalescingTests {
       let handles = (0..<runs).map { number in
         queue.add(work.coalesced(by: number % groups).onWillExecute { starts { $0 += 1 } })
       }
-      // Each leader waits until all runs, but perhaps the last one, follow.
+      // Each leader waits until all runs, except possibly the last, follow.
       while starts.value < runs { await Task.yield() }
       await closed.resume()
       for handle in handles { try await handle.value }

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @Suite("Rules K1 to K3 under every order: conditions", .timeLimit(.atDepth))
 struct ConditionRuleTests {
-  /// A condition that takes its time, and tells what became of it.
+  /// A condition that takes some time, and records its end.
   private func condition(
     _ name: String, in env: ExplorationEnvironment, log: Locked<[String]>,
     _ verdict: @escaping @Sendable () throws -> Bool
@@ -16,7 +16,7 @@ struct ConditionRuleTests {
     }
   }
 
-  @Test("K1: of two failing conditions the first decides and cancels the other, whatever a third says")
+  @Test("K1: of two failing conditions, the first decides and cancels the other, whatever a third returns")
   func firstFailure() async throws {
     try await exploreRace("a", "b", "cancelled the other", schedules: TestDepth.count(2_000)) { env in
       let (queue, log, body) = (env.makeQueue(), Locked<[String]>([]), ProbeProcedure())
@@ -29,7 +29,7 @@ struct ConditionRuleTests {
       let reason = outcome.procedureError?.underlying as? Reason
       env.check(outcome.procedureError?.kind == .conditionFailed, "\(outcome)")
       env.check(log.value.first { ["a", "b"].contains($0) } == reason?.text, "\(log.value), but \(outcome)")
-      // The run has not waited for those that are cancelled.
+      // The run has not waited for the cancelled conditions.
       while log.value.count < 3 { await Task.yield() }
       env.check(body.startCount == 0)
       env.tally(reason?.text ?? "another")
@@ -38,7 +38,7 @@ struct ConditionRuleTests {
     }
   }
 
-  @Test("K1: a failure decides, else a false, else the body executes; a cancel at any time is a cancel")
+  @Test("K1: a failure decides, then a false, otherwise the body executes; a cancellation at any time cancels")
   func verdicts() async throws {
     try await exploreRace("failed", "ignored", "finished", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let (queue, log, body) = (env.makeQueue(), Locked<[String]>([]), ProbeProcedure())
@@ -63,7 +63,7 @@ struct ConditionRuleTests {
   }
 
   @Test(
-    "K1, C5: who sees that a run has ended during its evaluation sees that the other conditions are cancelled",
+    "K1, C5: when a run has ended during its evaluation, the other conditions are cancelled",
     arguments: ["failed", "cancelled", "cancelled with all"])
   func cancelledBeforeTheEnd(outcome: String) async throws {
     try await exploreRace("evaluating", schedules: TestDepth.count(2_000)) { env in
@@ -91,7 +91,7 @@ struct ConditionRuleTests {
       let label = await handle.outcome.label
       env.check(outcome.hasPrefix(label), label)
       if isEvaluating.value {
-        env.check(isCancelled.value, "the end was told before the cancel")
+        env.check(isCancelled.value, "the end was published before the cancellation")
         env.tally("evaluating")
       }
       await cancel
@@ -99,7 +99,7 @@ struct ConditionRuleTests {
     }
   }
 
-  @Test("K1, Q2: nothing is evaluated while the queue is suspended, and nothing is missed when it resumes")
+  @Test("K1, Q2: no condition is evaluated while the queue is suspended, and all are evaluated when it resumes")
   func suspension() async throws {
     try await exploreRace("evaluated before", "evaluated after", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -127,7 +127,7 @@ struct ConditionRuleTests {
     }
   }
 
-  @Test("K2: prepare comes before evaluate, a cancel in between ends it, and a failing one decides")
+  @Test("K2: prepare precedes evaluate, a cancellation in between ends both, and a failing prepare decides")
   func preparation() async throws {
     try await exploreRace("finished", "failed", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let (queue, log) = (env.makeQueue(), Locked<[String]>([]))
@@ -156,7 +156,7 @@ struct ConditionRuleTests {
     }
   }
 
-  @Test("K3: the first alternative that is satisfied decides and cancels the other; else all have their say")
+  @Test("K3: the first satisfied alternative decides and cancels the other; otherwise all are evaluated")
   func alternatives() async throws {
     try await exploreRace("finished", "ignored", "failed", "cancelled the other", schedules: TestDepth.count(2_000)) {
       env in
@@ -168,7 +168,7 @@ struct ConditionRuleTests {
       let outcome = await queue.add(ProcedureTask {}.condition(alternatives[0] || alternatives[1])).outcome
       let expected = verdicts.contains(0) ? "finished" : verdicts.contains(2) ? "failed" : "ignored"
       env.check(outcome.label == expected, "\(outcome) of \(verdicts)")
-      // The run has not waited for the one that is cancelled.
+      // The run has not waited for the cancelled condition.
       while log.value.count < 2 { await Task.yield() }
       env.tally(outcome.label)
       if log.value.contains(where: { $0.hasSuffix("cancelled") }) {
@@ -179,7 +179,7 @@ struct ConditionRuleTests {
     }
   }
 
-  /// Where the condition of a procedure stands.
+  /// The position of a procedure's condition.
   enum Place: CaseIterable {
     case outermost
     case inner
@@ -215,7 +215,7 @@ struct ConditionRuleTests {
   }
 
   @Test(
-    "K1, K3: a condition that ignores its cancellation delays no decision, in || and && and !, wherever it stands",
+    "K1, K3: a condition that ignores its cancellation delays no decision, in any position within ||, && and !",
     arguments: Place.allCases, 0..<6)
   func stuck(place: Place, way: Int) async throws {
     try await exploreRace("decided", schedules: TestDepth.count(120)) { env in

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @Suite("Rules D1 to D4 under every order: dependencies and graphs", .timeLimit(.atDepth))
 struct DependencyRuleTests {
-  @Test("D1: a dependency finishes or is cancelled, the dependent is cancelled or not: they agree")
+  @Test("D1: the outcomes of a dependency and its dependent agree, whether they finish or are cancelled")
   func finishOrCancel() async throws {
     try await exploreRace(
       "finished finished", "finished cancelled", "cancelled cancelled", schedules: TestDepth.count(2_000)
@@ -43,7 +43,7 @@ struct DependencyRuleTests {
     }
   }
 
-  @Test("D4: the first failure of a graph cancels what executes, starts nothing more, and is what is thrown")
+  @Test("D4: the first failure of a graph cancels executing nodes, starts no more, and is thrown")
   func failFast() async throws {
     try await exploreRace(
       "neighbour finished", "neighbour cancelled", "follower started", schedules: TestDepth.count(2_000)
@@ -84,8 +84,8 @@ struct DependencyRuleTests {
     }
   }
 
-  @Test("D4: a graph that is to go on executes all that does not depend on a failure, and tells every failure")
-  func goOn() async throws {
+  @Test("D4: a graph with `continue` executes every node that does not depend on a failure, and reports all failures")
+  func continuesAfterFailure() async throws {
     try await exploreRace("one two", "two one", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(3))
       let log = Locked<[String]>([])
@@ -111,9 +111,10 @@ struct DependencyRuleTests {
       let seen = log.value
       env.check(!seen.contains("after one") && !seen.contains("after two"), "\(seen)")
       if let failures = outcome.procedureError?.failures, !failures.isEmpty {
-        let told = failures.compactMap { ($0.error as? Reason)?.text }
-        env.check(told == seen.filter { $0 != "after fine" } && seen.contains("after fine"), "\(told), but \(seen)")
-        env.tally(told.joined(separator: " "))
+        let reported = failures.compactMap { ($0.error as? Reason)?.text }
+        env.check(
+          reported == seen.filter { $0 != "after fine" } && seen.contains("after fine"), "\(reported), but \(seen)")
+        env.tally(reported.joined(separator: " "))
       } else {
         env.check(outcome.isCancelled, "\(outcome)")
         env.tally("cancelled")
@@ -123,7 +124,7 @@ struct DependencyRuleTests {
     }
   }
 
-  @Test("C5: nothing of a long chain starts after the graph was cancelled", arguments: [false, true])
+  @Test("C5: no node of a long chain starts after the graph was cancelled", arguments: [false, true])
   func cancelledChain(isStructured: Bool) async throws {
     try await exploreRace("cancelled", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
@@ -148,13 +149,13 @@ struct DependencyRuleTests {
       if let handle { handle.cancel() } else { task.cancel() }
       let before = started.value
       if let handle { _ = await handle.outcome } else { _ = await task.result }
-      env.check(started.value == before, "\(started.value - before) links started after the cancel")
+      env.check(started.value == before, "\(started.value - before) links started after the cancellation")
       env.tally(started.value < 60 ? "cancelled" : "finished")
       await queue.shutDown()
     }
   }
 
-  @Test("Q1: graphs that share a queue share its width, and none is forgotten", arguments: [2, 3])
+  @Test("Q1: graphs on one queue share its width, and all of them finish", arguments: [2, 3])
   func severalGraphs(width: Int) async throws {
     try await exploreRace("\(width) at once", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: width)
@@ -179,7 +180,7 @@ struct DependencyRuleTests {
     }
   }
 
-  @Test("C5: cancelling a graph cancels what executes, starts nothing more, and waits", arguments: [false, true])
+  @Test("C5: cancelling a graph cancels its executing nodes, starts no more, and waits", arguments: [false, true])
   func cancelledGraph(isObserved: Bool) async throws {
     try await exploreRace("finished", "cancelled", "never started", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(3))
@@ -206,7 +207,7 @@ struct DependencyRuleTests {
       env.tally(outcome.isFinished ? "finished" : monitor.total == 0 ? "never started" : "cancelled")
       let total = monitor.total
       await queue.shutDown()
-      env.check(monitor.total == total, "nothing starts after the cancel")
+      env.check(monitor.total == total, "no node starts after the cancellation")
       if let recorder {
         try await recorder.waitUntilEnded()
         env.check(recorder.events.orderViolations().isEmpty, "\(recorder.events.orderViolations())")

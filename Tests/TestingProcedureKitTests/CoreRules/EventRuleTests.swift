@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @Suite("Rules L1 and L2 under every order: states and events", .timeLimit(.atDepth))
 struct EventRuleTests {
-  @Test("L1: whoever looks at a run sees its state go forward only, up to the one finish")
+  @Test("L1: an observer sees the states of a run only move forward, up to a single finish")
   func states() async throws {
     try await exploreRace(
       "pending", "evaluating", "waiting", "executing", "finished", "cancelled", schedules: TestDepth.count(2_000)
@@ -41,7 +41,7 @@ struct EventRuleTests {
     }
   }
 
-  @Test("L2: everybody hears the same events of a run in the same order, however late they begin to listen")
+  @Test("L2: all subscribers get the same events of a run in the same order, however late they subscribe")
   func lateSubscribers() async throws {
     try await exploreRace("early", "in between", "late", "finished", "cancelled", schedules: TestDepth.count(2_000)) {
       env in
@@ -74,7 +74,7 @@ struct EventRuleTests {
     }
   }
 
-  @Test("L2: a subscriber that stops listening, at whatever time, changes nothing for the others")
+  @Test("L2: a subscriber that stops at any time does not affect the others")
   func unsubscribing() async throws {
     try await exploreRace("stopped early", "heard all", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()

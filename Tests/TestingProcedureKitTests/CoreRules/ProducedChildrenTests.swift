@@ -5,7 +5,7 @@ import TestingProcedureKit
 
 @Suite("Produced children under every order", .timeLimit(.atDepth))
 struct ProducedChildrenTests {
-  @Test("The parent finishes after what it has produced, and what that has produced, on a queue of width one")
+  @Test("A parent finishes after all its descendants, on a queue of width one")
   func parentFinishesLast() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -35,7 +35,7 @@ struct ProducedChildrenTests {
     }
   }
 
-  @Test("A child that fails cancels its siblings and the body, and fails the parent; with `continue` all go on")
+  @Test("A failed child cancels its siblings and the body, and fails the parent; with `continue`, all continue")
   func failure() async throws {
     try await exploreRace(
       "fail fast", "continue", "sibling cancelled", "sibling finished", schedules: TestDepth.count(2_000)
@@ -67,7 +67,7 @@ struct ProducedChildrenTests {
     }
   }
 
-  @Test("Cancelling the parent cancels its children, whoever cancels it and whatever the body waits for")
+  @Test("Cancelling a parent cancels its children, for every way of cancelling and every wait of the body")
   func cancellation() async throws {
     try await exploreRace("cancelled", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
@@ -107,7 +107,7 @@ struct ProducedChildrenTests {
     }
   }
 
-  @Test("R4: children may claim what their parent holds, one at a time, and no outsider comes between")
+  @Test("R4: children can claim what their parent holds, one at a time, and no outsider gets the claim in between")
   func nestedExclusion() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -130,7 +130,7 @@ struct ProducedChildrenTests {
     }
   }
 
-  @Test("Events and the snapshot tell of children; after the end nothing is produced")
+  @Test("Events and snapshots show children, and nothing is produced after the end")
   func visibility() async throws {
     let queue = ProcedureQueue("q")
     let probe = ProbeProcedure<Void, Void>("child")

@@ -3,17 +3,17 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Rule R4 under every order: circles through queues that bodies wait for", .timeLimit(.atDepth))
+@Suite("Rule R4 under every order: cycles through queues that bodies wait for", .timeLimit(.atDepth))
 struct QueueCircleTests {
   private typealias Work = ProcedureTask<Void, Void>
 
-  /// The circle that a run was refused for, if it was.
+  /// The cycle because of which a run was refused, if it was.
   private func circle(of handle: ProcedureHandle<Void>) async -> [ExclusionWait]? {
     let error = await handle.outcome.error(as: ProcedureError.self)
     return error?.kind == .exclusionDeadlock ? error?.waits : nil
   }
 
-  @Test("R4: what a body adds to a queue whose end it waits for is refused what the body holds", arguments: 0..<5)
+  @Test("R4: a run that a body adds to a queue, whose end it awaits, is refused the body's claims", arguments: 0..<5)
   func scope(way: Int) async throws {
     try await exploreRace("refused", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue("outer", maxConcurrentProcedures: 1)
@@ -27,7 +27,7 @@ struct QueueCircleTests {
           await pause(env, upTo: 2)
           await other.shutDown()
         case 1:
-          // It comes only when the wait has begun.
+          // It is added only after the wait has begun.
           let other = env.makeQueue("other")
           other.add(
             Work("first") {
@@ -36,13 +36,13 @@ struct QueueCircleTests {
             })
           await other.waitUntilIdle()
         case 2:
-          // By way of what a run on the queue depends on.
+          // Through a dependency of a run on the queue.
           let (other, third) = (env.makeQueue("other"), env.makeQueue("third"))
           added { $0.append(third.add(inner)) }
           other.add(Work("dependent") {}, after: added.value)
           await other.waitUntilIdle()
         case 3:
-          // By way of a dependent that comes when both wait already.
+          // Through a dependent that is added when both already wait.
           let (other, third) = (env.makeQueue("other"), env.makeQueue("third"))
           let waiting = third.add(inner)
           added { $0.append(waiting) }
@@ -53,7 +53,7 @@ struct QueueCircleTests {
             })
           await other.waitUntilIdle()
         default:
-          // Its own queue, on which it is not waited for itself.
+          // Its own queue, which does not wait for the body itself.
           added { $0.append(queue.add(inner)) }
           await queue.waitUntilIdle()
         }
@@ -70,7 +70,7 @@ struct QueueCircleTests {
     }
   }
 
-  @Test("R4: a circle may go through the idleness of two queues")
+  @Test("R4: a cycle can lead through the idleness of two queues")
   func twoQueues() async throws {
     try await exploreRace("refused", "finished", schedules: TestDepth.count(2_000)) { env in
       let queues = [env.makeQueue("a"), env.makeQueue("b")]
@@ -100,7 +100,7 @@ struct QueueCircleTests {
     }
   }
 
-  @Test("R4: a circle may go through what a part on another queue has produced, or what that has", arguments: 1...2)
+  @Test("R4: a cycle can lead through descendants of a nested run on another queue", arguments: 1...2)
   func producedByPart(generations: Int) async throws {
     try await exploreRace("refused", "finished", schedules: TestDepth.count(2_000)) { env in
       let (queue, other) = (env.makeQueue("queue"), env.makeQueue("other"))
@@ -113,7 +113,7 @@ struct QueueCircleTests {
       let descendant = generations == 1 ? child : Work("parent") { ProcedureContext.current?.produce(child) }
       let part = Work("part") { ProcedureContext.current?.produce(descendant) }
       let runner = queue.add(Work("runner") { try await other.run(part) })
-      // Or the holder would hold in any case what the inner one needs.
+      // Otherwise, the holder would in any case hold what the inner run needs.
       await pause(env, upTo: 16)
       let holder = queue.add(
         Work("holder") {
@@ -128,7 +128,7 @@ struct QueueCircleTests {
     }
   }
 
-  @Test("R4: waiting for a queue is no circle where others hold what its runs want, or the body holds nothing of it")
+  @Test("R4: waiting for a queue is no cycle if others hold what its runs claim, or the body holds none of it")
   func noCircle() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 2), env.makeQueue("other"))
@@ -136,7 +136,7 @@ struct QueueCircleTests {
       let handles = Locked<[ProcedureHandle<Void>]>([])
       let outer = Work("outer") {
         handles { $0.append(other.add(work("inner").exclusive("b"))) }
-        // Inside of itself, and of what it holds.
+        // Within itself and its claim.
         async let part: Void = other.run(work("part").exclusive("a"))
         await other.waitUntilIdle()
         try await part
@@ -151,7 +151,7 @@ struct QueueCircleTests {
     }
   }
 
-  @Test("R4: bodies that wait for their own queue do not wait for each other, whatever they hold")
+  @Test("R4: bodies that wait for their own queue do not wait for each other, regardless of their claims")
   func idleTogether() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -168,14 +168,14 @@ struct QueueCircleTests {
     }
   }
 
-  @Test("Q4: a child that waits for its queue to be idle waits for neither itself nor its parent, but for others")
+  @Test("Q4: a child that waits for its queue to be idle does not wait for itself or its parent, but for others")
   func idleChild() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
-      // Suspended, so that all are there before the child looks.
+      // Suspended, so that all runs are added before the child waits.
       let queue = env.makeQueue(isSuspended: true)
       let hasEnded = Locked(false)
       let child = Work("child") {
-        // Two waits at once count as one.
+        // Two concurrent waits count as one.
         async let first: Void = queue.waitUntilIdle()
         async let second: Void = queue.waitUntilIdle()
         _ = await (first, second)
@@ -194,7 +194,7 @@ struct QueueCircleTests {
   }
 
   @Test(
-    "R4: a body that waits for room is no circle while one can start, and one is refused where none can",
+    "R4: waiting for room is no cycle while some run can start, and one wait is refused if none can",
     arguments: [1, 2])
   func room(limit: Int) async throws {
     try await exploreRace("refused", "finished", schedules: TestDepth.count(2_000)) { env in
@@ -222,7 +222,7 @@ struct QueueCircleTests {
     }
   }
 
-  @Test("R4: a circle through two tables is found")
+  @Test("R4: a cycle through two tables is found")
   func twoTables() async throws {
     try await exploreRace("refused", "finished", schedules: TestDepth.count(2_000)) { env in
       let queues = [env.makeQueue("own"), env.makeQueue("other", resources: ResourceTable())]

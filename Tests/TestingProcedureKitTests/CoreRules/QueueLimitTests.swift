@@ -5,7 +5,7 @@ import TestingProcedureKit
 
 @Suite("Queue limits, shared executions and priorities under every order", .timeLimit(.atDepth))
 struct QueueLimitTests {
-  @Test("Whoever enqueues waits for room, first come first served; never more wait than may, and nothing is lost")
+  @Test("Callers of enqueue wait for room in FIFO order, the limit holds, and no run is lost")
   func enqueue() async throws {
     try await exploreRace("admitted late", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue("limited", maxConcurrentProcedures: 1, maxWaitingProcedures: 2)
@@ -28,7 +28,7 @@ struct QueueLimitTests {
     }
   }
 
-  @Test("Callers wait for room of their keys, first come first served for each key, and no room is lost")
+  @Test("Callers wait for room of their keys, in FIFO order for each key, and no room is lost")
   func enqueueByKey() async throws {
     try await exploreRace("cancelled", "all added", schedules: TestDepth.count(2_000)) { env in
       var configuration = ProcedureQueue.Configuration("keyed", maxConcurrentProcedures: 2)
@@ -70,7 +70,7 @@ struct QueueLimitTests {
     }
   }
 
-  @Test("Whoever waits for room is called as soon as one run starts after another, and not only when none is left")
+  @Test("A caller that waits for room continues as soon as a run starts, and not only when no run waits")
   func roomAfterEachStart() async throws {
     try await exploreRace("there was room", "waited for room", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue("limited", maxConcurrentProcedures: 1, maxWaitingProcedures: 2)
@@ -90,7 +90,7 @@ struct QueueLimitTests {
     }
   }
 
-  @Test("Who is cancelled while it waits for room is not added, and its room goes to the next")
+  @Test("A caller that is cancelled while it waits for room is not added, and its room goes to the next")
   func cancelledEnqueue() async throws {
     try await exploreRace("cancelled", "added", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue("limited", maxConcurrentProcedures: 1, isSuspended: true, maxWaitingProcedures: 1)
@@ -145,7 +145,7 @@ struct QueueLimitTests {
     }
   }
 
-  @Test("Ten thousand replacements one after another cost alike, and leave nothing waiting")
+  @Test("Ten thousand consecutive replacements have equal costs, and leave no waiting run")
   func manyReplacements() async throws {
     let queue = ProcedureQueue("latest", isSuspended: true, maxWaitingProcedures: 1, overflow: .replaceOldest)
     let handles = (0..<10_000).map { number in queue.add(ProcedureTask { number }) }
@@ -155,7 +155,7 @@ struct QueueLimitTests {
     #expect(await handles[5_000].outcome.isCancelled)
   }
 
-  @Test("Those with one key share an execution, its value and its error; a cancelled one disturbs nobody")
+  @Test("Runs with one key share an execution, its value and its error; a cancellation affects no other run")
   func coalesced() async throws {
     try await exploreRace("once", "twice", "cancelled", "failed", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
@@ -187,7 +187,7 @@ struct QueueLimitTests {
     }
   }
 
-  @Test("Work that is shared and runs itself inside does not wait for itself; keys of other types are other work")
+  @Test("Shared work that runs itself does not wait for itself, and keys of different types are different work")
   func coalescedInside() async throws {
     let queue = ProcedureQueue("q", resources: ResourceTable())
     let inner = ProcedureTask("inner") { 1 }.coalesced(by: "key")
@@ -198,7 +198,7 @@ struct QueueLimitTests {
     #expect(try await (text, number) == ("text", 2))
   }
 
-  @Test("Q7: what something of higher priority depends on is moved up, with all that it depends on itself")
+  @Test("Q7: a dependency of a run with higher priority is raised, with all its own dependencies")
   func raisedDependencies() async throws {
     let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1, isSuspended: true)
     let order = Locked<[String]>([])
@@ -215,7 +215,7 @@ struct QueueLimitTests {
     #expect(order.value == ["first", "second", "urgent", "middle 0", "middle 1", "middle 2"])
   }
 
-  @Test("Q7: what a holder has started is moved up when something of higher priority waits for what it holds")
+  @Test("Q7: runs that a holder has started are raised when a run of higher priority waits for its claim")
   func raisedHolder() async throws {
     let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1, resources: ResourceTable())
     let order = Locked<[String]>([])

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @Suite("Rules Q1 to Q4 and L4 under every order: the queue", .timeLimit(.atDepth))
 struct QueueRuleTests {
-  @Test("Q1: never more bodies than the width allows, while it changes")
+  @Test("Q1: no more bodies execute than the width allows, even while the width changes")
   func widthChanges() async throws {
     try await exploreRace("1 at once", "2 at once", "3 at once", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
@@ -24,7 +24,7 @@ struct QueueRuleTests {
         let width = 1 + env.random.below(3)
         if width > bound.value { bound { $0 = width } }
         await queue.setMaxConcurrentProcedures(width)
-        // What has been narrowed holds for what starts from now on; what has a slot goes on, also if its body comes later.
+        // A smaller width applies to later starts. A run with a slot continues, even if its body starts later.
         if queue.snapshot().slotsInUse <= width { bound { $0 = width } }
       }
       for handle in handles { env.check(await handle.outcome.isFinished) }
@@ -33,7 +33,7 @@ struct QueueRuleTests {
     }
   }
 
-  @Test("Q1: of what waits for the slot the most urgent starts first, then the first to come")
+  @Test("Q1: of the runs that wait for a slot, the highest priority starts first, then the first added")
   func order() async throws {
     try await exploreRace("all waited", "some had started", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -61,7 +61,7 @@ struct QueueRuleTests {
     }
   }
 
-  @Test("Q2: a suspended queue starts nothing; what executes goes on; a resumed one misses nothing")
+  @Test("Q2: a suspended queue starts nothing, executing runs continue, and after resuming all runs start")
   func suspendAndResume() async throws {
     try await exploreRace("executing", "waiting", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
@@ -95,7 +95,7 @@ struct QueueRuleTests {
     }
   }
 
-  @Test("Q4: what is added before a shutdown runs, what comes later is refused, and nothing is in between")
+  @Test("Q4: a run is executed if added before a shutdown, and refused if added later")
   func addOrShutDown() async throws {
     try await exploreRace("all", "some", "none", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(2))
@@ -128,7 +128,7 @@ struct QueueRuleTests {
     }
   }
 
-  @Test("Q4: waiting for idleness misses nothing that was added before, also by bodies")
+  @Test("Q4: waiting for idleness includes all earlier runs, also those added by bodies")
   func waitUntilIdle() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -206,7 +206,7 @@ struct QueueRuleTests {
     }
   }
 
-  @Test("L4: whoever sees the value sees a finished run and a free slot; many may wait")
+  @Test("L4: when the value can be read, the run is finished and its slot is free, for any number of waiters")
   func valueAndFinish() async throws {
     try await exploreRace("before", "after", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -233,7 +233,7 @@ struct QueueRuleTests {
     }
   }
 
-  @Test("A scope leaves only when everything has finished, and an error cancels the rest first")
+  @Test("A scope returns only when all runs have finished, and an error cancels the rest first")
   func scope() async throws {
     try await exploreRace("finished", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let running = Locked(0)

@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// Yields to whatever else is ready, some times.
+/// Yields several times to other ready jobs.
 func pause(_ env: any ProgramWorld, upTo limit: Int = 8) async {
   for _ in 0..<env.randomNumber(below: limit + 1) { await Task.yield() }
 }
@@ -10,7 +10,7 @@ struct Reason: Error, Equatable {
 }
 
 extension ProcedureOutcome {
-  /// The kind of outcome in a word, for tallies.
+  /// The kind of an outcome in one word, for tallies.
   var label: String {
     switch self {
     case .finished: "finished"
@@ -22,7 +22,7 @@ extension ProcedureOutcome {
 }
 
 extension ProcedureState {
-  /// The order of the states of a run that does not pause.
+  /// The order of the states of a run without pauses.
   private var order: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
   static func < (lhs: ProcedureState, rhs: ProcedureState) -> Bool { lhs.order < rhs.order }

@@ -6,7 +6,7 @@ import TestingProcedureKit
 
 @Suite("Rate limiters under every order", .timeLimit(.atDepth))
 struct RateLimiterRuleTests {
-  @Test("Those who wait go on one by one, exactly when they may, in the order in which they came")
+  @Test("Waiting calls continue one by one, exactly when admitted, in the order of arrival")
   func exact() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let limiter = RateLimiter(1, per: .seconds(2), burst: 2, clock: env.clock)
@@ -19,7 +19,7 @@ struct RateLimiterRuleTests {
             env.check((try? await limiter.enter(timers)) == .granted)
             order { $0.append(number) }
             let expected: Duration = number < 2 ? .milliseconds(number) : .seconds(2 * (number - 1))
-            env.check(env.clock.now.offset == expected, "\(number) went on at \(env.clock.now)")
+            env.check(env.clock.now.offset == expected, "\(number) continued at \(env.clock.now)")
           }
         }
       }
@@ -28,7 +28,7 @@ struct RateLimiterRuleTests {
     }
   }
 
-  @Test("Whoever is cancelled leaves at once, those behind move up, and nobody is forgotten")
+  @Test("A cancelled call leaves immediately, later calls move up, and no call is lost")
   func cancelled() async throws {
     try await exploreRace("granted", "cancelled", "all granted", schedules: TestDepth.count(2_000)) { env in
       let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)
@@ -67,14 +67,14 @@ struct RateLimiterRuleTests {
     }
   }
 
-  @Test("A jump of time lets all go on whose turn has come, although one of them sleeps")
+  @Test("A jump of time admits all calls that are due, although one of them sleeps")
   func jump() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)
       let timers = Timers(time: QueueClock(env.clock), executor: env.executor)
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<6 { group.addTask { _ = try? await limiter.enter(timers) } }
-        // Time moves only when nothing can run any more.
+        // Time moves only when no job can run.
         try? await env.clock.sleep(until: .init(offset: .nanoseconds(1)))
         env.check(limiter.waitingCount == 5 && env.clock.sleeperCount == 1)
         env.clock.advance(to: .init(offset: .seconds(5)))

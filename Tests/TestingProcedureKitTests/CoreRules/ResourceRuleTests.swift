@@ -5,7 +5,7 @@ import TestingProcedureKit
 
 @Suite("Rules R1 to R4 under every order: resources", .timeLimit(.atDepth))
 struct ResourceRuleTests {
-  /// What enters and leaves `monitor`, with a few pauses in between.
+  /// A procedure that enters and leaves `monitor`, with a few yields in between.
   private func work(
     _ env: ExplorationEnvironment, _ monitor: ConcurrencyMonitor, _ categories: String..., named name: String = "work"
   ) -> ProcedureTask<Void, Void> {
@@ -16,7 +16,7 @@ struct ResourceRuleTests {
     }
   }
 
-  @Test("R1: procedures of one category execute one at a time, however they come and on whatever queue")
+  @Test("R1: procedures of one category execute one at a time, however they are started and on any queue")
   func exclusive() async throws {
     try await exploreRace("by one queue", "by the other", schedules: TestDepth.count(2_000)) { env in
       let queues = [
@@ -40,7 +40,7 @@ struct ResourceRuleTests {
     }
   }
 
-  @Test("R1: readers share, a writer is alone, and is not overtaken by readers that came after it")
+  @Test("R1: readers share, and a writer is alone and is not overtaken by later readers")
   func readersAndWriters() async throws {
     try await exploreRace("readers together", "readers apart", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -72,12 +72,12 @@ struct ResourceRuleTests {
     }
   }
 
-  @Test("R1, Q1: all readers that the end of a writer lets in execute at once, where there are slots")
+  @Test("R1, Q1: all readers that waited for a writer execute concurrently if there are slots")
   func readersAfterWriter() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 4)
       let (written, allCame, come) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream(), Locked(0))
-      // Each goes on only when all have come; none lends its slot meanwhile.
+      // Each continues only when all have arrived, and none releases its slot in the meantime.
       let meet = ProcedureTask {
         if come({
           $0 += 1
@@ -97,7 +97,7 @@ struct ResourceRuleTests {
   }
 
   @Test(
-    "R1: all resources of one level are taken together: no deadlock between those that name them the other way round")
+    "R1: all resources of a level are acquired together, so that the order of naming them cannot cause a deadlock")
   func together() async throws {
     try await exploreRace("apart", "together", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -116,7 +116,7 @@ struct ResourceRuleTests {
     }
   }
 
-  @Test("R1: a resource of so many units is never used beyond them, and big claims are not overtaken for ever")
+  @Test("R1: a resource is never used beyond its units, and large claims are not overtaken forever")
   func units() async throws {
     try await exploreRace("4 in use", schedules: TestDepth.count(2_000)) { env in
       let gpu = Resource("gpu", capacity: 4)
@@ -138,7 +138,7 @@ struct ResourceRuleTests {
     }
   }
 
-  @Test("R3: a cancelled waiter disturbs nobody; a suspended one that is cancelled leaves the holder alone")
+  @Test("R3: a cancelled waiter affects no other run, and a suspended one does not affect the holder")
   func cancelledWaiter() async throws {
     try await exploreRace("cancelled", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -166,7 +166,7 @@ struct ResourceRuleTests {
     }
   }
 
-  @Test("R3: cancelled runs give back what they hold and what they wait for, in the caller's task as well")
+  @Test("R3: cancelled runs release their claims and withdraw their requests, also in the caller's task")
   func cancelledRuns() async throws {
     try await exploreRace("cancelled", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
@@ -200,7 +200,7 @@ struct ResourceRuleTests {
     }
   }
 
-  @Test("R4: a graph and its nodes of one category finish, and two such nodes never overlap, nor does an outsider")
+  @Test("R4: a graph and its nodes of one category finish, without overlaps among the nodes or with an outsider")
   func nested() async throws {
     try await exploreRace("one first", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
@@ -227,7 +227,7 @@ struct ResourceRuleTests {
     }
   }
 
-  @Test("R4: two that each hold what the other needs next: one of them is refused, and both end")
+  @Test("R4: of two runs that each hold what the other needs next, one is refused, and both end")
   func circle() async throws {
     try await exploreRace("both finished", "one refused", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -238,7 +238,7 @@ struct ResourceRuleTests {
         }.exclusive(outer)
       }
       let first = queue.add(nested("a", "b"))
-      // A run holds its resources as soon as nothing but a slot is missing.
+      // A run holds its resources as soon as it lacks only a slot.
       await pause(env, upTo: 12)
       var refused = 0
       for handle in [first, queue.add(nested("b", "a"))] {
@@ -255,7 +255,7 @@ struct ResourceRuleTests {
     }
   }
 
-  @Test("R4: a circle is found through awaited runs that hold something themselves")
+  @Test("R4: a cycle is found through awaited runs that hold resources themselves")
   func circleThroughHoldersThatWait() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -288,7 +288,7 @@ struct ResourceRuleTests {
     }
   }
 
-  @Test("L4: when `didFinish` is told, what the procedure held is free again")
+  @Test("L4: when `didFinish` is published, the resources of the procedure are free")
   func freeWhenFinished() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -304,7 +304,7 @@ struct ResourceRuleTests {
   }
 }
 
-@Suite("Rule R4 under every order: circles through runs that bodies wait for", .timeLimit(.atDepth))
+@Suite("Rule R4 under every order: cycles through runs that bodies wait for", .timeLimit(.atDepth))
 struct ExclusionCircleTests {
   private func outcome(of handle: ProcedureHandle<Void>, _ env: ExplorationEnvironment) async {
     if let error = await handle.outcome.error(as: ProcedureError.self) {
@@ -315,7 +315,7 @@ struct ExclusionCircleTests {
     }
   }
 
-  @Test("R4: a body that waits for an added run which needs what the body holds")
+  @Test("R4: a body waits for an added run that needs what the body holds")
   func addedRun() async throws {
     try await exploreRace("refused", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -330,11 +330,11 @@ struct ExclusionCircleTests {
     }
   }
 
-  @Test("R4: through what the added run depends on, which came first")
+  @Test("R4: through a dependency of the added run, which was added first")
   func dependency() async throws {
     try await exploreRace("refused", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
-      // Or the first would claim as it comes.
+      // Otherwise, the first would claim when it is added.
       await queue.suspend()
       let first = queue.add(ProcedureTask("first") { await pause(env, upTo: 3) }.exclusive("a"))
       let second = queue.add(ProcedureTask("second") {}, after: [first])
@@ -350,7 +350,7 @@ struct ExclusionCircleTests {
     }
   }
 
-  @Test("R4: through bodies that hold nothing and wait for each other, in whatever order they begin to")
+  @Test("R4: through bodies that hold nothing and wait for each other, in any order")
   func chainOfWaits() async throws {
     try await exploreRace("refused", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -364,7 +364,7 @@ struct ExclusionCircleTests {
           await pause(env, upTo: 3)
           try await last.value
         })
-      // Or the holder would hold in any case what the last one needs.
+      // Otherwise, the holder would in any case hold what the last one needs.
       await pause(env, upTo: 12)
       let holder = queue.add(
         ProcedureTask("holder") {

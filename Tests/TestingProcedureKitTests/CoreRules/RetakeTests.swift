@@ -6,7 +6,7 @@ import TestingProcedureKit
 @Suite("Rule R1: what the levels of a procedure release in a pause", .timeLimit(.atDepth))
 struct RetakeTests {
   @Test(
-    "Levels that pause inside and around each other retake all their resources together, and do not deadlock",
+    "Nested levels that pause reacquire all their resources together, and do not deadlock",
     arguments: 0..<5)
   func nested(way: Int) async throws {
     try await exploreRace("finished", schedules: TestDepth.count(1_000)) { env in
@@ -65,7 +65,8 @@ struct RetakeTests {
     }
   }
 
-  @Test("A run that is cancelled, or whose deadlock is found, while it retakes leaves nothing behind")
+  @Test(
+    "A run that is cancelled, or refused because of a deadlock, while it reacquires resources leaves nothing behind")
   func cancelled() async throws {
     try await exploreRace("finished", "cancelled", schedules: TestDepth.count(1_000)) { env in
       let queue = env.makeQueue(isSuspended: true)
@@ -83,7 +84,7 @@ struct RetakeTests {
     }
   }
 
-  @Test("R4: a run that retakes stands in wait cycles: with an awaited procedure, and in two copies of one run")
+  @Test("R4: a run that reacquires can be in a wait cycle, with an awaited procedure and in two copies of one run")
   func cycles() async throws {
     try await exploreRace("refused", schedules: TestDepth.count(1_000)) { env in
       let queue = env.makeQueue()
@@ -126,10 +127,11 @@ struct OutlivingClaimTests {
     }
   }
 
-  /// The tasks that bodies have left behind. A queue does not wait for them.
+  /// The tasks that outlive their bodies. A queue does not wait for them.
   private typealias Tasks = Locked<[Task<Void, Never>]>
 
-  /// The levels of a procedure that pauses twice within its claim, and whose first body leaves a task with a nested claim behind.
+  /// The levels of a procedure that pauses twice within its claim, and whose first body starts a task with a nested claim that
+  /// outlives the body.
   private func work(
     _ kind: Kind, levels: Int, in env: ExplorationEnvironment, _ queue: ProcedureQueue, _ monitor: ConcurrencyMonitor,
     _ tasks: Tasks, then last: @escaping @Sendable () async throws -> Void = {}
@@ -149,7 +151,7 @@ struct OutlivingClaimTests {
         return count
       }
       if start == 1 {
-        // Left behind on purpose: the nested claim outlives the body and its pause.
+        // Intentionally unstructured: the nested claim outlives the body and its pause.
         let task = Task(executorPreference: env.executor) { _ = try? await queue.run(nested) }
         tasks { $0.append(task) }
         while !isNestedStarted.value, ProcedureContext.current?.isCancelled != true { await Task.yield() }
@@ -167,7 +169,7 @@ struct OutlivingClaimTests {
     }
   }
 
-  @Test("The levels release all that they hold at their end", arguments: Kind.allCases, 1...4)
+  @Test("The levels release all their resources at the end", arguments: Kind.allCases, 1...4)
   func released(kind: Kind, levels: Int) async throws {
     try await exploreRace("finished", schedules: TestDepth.count(600)) { env in
       let (queue, monitor, tasks) = (env.makeQueue(), ConcurrencyMonitor(), Tasks([]))
@@ -186,7 +188,7 @@ struct OutlivingClaimTests {
     }
   }
 
-  @Test("A cancel at any time leaves nothing behind", arguments: Kind.allCases, 1...4)
+  @Test("A cancellation at any time leaves nothing behind", arguments: Kind.allCases, 1...4)
   func cancelled(kind: Kind, levels: Int) async throws {
     try await exploreRace("finished", "cancelled", schedules: TestDepth.count(600)) { env in
       let (queue, monitor, tasks) = (env.makeQueue(), ConcurrencyMonitor(), Tasks([]))
@@ -220,7 +222,7 @@ struct OutlivingClaimTests {
   }
 }
 
-@Suite("Rule R2: what a procedure calls outside of its body leaves its resources alone", .timeLimit(.atDepth))
+@Suite("Rule R2: calls outside the body of a procedure do not affect its resources", .timeLimit(.atDepth))
 struct CallsAndClaimsTests {
   enum Place: CaseIterable {
     case condition
@@ -261,7 +263,7 @@ struct CallsAndClaimsTests {
     case .claiming:
       { try await helper.repeating(.constant(.microseconds(10)), maxCount: 2).exclusive("own").map { $0 }() }
     case .ran: { try await queue.run(helper) }
-    // What fails, perhaps in its pause, makes the body around it take back what the pause has released.
+    // After a failure, possibly in a pause, the body around it reacquires what the pause has released.
     case .failing: { try? await ProcedureTask { throw Reason() }() }
     case .stopped:
       {
@@ -283,7 +285,7 @@ struct CallsAndClaimsTests {
   }
 
   @Test(
-    "Two calls of `next` that pause, or are stopped in their pauses, at the same time: the procedure retakes, and ends",
+    "After two concurrent calls of `next` that pause or are stopped in a pause, the procedure reacquires and ends",
     arguments: OutlivingClaimTests.Kind.allCases, [false, true])
   func bothNext(kind: OutlivingClaimTests.Kind, isStopped: Bool) async throws {
     try await exploreRace("finished", schedules: TestDepth.count(600)) { env in
@@ -373,7 +375,7 @@ struct CallsAndClaimsTests {
           }
         case .leftBehind:
           ProcedureTask("leaves") {
-            // Left behind on purpose: the task calls while the procedure pauses, retakes and ends.
+            // Intentionally unstructured: the task calls while the procedure pauses, reacquires and ends.
             let task = Task(executorPreference: env.executor) {
               for _ in 0..<3 {
                 try? await helper()
@@ -385,14 +387,14 @@ struct CallsAndClaimsTests {
           }.repeating(pace, maxCount: 3)
         case .leftBehindNext:
           ProcedureTask("helps") { try await helper() }.repeating(pace, maxCount: 2).intercepted { _, next in
-            // Left behind on purpose, as above.
+            // Intentionally unstructured, as above.
             let task = Task(executorPreference: env.executor) { _ = try? await next() }
             tasks { $0.append(task) }
           }.then(paused)
         }
       let claiming = inner.exclusive("a").map { $0 }.exclusive("b")
       let leavesTasks = place == .leftBehind || place == .leftBehindNext
-      // What a task calls that a body has left behind is a part of the body around it.
+      // A call by a task that outlives its body belongs to the body around it.
       let around = ProcedureTask("around") {
         let value = try await claiming()
         for task in tasks.value { await task.value }
@@ -407,7 +409,7 @@ struct CallsAndClaimsTests {
         env.check(place == .didCancel ? outcome.isCancelled : outcome.isFinished, "\(outcome)")
       }
       for other in others { try await other.value }
-      // A call of `next` that the interceptor does not await releases what is around it in a pause.
+      // A call of `next` that the interceptor does not await releases the surrounding resources in a pause.
       if place != .leftBehindNext {
         env.check(monitor.most(in: "a") == 1, "\(monitor.most(in: "a")) together")
       }

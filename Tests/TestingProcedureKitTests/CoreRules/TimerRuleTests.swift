@@ -12,12 +12,12 @@ struct TimerRuleTests {
 
   private func now(_ env: ExplorationEnvironment) -> Duration { env.clock.now.offset }
 
-  /// Waits until nothing can run: only then does time move.
+  /// Waits until no job can run, since only then does time move.
   private func settle(_ env: ExplorationEnvironment) async {
     try? await env.clock.sleep(until: env.clock.now.advanced(by: .nanoseconds(1)))
   }
 
-  @Test("A timer that is cancelled as it is due is either called or cancelled in time, never both, never neither")
+  @Test("A timer that is cancelled when it is due is either called or cancelled in time, never both or neither")
   func fireOrCancel() async throws {
     try await exploreRace("called", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let timers = makeTimers(env)
@@ -33,7 +33,7 @@ struct TimerRuleTests {
     }
   }
 
-  @Test("A pause ends on time, or at once when it is cancelled, and leaves nothing behind")
+  @Test("A pause ends on time, or immediately when cancelled, and leaves nothing behind")
   func pauseOrCancel() async throws {
     try await exploreRace("over", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let timers = makeTimers(env)
@@ -60,7 +60,7 @@ struct TimerRuleTests {
     }
   }
 
-  @Test("Each of many timers is called exactly at its deadline, whichever come and go meanwhile")
+  @Test("Each of many timers is called exactly at its deadline, while others are added and cancelled")
   func exact() async throws {
     try await exploreRace("called", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let timers = makeTimers(env)
@@ -90,9 +90,9 @@ struct TimerRuleTests {
     }
   }
 
-  @Test("One task sleeps while timers are pending, until the nearest of them, and none when none is")
+  @Test("One task sleeps until the earliest pending timer, and no task sleeps without timers")
   func oneSleeper() async throws {
-    try await exploreRace("asleep", "nobody", schedules: TestDepth.count(2_000)) { env in
+    try await exploreRace("asleep", "no sleeper", schedules: TestDepth.count(2_000)) { env in
       let timers = makeTimers(env)
       var pending: [(id: TimerHeap.ID, deadline: Duration)] = []
       for _ in 0..<6 {
@@ -108,7 +108,7 @@ struct TimerRuleTests {
       await settle(env)
       env.check(env.clock.sleeperCount == (pending.isEmpty ? 0 : 1), "\(env.clock.sleeperCount) sleep")
       env.check(env.clock.nextDeadline?.offset == pending.map(\.deadline).min())
-      env.tally(pending.isEmpty ? "nobody" : "asleep")
+      env.tally(pending.isEmpty ? "no sleeper" : "asleep")
     }
   }
 }

@@ -16,7 +16,7 @@ private final class Later: Sendable {
 private enum Wait: CaseIterable {
   case value, outcome, result, asResult, events, idle, produced, run
 
-  /// Waits. Throws the error of a wait that carries one.
+  /// Waits. Throws the error of the wait, if it has one.
   func callAsFunction(for other: Later, on queue: ProcedureQueue) async throws {
     switch self {
     case .value: try await other.handle.value
@@ -59,7 +59,7 @@ struct WaitCycleTests {
     #expect(error.map { "\($0)" }?.contains("\(id) waits for \(id) to finish") == true, "\(String(describing: error))")
   }
 
-  @Test("A part that awaits the procedure around it throws an error that names both", arguments: 0..<6)
+  @Test("A nested run that awaits the procedure around it throws an error that names both", arguments: 0..<6)
   func partOfItself(way: Int) async throws {
     let (queue, other, own) = (ProcedureQueue("q", isSuspended: true), ProcedureQueue("other"), Later())
     let inner = ProcedureTask("inner") { try await own.handle.value }
@@ -128,7 +128,7 @@ struct WaitCycleTests {
     }
   }
 
-  @Test("A longer cycle names all its members, also through dependents, claims and parts", arguments: 3...6)
+  @Test("A longer cycle names all its members, also through dependents, claims and nested runs", arguments: 3...6)
   func longer(count: Int) async throws {
     try await exploreRace("refused", schedules: TestDepth.count(1_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1, isSuspended: true)
@@ -186,7 +186,7 @@ struct WaitCycleTests {
     }
   }
 
-  @Test("A body that calls `run` of a procedure which awaits the body's queue, and bodies that await several, throw")
+  @Test("A body that runs a procedure that awaits the body's queue, and bodies that await several procedures, throw")
   func several() async throws {
     try await exploreRace("refused", schedules: TestDepth.count(1_000)) { env in
       let queue = env.makeQueue(isSuspended: true)
@@ -211,7 +211,7 @@ struct WaitCycleTests {
     }
   }
 
-  @Test("A body that reads its own events while its other tasks continue, and bodies in a chain, are in no deadlock")
+  @Test("A body that reads its own events while its other tasks continue, and bodies in a chain, do not deadlock")
   func noDeadlock() async throws {
     try await exploreRace("finished", schedules: TestDepth.count(1_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1, isSuspended: true)

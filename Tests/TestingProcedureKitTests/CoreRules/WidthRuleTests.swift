@@ -5,7 +5,7 @@ import TestingProcedureKit
 
 @Suite("Rule Q1: a queue of width one around stopped nodes and cancelled bodies", .timeLimit(.atDepth))
 struct WidthRuleTests {
-  @Test("What follows a stopped node of a graph that a body calls waits for the slot", arguments: 0..<4)
+  @Test("After a node of a called graph has been stopped, the rest of the body waits for the slot", arguments: 0..<4)
   func afterStoppedNode(way: Int) async throws {
     try await exploreRace("finished", schedules: TestDepth.count(1_000)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
@@ -54,7 +54,7 @@ struct WidthRuleTests {
     let opening = closed.add(ProcedureTask("opening") {})
     let body = queue.add(
       ProcedureTask("body") {
-        // The body releases its slot, which the holder has from here on.
+        // The body releases its slot, which the holder takes.
         _ = await opening.outcome
         try await task("called")()
         try? await queue.run(task("run"))

@@ -12,7 +12,7 @@ import TestingProcedureKit
     }
   }
 
-  /// Looks, awaits, and then writes: two callers can both find nothing.
+  /// Checks, awaits, and then writes, so that two callers can both find nothing.
   actor Till {
     private let shop: FakeShop
     private var known: Int?
@@ -27,7 +27,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("An actor that looks, awaits another and writes is found, where the other yields")
+  @Test("The bug of an actor that checks, awaits another actor and writes is found if the other one yields")
   func found() async throws {
     await #expect(throws: ExplorationFailure.self) {
       try await exploreSchedules(200) { env in

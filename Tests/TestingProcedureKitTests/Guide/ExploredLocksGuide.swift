@@ -19,7 +19,7 @@ private typealias Atomic = ExploredAtomic
     }
   }
 
-  /// Looks and remembers in one locking.
+  /// Reads and writes under one lock.
   final class CarefulVisitors: Sendable {
     private let present = Atomic(0)
     private let most = Mutex(0)
@@ -32,7 +32,7 @@ private typealias Atomic = ExploredAtomic
     }
   }
 
-  @Test("The guide's careless count is found, and the careful one passes")
+  @Test("The bug of the guide's careless count is found, and the careful one passes")
   func visitors() async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(1_000) { env in

@@ -1,7 +1,7 @@
 import TestingProcedureKit
 import XCTest
 
-/// The part of the guide that is about XCTest.
+/// The part of the guide *Testing your procedures* about XCTest.
 final class UploadTests: XCTestCase {
   func testThatACancellationIsKept() async throws {
     try await exploreSchedules(200) { env in

@@ -114,7 +114,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Polling asks once a minute, until it is told that all is ready")
+  @Test("Polling repeats once a minute until the answer is true")
   func virtualClock() async throws {
     let clock = VirtualClock()
     var configuration = ProcedureQueue.Configuration("polling")
@@ -132,7 +132,7 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
-  @Test("A clock that runs for an hour lets all happen that is due within the hour")
+  @Test("A clock that runs for an hour performs all waits that are due within the hour")
   func runningClock() async throws {
     let clock = VirtualClock()
     var configuration = ProcedureQueue.Configuration("polling")
@@ -160,7 +160,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("D1: a dependent starts when what it depends on has finished")
+  @Test("D1: a dependent starts when its dependency has finished")
   func events() async throws {
     let queue = ProcedureQueue("watched")
     let recorder = EventRecorder(queue)  // before anything is added
@@ -189,7 +189,7 @@ import TestingProcedureKit
 
   // MARK: Exploring schedules
 
-  /// What is on the disk.
+  /// The contents of a disk.
   actor File {
     private(set) var version = 1
     func write() { version += 1 }
@@ -226,7 +226,7 @@ import TestingProcedureKit
     await writer
   }
 
-  @Test("Telling before changing is found, at random and among all orders")
+  @Test("An announcement before the change is found, at random and among all orders")
   func telling() async throws {
     for strategy in [ExplorationStrategy.mixed(), .exhaustive] {
       let failure = try await #require(throws: ExplorationFailure.self) {
@@ -252,7 +252,7 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
-  @Test("What is loaded while the file is written stays in the cache: a bug, and it is found")
+  @Test("A value that is loaded while the file is written stays in the cache: the bug is found")
   func failure() async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(1_000, Self.readWhileWriting)
@@ -283,7 +283,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Nothing out of date stays in a careful cache")
+  @Test("A careful cache keeps no outdated value")
   func carefulCache() async throws {
     try await exploreRace("read before", "read after") { env in
       let (file, cache, queue) = (File(), CarefulCache(), env.makeQueue())
@@ -314,7 +314,7 @@ import TestingProcedureKit
     #expect(summary.isComplete)
   }
 
-  @Test("A deadlock tells who waits")
+  @Test("A deadlock report shows the waits")
   func deadlock() async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(10) { env in
@@ -327,7 +327,7 @@ import TestingProcedureKit
     #expect(failure.deadlock?.waits.first?.contains("waits for the queue to be resumed") == true)
   }
 
-  @Test("What another task does is controlled if it is given the executor")
+  @Test("A task with the executor of the exploration is controlled")
   func otherTasks() async throws {
     try await exploreSchedules(100) { env in
       let handle = env.makeQueue().add(ProcedureTask { await Task.yield() })

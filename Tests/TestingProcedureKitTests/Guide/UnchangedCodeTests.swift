@@ -34,7 +34,7 @@ import TestingProcedureKit
     #expect(failure.trace?.perfetto.contains("traceEvents") == true && failure.json.hasPrefix("{\"seed\":0"))
   }
 
-  @Test("What has to happen at some time is said at the beginning")
+  @Test("An expected event is declared at the beginning")
   func eventually() async throws {
     try await exploreSchedules(100) { env in
       let isSaved = Locked(false)

@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// A pool that says whether a slot is free and takes it in another visit, so that its limit is exceeded.
+/// A pool that checks for a free slot in one visit and takes it in another, so that its limit is exceeded.
 actor CheckThenAct: PlantedBug {
   private let limit = 2
   private var running = 0
@@ -31,7 +31,7 @@ actor CheckThenAct: PlantedBug {
           switch version {
           case .broken:
             while await !pool.hasFreeSlot { try? await env.clock.sleep(for: .seconds(1)) }
-            await Task.yield()  // the condition is evaluated, say
+            await Task.yield()  // for example, a condition is evaluated
             await pool.start()
           case .fixed:
             while await !pool.startIfFree() { try? await env.clock.sleep(for: .seconds(1)) }

@@ -1,9 +1,9 @@
 import TestingProcedureKit
 
-/// A result that a finish and a timeout both may set: each asks first, and sets it in a second visit.
+/// A result that both a finish and a timeout may set: each checks it in one visit, and sets it in another.
 actor DoubleResume: PlantedBug {
   private var outcome: String?
-  /// How often the waiter would have been resumed; a real continuation would have trapped at two.
+  /// The number of times that the waiter would have been resumed; a real continuation would trap at two.
   private(set) var resumptions = 0
 
   private var isSettled: Bool { outcome != nil }

@@ -1,8 +1,8 @@
 import TestingProcedureKit
 
-/// A procedure that is seen to have finished while its value is still on its way.
+/// A procedure that is finished before its value is available.
 ///
-/// Invariant: `finish` alone resumes the continuations in `waiters`, and takes all of them out.
+/// Invariant: only `finish` resumes the continuations in `waiters`, and it removes all of them.
 actor FinishBeforeValue: PlantedBug {
   private var isFinished = false
   private var value: Int?
@@ -28,7 +28,7 @@ actor FinishBeforeValue: PlantedBug {
       switch version {
       case .broken:
         await procedure.finish()
-        await Task.yield()  // observers are told
+        await Task.yield()  // observers are notified
         await procedure.store(42)
       case .fixed:
         await procedure.store(42)
@@ -37,7 +37,7 @@ actor FinishBeforeValue: PlantedBug {
       }
     }()
     await procedure.waitUntilFinished()
-    env.check(await procedure.value == 42, "who sees the finish sees the value")
+    env.check(await procedure.value == 42, "an observer of the finish sees the value")
     await execution
   }
 }

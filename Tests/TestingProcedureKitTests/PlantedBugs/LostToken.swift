@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// A token that is handed over to a waiter who has just given up: it then belongs to nobody, and all others ask forever.
+/// A token that is passed to a waiter that has just given up: the token then has no owner, and all others wait forever.
 actor LostToken: PlantedBug {
   private var isFree = true
   private var waiters = 0

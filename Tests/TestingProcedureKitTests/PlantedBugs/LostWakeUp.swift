@@ -1,8 +1,8 @@
 import TestingProcedureKit
 
-/// A mailbox whose reader looks and parks in two visits, so that an item put in between wakes nobody.
+/// A mailbox whose reader checks and parks in two visits, so that an item added in between does not resume it.
 ///
-/// Invariant: a continuation is taken out of `parked` by whoever resumes it. (That it may stay there is the bug.)
+/// Invariant: the code that removes a continuation from `parked` resumes it. (That it may stay there is the bug.)
 actor LostWakeUp: PlantedBug {
   private var items: [Int] = []
   private var parked: UnsafeContinuation<Void, Never>?
@@ -28,7 +28,7 @@ actor LostWakeUp: PlantedBug {
       for _ in 0..<3 {
         var item = await mailbox.take()
         while item == nil {
-          await Task.yield()  // without work in between, optimised builds make one visit of the two
+          await Task.yield()  // without work in between, optimized builds merge the two visits
           await mailbox.park(evenIfFilled: version == .broken)
           item = await mailbox.take()
         }

@@ -1,13 +1,13 @@
 import TestingProcedureKit
 
-/// A small scheduler with one classic bug, and the same without it.
+/// A small scheduler with one classic bug, and the corrected version.
 protocol PlantedBug: Sendable {
   typealias Version = PlantedBugVersion
 
-  /// Whether only timers that preempt ready work show the bug.
+  /// Whether the bug occurs only if timers preempt ready work.
   static var needsLateTimers: Bool { get }
 
-  /// Uses the scheduler in a way that shows the bug in some orders, and checks that it does not.
+  /// Uses the scheduler in a way that triggers the bug in some orders, and checks the result.
   static func scenario(_ version: Version, _ env: ExplorationEnvironment) async throws
 }
 
@@ -18,7 +18,7 @@ enum PlantedBugVersion: CaseIterable {
 extension PlantedBug {
   static var needsLateTimers: Bool { false }
 
-  /// Explores the scenario, with late timers where the bug needs these.
+  /// Explores the scenario, with late timers if the bug needs them.
   @discardableResult
   static func explore(
     _ version: Version, schedules: Int = 1_000, seed: UInt64 = 0, strategy: ExplorationStrategy = .mixed()

@@ -9,7 +9,7 @@ import TestingProcedureKit
     OppositeLocks.self, LostUpdate.self, DoubleCheckedInitialization.self, CheckOutsideLock.self, LateListener.self,
   ]
 
-  /// Bodies that equal choices run differently.
+  /// Bodies in which equal choices lead to different runs.
   private static let nondeterministic: [any PlantedBug.Type] = [
     RandomNumbers.self, TimeOfDay.self, OrderOfASet.self, OutlivingState.self, ForgottenDispatch.self,
   ]
@@ -17,7 +17,7 @@ import TestingProcedureKit
   private static let strategies: [ExplorationStrategy] = [.mixed(), .random, .priorities()]
 
   @Test(
-    "Each planted bug is found within 1,000 schedules, whatever the seed, and its replay shows it again",
+    "Each planted bug is found within 1,000 schedules, for each seed, and its replay fails again",
     arguments: bugs.indices, strategies)
   func found(bug: Int, strategy: ExplorationStrategy) async throws {
     let bug = Self.bugs[bug]
@@ -33,7 +33,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "The default strategy finds each planted bug within 200 schedules, for each seed, and each replay shows it again",
+    "The default strategy finds each planted bug within 200 schedules, for each seed, and each replay fails again",
     arguments: bugs.indices)
   func foundByDefault(bug: Int) async throws {
     let bug = Self.bugs[bug]
@@ -49,7 +49,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("What equal choices run differently is found within 200 schedules, for each seed", arguments: nondeterministic)
+  @Test("Nondeterminism is found within 200 schedules, for each seed", arguments: nondeterministic)
   func nondeterminism(bug: any PlantedBug.Type) async throws {
     for seed in 0..<UInt64(TestDepth.count(10, least: 3)) {
       let failure = try await #require(throws: ExplorationFailure.self, "\(bug) with seed \(seed)") {
@@ -65,7 +65,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Without timers that are late, the bug of a late timer stays hidden")
+  @Test("Without late timers, the bug of a late timer is not found")
   func punctual() async throws {
     try await exploreSchedules(200) { try await LateTimer.scenario(.broken, $0) }
   }
@@ -88,14 +88,14 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Without its bug, each passes 1,000 schedules", arguments: bugs.indices, strategies)
+  @Test("Each corrected version passes 1,000 schedules", arguments: bugs.indices, strategies)
   func fixed(bug: Int, strategy: ExplorationStrategy) async throws {
     let bug = Self.bugs[bug]
     let summary = try await bug.explore(.fixed, schedules: TestDepth.count(1_000), strategy: strategy)
     #expect(summary.distinctTraces > 1, "\(bug): \(summary)")
   }
 
-  @Test("Without its bug, each is deterministic", arguments: nondeterministic)
+  @Test("Each corrected version is deterministic", arguments: nondeterministic)
   func deterministic(bug: any PlantedBug.Type) async throws {
     try await bug.explore(.fixed, schedules: TestDepth.count(1_000, least: 200))
   }

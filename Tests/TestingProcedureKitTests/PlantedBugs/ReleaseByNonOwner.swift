@@ -1,8 +1,8 @@
 import TestingProcedureKit
 
-/// An exclusion whose cancelled waiters give back on their way out what they never got.
+/// An exclusion whose cancelled waiters release a claim that they never had.
 ///
-/// Invariant: a continuation is taken out of `waiters` by whoever resumes it.
+/// Invariant: the code that removes a continuation from `waiters` resumes it.
 actor ReleaseByNonOwner: PlantedBug {
   private struct Waiter {
     var id: Int
@@ -14,7 +14,7 @@ actor ReleaseByNonOwner: PlantedBug {
   private var inside = 0
   private var most = 0
 
-  /// Whether it was acquired, rather than cancelled.
+  /// Whether the exclusion was acquired; `false` if the wait was cancelled.
   private func acquire(_ id: Int) async -> Bool {
     if Task.isCancelled { return false }
     guard isHeld else {

@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// A store that tells its observers of a new state before the state has changed.
+/// A store that notifies its observers of a new state before the state has changed.
 actor TellBeforeChange: PlantedBug {
   private var state = "old"
 
@@ -15,7 +15,7 @@ actor TellBeforeChange: PlantedBug {
       if version == .broken { await store.set("new") }
       tell.finish()
     }()
-    for await event in events { env.check(await store.state == event, "who hears of a state sees the state") }
+    for await event in events { env.check(await store.state == event, "an observer of a state sees the state") }
     await writer
   }
 }

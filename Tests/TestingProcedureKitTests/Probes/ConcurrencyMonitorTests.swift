@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.atDepth)) struct ConcurrencyMonitorTests {
-  @Test("It knows the most at once and which categories overlapped")
+  @Test("A monitor knows the largest number of concurrent bodies and the overlapping categories")
   func overlaps() async throws {
     let results = Locked<Set<Int>>([])
     try await exploreSchedules(TestDepth.count(200, least: 200)) { env in

@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.atDepth)) struct EventRecorderTests {
-  @Test("It keeps events in order, tells what happened before what, and ends with the queue")
+  @Test("A recorder keeps events in order, knows which came first, and ends with the queue")
   func order() async throws {
     let queue = ProcedureQueue(maxConcurrentProcedures: 1)
     let recorder = EventRecorder(queue)
@@ -23,7 +23,7 @@ import TestingProcedureKit
     #expect(recorder.events.orderViolations().isEmpty)
   }
 
-  @Test("A wait for what never happens ends with the stream, and tells what happened instead")
+  @Test("A wait for an event that never occurs ends with the stream, and throws the recorded events")
   func neverHappened() async throws {
     let queue = ProcedureQueue()
     let recorder = EventRecorder(queue)
@@ -40,7 +40,7 @@ import TestingProcedureKit
     #expect(try await recorder.wait(for: .didAttach).kind == .didAttach)
   }
 
-  @Test("Within an exploration it belongs to the exploration, also when it is made in a body on a queue")
+  @Test("Within an exploration, a recorder belongs to the exploration, even if a body on a queue makes it")
   func explored() async throws {
     var explorer = ScheduleExplorer(schedules: TestDepth.count(2_000))
     explorer.expectedOutcomes = ["early", "late"]

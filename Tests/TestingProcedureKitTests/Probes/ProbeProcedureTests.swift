@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.atDepth)) struct ProbeProcedureTests {
-  @Test("A probe starts, waits for a word, and does as it says")
+  @Test("A probe starts, waits for an instruction, and follows it")
   func words() async throws {
     let queue = ProcedureQueue()
     let probe = ProbeProcedure<Int, String>("probe")
@@ -22,7 +22,7 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
-  @Test("Words may be said before anybody waits, and once for all")
+  @Test("Instructions can be given in advance, and for all executions at once")
   func wordsBefore() async throws {
     let probe = ProbeProcedure<Void, Int>()
     probe.finish(1)
@@ -33,7 +33,7 @@ import TestingProcedureKit
     try await probe.waitUntilEnded(4)
   }
 
-  @Test("A cancelled execution ends, unless it ignores cancellation; a word is never lost with it")
+  @Test("A cancelled execution ends, unless it ignores cancellation, and loses no instruction")
   func cancellation() async throws {
     try await exploreRace("cancelled", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -55,13 +55,15 @@ import TestingProcedureKit
       env.check(await second.outcome.isCancelled && stubborn.cancellationCount == 0 && stubborn.returnCount == 1)
       let outcome = await first.outcome
       await word
-      if probe.cancellationCount == 1 { env.check(try await probe.execute() == 1, "the word waits for the next") }
+      if probe.cancellationCount == 1 {
+        env.check(try await probe.execute() == 1, "the instruction is kept for the next execution")
+      }
       env.tally(outcome.label)
       await queue.shutDown()
     }
   }
 
-  @Test("A probe's condition is satisfied, or not, when the test says so")
+  @Test("The test decides whether a probe's condition is satisfied")
   func condition() async throws {
     let queue = ProcedureQueue()
     let probe = ConditionProbe("online")

@@ -7,7 +7,7 @@ import TestingProcedureKit
   private let cancelled = ProcedureOutcome<Int>.cancelled(reason: Reason())
   private let ignored = ProcedureOutcome<Int>.ignored(by: "online")
 
-  @Test("Each outcome answers to its own questions and to no others")
+  @Test("Each outcome has only its own properties")
   func questions() {
     let all = [finished, failed, cancelled, ignored]
     #expect(all.map(\.isFinished) == [true, false, false, false])
@@ -21,7 +21,7 @@ import TestingProcedureKit
     #expect(all.map(\.ignoringCondition) == [nil, nil, nil, "online"])
   }
 
-  @Test("Errors have the type that was asked for, or are none")
+  @Test("Errors of another type than requested are nil")
   func types() async {
     #expect(failed.error(as: CancellationError.self) == nil)
     #expect(failed.procedureError == nil)

@@ -8,7 +8,7 @@ import TestingProcedureKit
     RegisterSpecification(isCareless: false).isLinearizable(History(tasks))
   }
 
-  @Test("Calls at the same time have any order, calls one after the other have theirs")
+  @Test("Concurrent calls can have any order, and consecutive calls keep theirs")
   func order() {
     #expect(isLinearizable([[.init(.write(1), 1, during: 0...3)], [.init(.read, 0, during: 1...2)]]))
     #expect(isLinearizable([[.init(.write(1), 1, during: 0...3)], [.init(.read, 1, during: 1...2)]]))
@@ -26,7 +26,7 @@ import TestingProcedureKit
     #expect(!isLinearizable(writes + [reads(1, 2, from: 1), reads(2, 1, from: 2)]))
   }
 
-  @Test("An empty history, and one of twenty overlapping calls, are decided at once")
+  @Test("An empty history and one of twenty overlapping calls are decided quickly")
   func sizes() {
     #expect(isLinearizable([]))
     let calls = (1...20).map { [History.Call(.add(1), $0, during: 0...1)] }

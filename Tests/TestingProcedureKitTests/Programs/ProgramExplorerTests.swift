@@ -43,7 +43,7 @@ struct ProgramExplorerTests {
     #expect(failures.count == 1)
   }
 
-  @Test("The last line of a report repeats the program and its schedule in another process, by the environment")
+  @Test("The environment variable in the last line of a report repeats the program in another process")
   func environment() async throws {
     let failure = try await #require(throws: ProgramFailure<RegisterSpecification.Command>.self) {
       try await explorePrograms(of: RegisterSpecification(isCareless: true), seed: 5)
@@ -83,7 +83,7 @@ struct ProgramExplorerTests {
     }
   }
 
-  /// Programs whose system draws numbers that no seed decides.
+  /// Programs whose system uses random numbers without a seed.
   private struct Luck: ProgramSpecification {
     func makeSystem(_ env: ExplorationEnvironment) {}
     func makeCommand(using random: inout SeededGenerator) {}
@@ -92,7 +92,7 @@ struct ProgramExplorerTests {
     }
   }
 
-  @Test("Programs that are not deterministic are found, although each has few schedules")
+  @Test("Nondeterministic programs are found, although each runs only a few schedules")
   func luck() async throws {
     let failure = try await #require(throws: ProgramFailure<Void>.self) { try await explorePrograms(of: Luck()) }
     guard case .nondeterminism = failure.failure.problems.first else {

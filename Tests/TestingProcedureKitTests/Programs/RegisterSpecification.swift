@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// An actor with one number, whose careless increment lets others run between reading and writing.
+/// An actor with one number, whose careless increment suspends between reading and writing.
 actor Register {
   private var value = 0
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that several tasks of a test may touch.
+/// A value that several tasks of a test can access.
 final class Locked<Value: Sendable>: Sendable {
   private let storage: Mutex<Value>
 

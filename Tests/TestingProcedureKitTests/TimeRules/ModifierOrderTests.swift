@@ -6,7 +6,7 @@ import TestingProcedureKit
 /// `TimeoutRuleTests.andRetry`, those of breakers by `ResilienceRuleTests.breakerAndRetry` and `breakerCounts`.
 @Suite("Every modifier wraps what is written before it: conditions, categories and retry", .timeLimit(.atDepth))
 struct ModifierOrderTests {
-  /// A condition that fails so often, then says no so often, and then yes; and how often it was asked.
+  /// A condition that fails a number of times, then returns `false` a number of times, and then `true`. It counts its evaluations.
   private func condition(failing failures: Int, refusing refusals: Int, _ count: Locked<Int>) -> Condition {
     Condition("moody") {
       let number = count {
@@ -18,7 +18,7 @@ struct ModifierOrderTests {
     }
   }
 
-  @Test("A condition before a retry is evaluated in each attempt: a failure is retried, a no ends it")
+  @Test("A condition before a retry is evaluated in each attempt: a failure is retried, and `false` ends the retry")
   func conditionThenRetry() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -35,7 +35,7 @@ struct ModifierOrderTests {
     }
   }
 
-  @Test("A condition after a retry is evaluated once, without a slot: a failure ends it before the first attempt")
+  @Test("A condition after a retry is evaluated once, without a slot; a failure ends the run before the first attempt")
   func retryThenCondition() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -79,7 +79,7 @@ struct ModifierOrderTests {
     return (outcomes, elapsed)
   }
 
-  @Test("A category before a retry is claimed in each attempt: to be refused because of a deadlock is retried")
+  @Test("A category before a retry is claimed in each attempt, and a refusal because of a deadlock is retried")
   func exclusiveThenRetry() async throws {
     try await exploreSchedules(TestDepth.count(300)) { env in
       let (outcomes, elapsed) = await circle(env) {
@@ -90,7 +90,7 @@ struct ModifierOrderTests {
     }
   }
 
-  @Test("A category after a retry is claimed before the first attempt: to be refused ends it")
+  @Test("A category after a retry is claimed before the first attempt, and a refusal ends the run")
   func retryThenExclusive() async throws {
     try await exploreSchedules(TestDepth.count(300)) { env in
       let (outcomes, elapsed) = await circle(env) {
@@ -101,7 +101,7 @@ struct ModifierOrderTests {
     }
   }
 
-  @Test("A category after a retry is given back in each pause, and claimed again")
+  @Test("A category after a retry is released in each pause, and claimed again")
   func givenBack() async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let (queue, other) = (env.makeQueue(), env.makeQueue("other"))

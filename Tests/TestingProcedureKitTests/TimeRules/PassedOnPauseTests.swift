@@ -7,7 +7,7 @@ import TestingProcedureKit
 @Suite(.timeLimit(.atDepth)) struct PassedOnPauseTests {
   private struct FailsOnce: Error {}
 
-  @Test("R2: what a run was passed on, it gives back for a pause, and has it again before it goes on")
+  @Test("R2: a run releases a claim that was passed to it for a pause, and reacquires it before it continues")
   func pauseOfWhoWasPassedOn() async throws {
     try await exploreSchedules(TestDepth.count(200)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 3, isSuspended: true)
@@ -32,7 +32,7 @@ import TestingProcedureKit
       await queue.resume()
       for handle in handles { _ = await handle.outcome }
       env.check(attempts.value.sorted() == [0, 1, 2, 2, 3, 4, 5], "\(attempts.value)")
-      // Others went on while it paused.
+      // Other runs continued during the pause.
       env.check(attempts.value.firstIndex(of: 3) ?? 0 < attempts.value.lastIndex(of: 2) ?? 0, "\(attempts.value)")
       await queue.shutDown()
     }

@@ -2,9 +2,9 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Q3, T2: a pause holds nothing, and ends at once when it is cancelled", .timeLimit(.atDepth))
+@Suite("Q3, T2: a pause holds nothing, and ends immediately when cancelled", .timeLimit(.atDepth))
 struct PauseRuleTests {
-  @Test("Others execute while one pauses, with its slot and its categories", arguments: [false, true])
+  @Test("During a pause, others execute with the slot and the categories", arguments: [false, true])
   func holdsNothing(isAdded: Bool) async throws {
     try await exploreSchedules(TestDepth.count(500)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -28,7 +28,7 @@ struct PauseRuleTests {
     }
   }
 
-  @Test("Whoever took the slot or the category meanwhile keeps it: the next attempt waits for both")
+  @Test("A run that took the slot or the category in the meantime keeps it, and the next attempt waits for both")
   func waitsForItsTurn() async throws {
     try await exploreSchedules(TestDepth.count(500)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -39,7 +39,7 @@ struct PauseRuleTests {
       let category = env.makeQueue("other").add(
         ProcedureTask("category") { await env.wait(until: .seconds(7)) }.exclusive("x"))
       await env.wait(until: .seconds(2))
-      // The pause leads back to the resources, and then to the slot.
+      // After the pause, the run waits for its resources, and then for the slot.
       env.check(handle.state == .waiting, "\(handle.state)")
       guard case .resources? = queue.snapshot().procedures.first?.wait else {
         return env.check(false, "\(queue.snapshot())")
@@ -69,7 +69,7 @@ struct PauseRuleTests {
     }
   }
 
-  @Test("A cancel ends a pause at once, and also the wait for a slot after it")
+  @Test("A cancellation immediately ends a pause, and the wait for a slot after it")
   func cancelled() async throws {
     try await exploreRace("added", "run", "cancelAll", "timeout", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -107,7 +107,7 @@ struct PauseRuleTests {
     }
   }
 
-  @Test("A pause takes no task: of a hundred that pause one sleeper takes care")
+  @Test("A pause occupies no task: one sleeper serves a hundred pauses")
   func takesNoTask() async throws {
     try await exploreSchedules(20) { env in
       let queue = env.makeQueue()
@@ -128,19 +128,19 @@ struct PauseRuleTests {
   }
 
   @Test(
-    "One task sleeps for all that a queue has to be woken for: timeouts, deadlines, retries, delays, limits and hedges")
+    "One task sleeps for all timers of a queue: timeouts, deadlines, retries, delays, limits and hedges")
   func oneSleeper() async throws {
     try await exploreSchedules(20) { env in
       let queue = env.makeQueue()
       let limiter = RateLimiter(1, per: .seconds(100), clock: env.clock)
       let gate = ProbeProcedure()
-      let forEver = ProcedureTask { try await gate.execute(()) }
+      let endless = ProcedureTask { try await gate.execute(()) }
       let kinds: [ProcedureTask<Void, Void>] = [
-        forEver.timeout(.seconds(90)), forEver.timeout(.seconds(91)).map {},
-        forEver.deadline(.init(offset: .seconds(92)), on: env.clock),
-        ProcedureTask { throw Reason() }.retry(.constant(.seconds(93))), forEver.delay(.seconds(94)),
+        endless.timeout(.seconds(90)), endless.timeout(.seconds(91)).map {},
+        endless.deadline(.init(offset: .seconds(92)), on: env.clock),
+        ProcedureTask { throw Reason() }.retry(.constant(.seconds(93))), endless.delay(.seconds(94)),
         ProcedureTask {}.repeating(every: .seconds(95)), ProcedureTask {}.rateLimited(limiter),
-        forEver.hedged(after: .seconds(96)),
+        endless.hedged(after: .seconds(96)),
       ]
       var handles = (0..<5).flatMap { _ in kinds.map { queue.add($0) } }
       async let runs: Void = withTaskGroup { group in
@@ -158,7 +158,7 @@ struct PauseRuleTests {
     }
   }
 
-  @Test("What is held for a body is kept while a procedure pauses that the body executes")
+  @Test("A body keeps its resources while a procedure that it calls pauses")
   func bodyKeepsItsHold() async throws {
     try await exploreSchedules(TestDepth.count(300)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -175,7 +175,7 @@ struct PauseRuleTests {
     }
   }
 
-  @Test("A node that pauses leaves its slot and its category to others, and a cancel of the graph ends its pause")
+  @Test("A pausing node releases its slot and category, and cancelling the graph ends the pause")
   func node() async throws {
     try await exploreRace("finished", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -201,7 +201,7 @@ struct PauseRuleTests {
     }
   }
 
-  @Test("A delay holds the resources of a level around the delay, and none of its own", arguments: [false, true])
+  @Test("A delay holds the resources of the level around it, and none of its own", arguments: [false, true])
   func resourcesOfDelay(isAround: Bool) async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let (queue, other) = (env.makeQueue(), env.makeQueue("other"))
@@ -215,7 +215,7 @@ struct PauseRuleTests {
     }
   }
 
-  @Test("A deadline in the past is refused without a call of hooks")
+  @Test("A deadline in the past is refused without calling hooks")
   func pastDeadline() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -237,7 +237,7 @@ struct PauseRuleTests {
     }
   }
 
-  @Test("A delay that is not positive is none; any other is exact", arguments: [-1, 0, 3])
+  @Test("A delay that is not positive has no effect, and any other is exact", arguments: [-1, 0, 3])
   func delay(seconds: Int) async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)

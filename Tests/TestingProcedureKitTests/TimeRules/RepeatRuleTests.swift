@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @Suite("Repeating", .timeLimit(.atDepth))
 struct RepeatRuleTests {
-  /// Takes so long, counts, and writes down when it starts.
+  /// A procedure that takes some time, counts its executions, and records their starts.
   private func counter(
     _ starts: Locked<[Duration]>, taking duration: Duration = .zero, _ env: ExplorationEnvironment
   ) -> ProcedureTask<Void, Int> {
@@ -18,7 +18,7 @@ struct RepeatRuleTests {
     }
   }
 
-  @Test("A delay is counted from the end of an execution; the value is that of the last one")
+  @Test("A delay is measured from the end of an execution, and the value is that of the last execution")
   func delays() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -32,7 +32,7 @@ struct RepeatRuleTests {
     }
   }
 
-  @Test("At a fixed rate, beats that were missed are skipped")
+  @Test("At a fixed rate, missed executions are skipped")
   func rate() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -51,7 +51,7 @@ struct RepeatRuleTests {
     }
   }
 
-  @Test("A failure ends it with that error")
+  @Test("A failure ends the repetition with its error")
   func failure() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -70,7 +70,7 @@ struct RepeatRuleTests {
     }
   }
 
-  @Test("Others execute between two executions, and a cancel ends it at once")
+  @Test("Others execute between two executions, and a cancellation ends the repetition immediately")
   func pauses() async throws {
     try await exploreRace("pausing", "executing", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -91,7 +91,7 @@ struct RepeatRuleTests {
     }
   }
 
-  @Test("The values are a sequence, each of a run of its own; ending the iteration ends it all")
+  @Test("The values are a sequence, each from a separate run; ending the iteration ends the repetition")
   func sequence() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()

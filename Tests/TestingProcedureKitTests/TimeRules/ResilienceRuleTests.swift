@@ -2,13 +2,13 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Around what misbehaves", .timeLimit(.atDepth))
+@Suite("Circuit breakers, rate limiters, fallbacks and hedges", .timeLimit(.atDepth))
 struct ResilienceRuleTests {
   private func breaker(_ env: ExplorationEnvironment) -> CircuitBreaker {
     CircuitBreaker("server", minimumCalls: 2, cooldown: .seconds(10), clock: env.clock)
   }
 
-  @Test("A breaker refuses after failures, lets one probe through, and closes when that succeeds")
+  @Test("A breaker refuses after failures, admits one probe, and closes when the probe succeeds")
   func breaker() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -29,7 +29,7 @@ struct ResilienceRuleTests {
     }
   }
 
-  @Test("A cancelled or ignored call counts as neither, one that timed out before the breaker as a failure")
+  @Test("A cancelled or ignored call does not count, and one that timed out before the breaker counts as a failure")
   func breakerCounts() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -49,7 +49,7 @@ struct ResilienceRuleTests {
     }
   }
 
-  @Test("A probe that is cancelled, by whomever, leaves the breaker to the next call")
+  @Test("If a probe is cancelled in any way, the next call becomes the probe")
   func cancelledProbe() async throws {
     try await exploreRace("handle", "run", "timeout", "hedge", "probed", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -97,7 +97,7 @@ struct ResilienceRuleTests {
     }
   }
 
-  @Test("Before a retry each attempt asks the breaker, after it only the whole counts")
+  @Test("A breaker before a retry counts each attempt, and after it only the final result")
   func breakerAndRetry() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -111,7 +111,7 @@ struct ResilienceRuleTests {
     }
   }
 
-  @Test("Who waits for a rate limiter holds nothing, takes no task, and leaves at once when it is cancelled")
+  @Test("A run that waits for a rate limiter holds nothing, occupies no task, and ends immediately when cancelled")
   func rateLimited() async throws {
     try await exploreRace("waited", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -143,7 +143,7 @@ struct ResilienceRuleTests {
     }
   }
 
-  @Test("A call that is cancelled after it was let through, and before it is made, does not count")
+  @Test("A call that is cancelled after its admission and before its start does not count")
   func abandoned() async throws {
     try await exploreRace("left", "abandoned", "made", schedules: TestDepth.count(2_000)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
@@ -173,7 +173,7 @@ struct ResilienceRuleTests {
     }
   }
 
-  @Test("A limiter that lets nobody wait refuses, and says when to come again")
+  @Test("A limiter without waiting refuses a call, and states when the next attempt is allowed")
   func rateExceeded() async throws {
     try await exploreSchedules(20) { env in
       let queue = env.makeQueue()
@@ -192,7 +192,7 @@ struct ResilienceRuleTests {
     }
   }
 
-  @Test("A fallback is executed where the first fails or is ignored, and not where it is cancelled")
+  @Test("A fallback executes if the first procedure fails or is ignored, but not if it is cancelled")
   func fallback() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -211,7 +211,7 @@ struct ResilienceRuleTests {
   }
 
   @Test(
-    "Of two copies the first success counts, and the other one is cancelled and waited for", arguments: [false, true])
+    "Of two copies, the first success counts, and the other is cancelled and awaited", arguments: [false, true])
   func hedged(isRun: Bool) async throws {
     try await exploreRace("first", "second", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
@@ -241,7 +241,7 @@ struct ResilienceRuleTests {
     }
   }
 
-  @Test("One that is fast is not doubled; one that fails leaves it to the other; both failing is a failure")
+  @Test("A fast run has no second copy; if one copy fails, the other decides; if both fail, the run fails")
   func hedgedFailures() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -268,7 +268,7 @@ struct ResilienceRuleTests {
     }
   }
 
-  @Test("Cancelling what is hedged cancels both copies, and starts none", arguments: [0, 1, 2])
+  @Test("Cancelling a hedged run cancels both copies, and starts none", arguments: [0, 1, 2])
   func hedgedCancelled(way: Int) async throws {
     var explorer = ScheduleExplorer(schedules: TestDepth.count(2_000))
     explorer.expectedOutcomes = ["one", "two"]

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @Suite("T2: retrying", .timeLimit(.atDepth))
 struct RetryRuleTests {
-  @Test("The first retry waits the first delay; a success ends it, and earlier errors are forgotten")
+  @Test("The first retry waits for the first delay; a success ends the retry, and earlier errors are discarded")
   func delays() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -16,7 +16,7 @@ struct RetryRuleTests {
     }
   }
 
-  @Test("Exhausted, by attempts or by delays, it throws the last error", arguments: [1, 2, 5])
+  @Test("A retry whose attempts or delays are exhausted throws the last error", arguments: [1, 2, 5])
   func exhausted(count: Int) async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -30,7 +30,7 @@ struct RetryRuleTests {
     }
   }
 
-  @Test("The one who decides may change the delay, end it, or go on with another procedure")
+  @Test("The decision can change the delay, end the retry, or replace the procedure")
   func decisions() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -53,7 +53,7 @@ struct RetryRuleTests {
     }
   }
 
-  @Test("A cancelled or ignored attempt is not made again; one that timed out is")
+  @Test("A cancelled or ignored attempt is not retried, and one that timed out is")
   func notRetried() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -78,7 +78,7 @@ struct RetryRuleTests {
     }
   }
 
-  @Test("Conditions that are written before are evaluated in each attempt, those that are written after once")
+  @Test("Conditions before a retry are evaluated in each attempt, and conditions after it once")
   func conditions() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -103,7 +103,8 @@ struct RetryRuleTests {
     }
   }
 
-  @Test("L2: each attempt is told, in order and on time, also to those who ask late; an inner retry only as such")
+  @Test(
+    "L2: each attempt has its events, in order and on time, also for late subscribers; an inner retry has only its own")
   func events() async throws {
     try await exploreSchedules(TestDepth.count(200)) { env in
       let queue = env.makeQueue()
@@ -134,7 +135,7 @@ struct RetryRuleTests {
     }
   }
 
-  @Test("A run that is retried in its caller's task tells the same, and of a retry within something else only that")
+  @Test("A run that is retried in its caller's task has the same events, and a nested retry has only its own")
   func eventsOfRun() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -153,19 +154,19 @@ struct RetryRuleTests {
     }
   }
 
-  @Test("What an attempt has produced ends before the next one starts, and its failure is the attempt's")
+  @Test("The children of an attempt end before the next one starts, and their failure is that of the attempt")
   func children() async throws {
     try await exploreSchedules(TestDepth.count(300)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
-      let living = Locked(0)
+      let current = Locked(0)
       let procedure = ProcedureTask {
-        env.check(living.value == 0, "a child of an earlier attempt is still there")
+        env.check(current.value == 0, "a child of an earlier attempt still executes")
         let attempt = ProcedureContext.current?.attempt ?? 0
         for number in 0..<3 {
           ProcedureContext.current?.produce(
             ProcedureTask {
-              living { $0 += 1 }
-              defer { living { $0 -= 1 } }
+              current { $0 += 1 }
+              defer { current { $0 -= 1 } }
               await pause(env, upTo: 3)
               if number == 1, attempt < 3 { throw Flaw(number: attempt) }
             })
@@ -179,7 +180,7 @@ struct RetryRuleTests {
     }
   }
 
-  @Test("A shared budget ends the retries of all, and successes fill it up again")
+  @Test("A shared budget ends the retries of all runs, and successes refill it")
   func budget() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -193,7 +194,7 @@ struct RetryRuleTests {
     }
   }
 
-  @Test("A retry that is not made because of a cancel is not taken from the budget")
+  @Test("A retry that a cancellation prevents is not taken from the budget")
   func budgetOfCancelled() async throws {
     try await exploreRace("pausing", "retried", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -226,7 +227,7 @@ struct RetryRuleTests {
     }
   }
 
-  @Test("A cancel of everything ends retrying at once, wherever each one is", arguments: [1, 3])
+  @Test("Cancelling all runs ends their retries immediately, in any phase", arguments: [1, 3])
   func cancelAll(width: Int) async throws {
     try await exploreRace("finished", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: width)
@@ -253,7 +254,7 @@ struct RetryRuleTests {
         env.tally(outcome.label)
       }
       env.check(env.elapsed == moment)
-      env.check(starts.value <= count + width, "no attempt follows one that the cancel found")
+      env.check(starts.value <= count + width, "no attempt follows the cancellation")
       env.check(env.resources.count == 0 && queue.snapshot().slotsInUse == 0)
       await queue.shutDown()
       try await recorder.waitUntilEnded()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// A queue on which nothing moves tells so.
+/// A queue without progress reports a stall.
 @Suite(.timeLimit(.atDepth)) struct StallRuleTests {
   /// The times at which a queue has reported a stall, and the snapshots.
   private typealias Reports = Locked<[(at: Duration, snapshot: QueueSnapshot)]>
@@ -24,7 +24,7 @@ import TestingProcedureKit
     ProcedureTask(name) { await env.wait(until: time) }
   }
 
-  @Test("A stall is reported once, with the waits, and again only after something has moved")
+  @Test("A stall is reported once, with the waits, and again only after some progress")
   func once() async throws {
     try await exploreSchedules(TestDepth.count(300)) { env in
       let reports = Reports([])
@@ -43,7 +43,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("What comes to a queue that is stuck does not hide that; what moves does")
+  @Test("Admissions do not hide a stall, and progress does")
   func arrivals() async throws {
     try await exploreSchedules(TestDepth.count(300)) { env in
       let reports = Reports([])
@@ -62,7 +62,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A queue that is suspended, or waits for a timer, has not stalled; its stall counts from then on")
+  @Test("A queue that is suspended or waits for a timer has not stalled; its stall is measured from then on")
   func timers() async throws {
     try await exploreSchedules(TestDepth.count(300)) { env in
       let reports = Reports([])
@@ -73,7 +73,7 @@ import TestingProcedureKit
       queue.add(ProcedureTask {}.delay(.seconds(40)))
       queue.add(body("limited", until: .seconds(90), env).timeout(.seconds(100)))
       await env.wait(until: .seconds(180))
-      // Nothing has moved since 90, and the timer of that has gone with it.
+      // There has been no progress since 90, and the timer of that moment has been removed.
       let seconds = reports.value.map { $0.at }
       env.check(seconds.count == 1 && seconds[0] > .seconds(100) && seconds[0] <= .seconds(110), "\(seconds)")
       await queue.suspend()
@@ -83,7 +83,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Nodes of a graph, attempts, and waits of a body are moves")
+  @Test("Nodes of a graph, attempts, and waits of a body are progress")
   func moves() async throws {
     try await exploreSchedules(TestDepth.count(300)) { env in
       let reports = Reports([])
@@ -108,7 +108,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Every order of coming, ending, suspending and looking leaves no timer, and reports no queue that is idle")
+  @Test("In every order of admissions, ends, suspensions and checks, no timer remains, and no idle queue is reported")
   func races() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let reports = Reports([])

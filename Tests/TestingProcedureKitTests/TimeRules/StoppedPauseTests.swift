@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("What goes on after a part that was stopped in its pause has a slot and its categories", .timeLimit(.atDepth))
+@Suite("After a nested run was stopped in its pause, the rest has a slot and its categories", .timeLimit(.atDepth))
 struct StoppedPauseTests {
   enum Way: CaseIterable {
     case fallback
@@ -14,7 +14,7 @@ struct StoppedPauseTests {
     case graph
   }
 
-  /// What is stopped, and then `next`, within one procedure.
+  /// A procedure that calls a nested run that is stopped, and then `next`.
   private func procedure(
     _ way: Way, _ stopped: ProcedureTask<Void, Void>, then next: ProcedureTask<Void, Void>
   ) -> ProcedureTask<Void, Void> {
@@ -34,7 +34,7 @@ struct StoppedPauseTests {
     }
   }
 
-  @Test("Wherever a timeout finds it: pausing, in line for its slot, or for its categories", arguments: Way.allCases)
+  @Test("A timeout can occur in a pause, or in a wait for the slot or the categories", arguments: Way.allCases)
   func timeout(_ way: Way) async throws {
     try await exploreRace("stopped", "in time", schedules: TestDepth.count(500)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
@@ -76,7 +76,7 @@ struct StoppedPauseTests {
     }
   }
 
-  @Test("A copy that lost while it waited for the slot leaves none of it to wait for")
+  @Test("A copy that is stopped while it waits for the slot leaves no wait behind")
   func hedged() async throws {
     try await exploreRace("the second copy", "the retry", schedules: TestDepth.count(500)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -110,7 +110,7 @@ struct StoppedPauseTests {
   }
 
   @Test(
-    "Q1: what goes on after a part that was stopped while it stood in line waits for a slot", arguments: 0..<4)
+    "Q1: after a nested run was stopped while it waited in line, the rest waits for a slot", arguments: 0..<4)
   func stoppedInLine(way: Int) async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let (queue, monitor) = (env.makeQueue(maxConcurrentProcedures: 1), ConcurrencyMonitor())
@@ -135,7 +135,7 @@ struct StoppedPauseTests {
       let handle = queue.add(procedure)
       await env.wait(until: .milliseconds(500))
       await queue.suspend()
-      // The part stands in line since the first second, and was stopped in the third.
+      // The nested run has waited in line since the first second, and was stopped in the third.
       await env.wait(until: .seconds(4))
       let other = queue.add(ProcedureTask("other", priority: .high) { await section() })
       await queue.resume()
@@ -146,7 +146,7 @@ struct StoppedPauseTests {
   }
 
   @Test(
-    "Q2: a task that a body has left behind goes on without the slot that it has lent, whatever is called at the end",
+    "Q2: a task that outlives its body continues without the slot that it released, whatever is called at the end",
     arguments: 0..<3, [false, true])
   func leftBehind(hooks: Int, isAdded: Bool) async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
@@ -164,17 +164,17 @@ struct StoppedPauseTests {
       let procedure = hooks == 1 ? body.onWillFinish { _ in try await late.value?.value } : body
       async let end: Void = isAdded ? queue.add(procedure).value : queue.run(procedure)
       await env.wait(until: .seconds(1))
-      // It has the slot that the body has lent, and that is wanted back in the second second.
+      // It has the slot that the body released, and that the body requests again after two seconds.
       let other = queue.add(ProcedureTask("other") { await env.wait(until: .seconds(4)) })
       try await end
       try await late.value?.value
-      env.check(env.elapsed == .seconds(3), "went on after \(env.elapsed)")
+      env.check(env.elapsed == .seconds(3), "continued after \(env.elapsed)")
       try await other.value
       await queue.shutDown()
     }
   }
 
-  @Test("A suspended queue does not keep what fails from its end")
+  @Test("A failing run ends although its queue is suspended")
   func suspended() async throws {
     try await exploreSchedules(TestDepth.count(200)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -191,7 +191,7 @@ struct StoppedPauseTests {
     }
   }
 
-  @Test("Q2: what stands in line on a suspended queue keeps no slot from what is under way")
+  @Test("Q2: a run that waits in line on a suspended queue keeps no slot from executing runs")
   func noSlotInLine() async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
@@ -202,7 +202,7 @@ struct StoppedPauseTests {
       await env.wait(until: .milliseconds(500))
       await queue.suspend()
       try await underWay.value
-      env.check(env.elapsed == .seconds(4), "went on after \(env.elapsed)")
+      env.check(env.elapsed == .seconds(4), "continued after \(env.elapsed)")
       await queue.resume()
       _ = await handle.outcome
       await queue.shutDown()
@@ -210,7 +210,7 @@ struct StoppedPauseTests {
     }
   }
 
-  @Test("Q2: nor does the copy that stands there, once the other one has failed")
+  @Test("Q2: a copy that waits in line on a suspended queue keeps no slot after the other copy has failed")
   func noSlotInLineForCopy() async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
@@ -220,7 +220,7 @@ struct StoppedPauseTests {
           $0 += 1
           return $0
         }
-        // The first one stands in line after its pause; the second one gets the slot back, and gives up.
+        // The first copy waits in line after its pause; the second one gets the slot back, and gives up.
         if copy == 2 { try await other.add(ProcedureTask { await env.wait(until: .seconds(2)) }).value }
         if copy < 3 { throw Flaw(number: copy) }
       }
@@ -232,7 +232,7 @@ struct StoppedPauseTests {
       await env.wait(until: .milliseconds(500))
       await queue.suspend()
       try await underWay.value
-      env.check(env.elapsed == .seconds(4), "went on after \(env.elapsed)")
+      env.check(env.elapsed == .seconds(4), "continued after \(env.elapsed)")
       await queue.resume()
       env.check(await handle.outcome.isFinished && copies.value == 3)
       await queue.shutDown()
@@ -241,7 +241,7 @@ struct StoppedPauseTests {
   }
 
   @Test(
-    "L3, Q2: a hook of the end executes a graph of any width while the queue is full, or once it is resumed",
+    "L3, Q2: an end hook executes a graph of any width while the queue is full, or after it is resumed",
     arguments: [false, true])
   func graphInHook(isSuspended: Bool) async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
@@ -275,7 +275,7 @@ struct StoppedPauseTests {
   }
 
   @Test(
-    "L3: nodes of a graph in a hook of the end use their queue while that shuts down", arguments: [1, 3], [false, true])
+    "L3: nodes of a graph in an end hook use their queue while it shuts down", arguments: [1, 3], [false, true])
   func graphInHookAtShutDown(width: Int, isAdded: Bool) async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
@@ -297,7 +297,7 @@ struct StoppedPauseTests {
     }
   }
 
-  @Test("Q2: on a suspended queue goes on what pauses in a body, and what pauses in a hook of the end")
+  @Test("Q2: a pause in a body and in an end hook ends on a suspended queue, too")
   func pausedWhileSuspended() async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
@@ -307,7 +307,7 @@ struct StoppedPauseTests {
       await env.wait(until: .milliseconds(500))
       await queue.suspend()
       await other.suspend()
-      env.check(try await hooked.value == 1 && env.elapsed == .seconds(1), "the hook went on after \(env.elapsed)")
+      env.check(try await hooked.value == 1 && env.elapsed == .seconds(1), "the hook continued after \(env.elapsed)")
       let outcome = await handle.outcome
       env.check(outcome.isFinished && env.elapsed == .seconds(1), "\(env.elapsed): \(outcome)")
       await queue.resume()

@@ -4,17 +4,17 @@ extension ExplorationEnvironment {
   /// The virtual time since the schedule began.
   var elapsed: Duration { clock.now.offset }
 
-  /// Waits until nothing can run any more: only then does time move.
+  /// Waits until no job can run, since only then does time move.
   func settle() async {
     try? await clock.sleep(until: clock.now.advanced(by: .nanoseconds(1)))
   }
 
-  /// Waits until that much time has passed since the schedule began.
+  /// Waits until the given time has passed since the schedule began.
   func wait(until instant: Duration) async {
     try? await clock.sleep(until: .init(offset: instant))
   }
 
-  /// A procedure that sleeps, and then returns what it is given.
+  /// A procedure that sleeps, and then returns its input.
   func sleeper(_ name: String = "sleeper", for duration: Duration) -> ProcedureTask<Int, Int> {
     ProcedureTask(name) { [clock] in
       try await clock.sleep(for: duration)
@@ -23,7 +23,7 @@ extension ExplorationEnvironment {
   }
 }
 
-/// Fails so often, and then returns the number of the attempt; writes down when it was executed, and as which attempt.
+/// A procedure that fails a number of times, and then returns the number of the attempt. It records the time and number of each.
 struct Flaky: InputlessProcedure {
   let failures: Int
   let clock: VirtualClock
@@ -51,12 +51,12 @@ struct Flaw: Error, Equatable {
 }
 
 extension ProcedureOutcome {
-  /// How long it was allowed to take, if it ended because of that.
+  /// The timeout because of which the run ended, if it did.
   var timeout: Duration? {
     procedureError?.duration
   }
 
-  /// Whether the body of what was cancelled because of its time had started.
+  /// Whether the body of the timed-out run had started.
   var hasStartedBeforeTimeout: Bool? {
     procedureError?.hasStarted
   }

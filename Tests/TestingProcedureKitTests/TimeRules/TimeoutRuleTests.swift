@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @Suite("C5: timeouts and deadlines", .timeLimit(.atDepth))
 struct TimeoutRuleTests {
-  /// How a procedure can be executed.
+  /// The ways in which a procedure can be executed.
   enum Way: CaseIterable {
     case added
     case run
@@ -13,7 +13,7 @@ struct TimeoutRuleTests {
     case recovered
   }
 
-  /// Executes a procedure, and says what it has come to.
+  /// Executes a procedure, and returns its outcome.
   private func outcome(
     of procedure: ProcedureTask<Int, Int>, _ way: Way, on queue: ProcedureQueue
   ) async -> ProcedureOutcome<Int> {
@@ -33,12 +33,13 @@ struct TimeoutRuleTests {
     }
   }
 
-  /// A part that has timed out is a failure of what it is a part of.
+  /// The timeout of a nested run is a failure of the run around it.
   private func cancelled(_ outcome: ProcedureOutcome<Int>) -> ProcedureOutcome<Int> {
     outcome.error.map { .cancelled(reason: $0) } ?? outcome
   }
 
-  @Test("A timeout that fires as the body returns: either outcome, never both, never neither", arguments: Way.allCases)
+  @Test(
+    "A timeout that fires while the body returns has either outcome, never both or neither", arguments: Way.allCases)
   func race(_ way: Way) async throws {
     try await exploreRace("finished", "timed out", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -62,7 +63,9 @@ struct TimeoutRuleTests {
     }
   }
 
-  @Test("Of 0.1, 0.1, 0.2 and 3 seconds on one procedure of 0.5, one of 0.1 counts", arguments: Way.allCases)
+  @Test(
+    "Of timeouts of 0.1, 0.1, 0.2 and 3 seconds on a procedure of 0.5 seconds, one of 0.1 fires",
+    arguments: Way.allCases)
   func earliest(_ way: Way) async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -78,7 +81,7 @@ struct TimeoutRuleTests {
     }
   }
 
-  @Test("The same with something between them, so that each is a part of the next")
+  @Test("The same with other modifiers in between, so that each timeout is nested in the next")
   func nested() async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue()
@@ -89,13 +92,13 @@ struct TimeoutRuleTests {
       env.check(outcome.timeout == .milliseconds(100) && env.elapsed == .milliseconds(100), "\(outcome)")
       await queue.shutDown()
       try await recorder.waitUntilEnded()
-      // The outermost level was not cancelled: a part of it has failed.
+      // The outermost level was not cancelled: a nested run failed.
       let expected: [ProcedureEvent.Kind] = [.didAttach, .willExecute, .didExecute, .willFinish, .didFinish]
       env.check(recorder.steps() == expected, "\(recorder.steps())")
     }
   }
 
-  @Test("The time begins with the execution, not while it queues, and a timeout that is not positive is none")
+  @Test("The time begins with the execution, not while the run waits; a timeout that is not positive has no effect")
   func beginsWithExecution() async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -115,7 +118,7 @@ struct TimeoutRuleTests {
     }
   }
 
-  @Test("A body that does not listen is waited for, and its value is not used", arguments: Way.allCases)
+  @Test("A body that ignores cancellation is awaited, and its value is not used", arguments: Way.allCases)
   func waitedFor(_ way: Way) async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -132,7 +135,7 @@ struct TimeoutRuleTests {
     }
   }
 
-  @Test("Before a retry a timeout is for each attempt, after it for all of them")
+  @Test("A timeout before a retry applies to each attempt, and after it to all attempts together")
   func andRetry() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -156,7 +159,7 @@ struct TimeoutRuleTests {
     }
   }
 
-  @Test("What has timed out can be recovered from, and the run is not cancelled")
+  @Test("A timeout can be recovered from, and the run is not cancelled")
   func recovered() async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -172,7 +175,7 @@ struct TimeoutRuleTests {
     }
   }
 
-  @Test("What the body has produced counts, and is cancelled with it", arguments: [false, true])
+  @Test("Children of the body count toward the time, and are cancelled with it", arguments: [false, true])
   func children(isInner: Bool) async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue()
@@ -190,7 +193,7 @@ struct TimeoutRuleTests {
     }
   }
 
-  @Test("A deadline counts the wait: what is not over by then is cancelled, wherever it stands")
+  @Test("A deadline includes waits: a run that has not ended by then is cancelled, whatever it does")
   func deadline() async throws {
     try await exploreRace("waiting", "executing", "past", "in time", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -227,7 +230,7 @@ struct TimeoutRuleTests {
     }
   }
 
-  @Test("A body does not start when its deadline comes, nor after it, whether or not there is a slot for it")
+  @Test("A body does not start at its deadline or later, whether or not there is a slot")
   func late() async throws {
     try await exploreRace("added", "run", "produced", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -254,7 +257,7 @@ struct TimeoutRuleTests {
         }
       default:
         let child = Locked<ProcedureHandle<Void>?>(nil)
-        // The failure of the child is one of its parent.
+        // The failure of the child fails its parent.
         try? await queue.run(
           ProcedureTask { child { [handle = ProcedureContext.current?.produce(late)] in $0 = handle } })
         guard let handle = child.value else { return env.check(false) }
@@ -271,7 +274,8 @@ struct TimeoutRuleTests {
   }
 
   @Test(
-    "What passes its deadline is told whether its body had started, wherever it is executed", arguments: Way.allCases)
+    "The error of a missed deadline states whether the body had started, for every way of executing",
+    arguments: Way.allCases)
   func startBeforeDeadline(_ way: Way) async throws {
     try await exploreRace("waiting", "executing", "past", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -290,7 +294,7 @@ struct TimeoutRuleTests {
     }
   }
 
-  @Test("A deadline before a retry is the same for each attempt, and leaves no time for another")
+  @Test("A deadline before a retry is the same for each attempt, and leaves no time for another attempt")
   func deadlineOfAttempts() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -304,12 +308,12 @@ struct TimeoutRuleTests {
     }
   }
 
-  @Test("The time is that of the queue's clock, whichever that is")
+  @Test("The time is that of the queue's clock, for every clock")
   func otherClock() async throws {
     let queue = ProcedureQueue("suspending", clock: SuspendingClock())
-    let forEver = ProcedureTask { try? await VirtualClock().sleep(for: .seconds(1)) }
+    let endless = ProcedureTask { try? await VirtualClock().sleep(for: .seconds(1)) }
     for procedure in [
-      forEver.timeout(.nanoseconds(1)), forEver.deadline(SuspendingClock().now, on: SuspendingClock()),
+      endless.timeout(.nanoseconds(1)), endless.deadline(SuspendingClock().now, on: SuspendingClock()),
     ] {
       #expect(await queue.add(procedure).outcome.timeout != nil)
     }
@@ -319,14 +323,14 @@ struct TimeoutRuleTests {
 
   @Test("Without a queue the time is that of the process")
   func withoutQueue() async throws {
-    let forEver = ProcedureTask("for ever") { try? await VirtualClock().sleep(for: .seconds(1)) }
+    let endless = ProcedureTask("endless") { try? await VirtualClock().sleep(for: .seconds(1)) }
     await #expect {
-      try await forEver.timeout(.nanoseconds(1)).execute()
+      try await endless.timeout(.nanoseconds(1)).execute()
     } throws: {
       ($0 as? ProcedureError)?.kind == .timedOut
     }
     await #expect {
-      try await forEver.deadline(ContinuousClock().now).execute()
+      try await endless.deadline(ContinuousClock().now).execute()
     } throws: {
       ($0 as? ProcedureError)?.kind == .timedOut
     }

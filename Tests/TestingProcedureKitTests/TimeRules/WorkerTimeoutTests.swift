@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-/// Takes two seconds of virtual time to be let go of.
+/// An object whose release takes two seconds of virtual time.
 private final class SlowToLetGoOf: Sendable {
   private let clock: VirtualClock
 
@@ -13,7 +13,7 @@ private final class SlowToLetGoOf: Sendable {
   deinit { clock.advance(by: .seconds(2)) }
 }
 
-/// A virtual clock during the reading of which something may happen once.
+/// A virtual clock that can be interrupted once while it is read.
 private struct InterruptedClock: Clock {
   let clock: VirtualClock
   let interruption = Locked<(@Sendable () -> Void)?>(nil)
@@ -33,7 +33,7 @@ private struct InterruptedClock: Clock {
 }
 
 @Suite(.timeLimit(.atDepth)) struct WorkerTimeoutTests {
-  @Test("C5: what the run before lets go of does not count as time of the body", arguments: [true, false])
+  @Test("C5: the release of objects by the previous run does not count as time of the body", arguments: [true, false])
   func lettingGo(isBare: Bool) async throws {
     try await exploreRace("one worker", "two workers", schedules: TestDepth.count(500, least: 100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1, isSuspended: true)
@@ -52,7 +52,7 @@ private struct InterruptedClock: Clock {
       let handle = queue.add(body.timeout(.seconds(1)))
       await queue.resume()
       let outcome = await handle.outcome
-      // Another worker can take the slot before the first one lets go, so that the time passes during the body.
+      // Another worker can take the slot before the first one releases its objects, so that the time passes during the body.
       let isOneWorker = workers.value.count == 2 && workers.value[0] == workers.value[1]
       if isOneWorker {
         env.check(outcome.isFinished(7), "\(outcome)")
@@ -63,7 +63,7 @@ private struct InterruptedClock: Clock {
     }
   }
 
-  @Test("C5: nor does what was before the run was added, and its events are told in the order of their instants")
+  @Test("C5: time before the run was added does not count, and its events are in the order of their instants")
   func startedBeforeAdded() async throws {
     try await exploreSchedules(20) { env in
       let clock = InterruptedClock(clock: env.clock)
@@ -100,7 +100,7 @@ private struct InterruptedClock: Clock {
     case plain, queueHooks, finishHooksOfQueue, finishHooks, retried, repeated, carried, judged, inner
   }
 
-  @Test("However it is executed, each of several in a row has its own time", arguments: [0, 1, 2])
+  @Test("Each of several consecutive runs has its own time, for every way of executing them", arguments: [0, 1, 2])
   func inARow(way: Int) async throws {
     try await exploreSchedules(TestDepth.count(150)) { env in
       let kind = Kind.allCases[env.random.below(Kind.allCases.count)]
@@ -162,7 +162,7 @@ private struct InterruptedClock: Clock {
   }
 
   @Test(
-    "A part that is added has its time from its own start, and a run that waits for its parts goes on to have its own")
+    "The time of an added child begins with its own start, and a run that waits for its children keeps its own time")
   func parts() async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -181,7 +181,7 @@ private struct InterruptedClock: Clock {
     }
   }
 
-  @Test("Neither a timer that has been stopped nor one that has fired keeps a run or what it was given")
+  @Test("Neither a stopped timer nor one that has fired retains a run or its input")
   func keepsNothing() async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: env.random.below(2) + 1)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The trait that explores a test", .timeLimit(.minutes(10)))
 struct ExploredTraitTests {
-  /// Reads, lets others run, and writes: two at once lose an increment.
+  /// Reads, yields, and writes, so that two concurrent calls lose an increment.
   actor Register {
     private(set) var value = 0
     func set(_ value: Int) { self.value = value }
@@ -35,7 +35,7 @@ struct ExploredTraitTests {
     #expect(await register.value == count)
   }
 
-  @Test("The trait without arguments explores, too", .explored)
+  @Test("The trait without arguments also explores", .explored)
   func plain() async {
     #expect(ExplorationEnvironment.current != nil)
     let register = Register()
@@ -51,7 +51,7 @@ struct ExploredTraitTests {
     @Test("Each test of the suite is explored")
     func inner() { #expect(ExplorationEnvironment.current != nil) }
 
-    @Test("A test's own trait counts, and a clock beside the exploration's is none", .virtualClock, .explored(5))
+    @Test("A test's own trait applies, and the virtual clock is that of the exploration", .virtualClock, .explored(5))
     func own() throws {
       let env = try #require(ExplorationEnvironment.current)
       #expect(env.schedule < 5)
@@ -75,7 +75,7 @@ struct ExploredTraitTests {
     return issues.value
   }
 
-  @Test("An expectation that does not hold is one issue at its place, with the way to repeat it")
+  @Test("A failed expectation is one issue at its location, with the command that repeats it")
   func expectation() async throws {
     let calls = Atomic(0)
     let line = Atomic(0)
@@ -97,7 +97,7 @@ struct ExploredTraitTests {
     #expect(text.contains("PROCEDUREKIT_REPLAY='pk"), "\(text)")
   }
 
-  @Test("A requirement that does not hold, and an error of the function, are issues")
+  @Test("A failed requirement and an error of the function are issues")
   func errors() async throws {
     struct Broken: Error {}
     let required = try await issues(of: .explored(5)) { _ = try #require(nil as Int?) }
@@ -108,7 +108,7 @@ struct ExploredTraitTests {
 
   @Test("A function that hangs is an issue, if its tasks end when they are cancelled")
   func deadlock() async throws {
-    let issues = try await issues(of: .explored(5)) { try await ProbeProcedure("nobody goes on").execute() }
+    let issues = try await issues(of: .explored(5)) { try await ProbeProcedure("endless").execute() }
     #expect(issues.count == 1 && "\(issues)".contains("deadlock"), "\(issues)")
   }
 

@@ -19,7 +19,7 @@ struct TestExplorationTests {
       settings: try ExplorationSettings(environment: environment))
   }
 
-  @Test("A failing seed is kept, and is tried first from then on")
+  @Test("A failing seed is stored, and is tried first in later runs")
   func corpus() async throws {
     try await withFile { path in
       let failing = try exploration(ScheduleExplorer(schedules: 50, seed: 7), ["PROCEDUREKIT_CORPUS": path])
@@ -41,7 +41,7 @@ struct TestExplorationTests {
     }
   }
 
-  @Test("The replay string of a failure repeats the schedule in another process, by the environment")
+  @Test("A replay string in the environment repeats the schedule in another process")
   func replay() async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploration(ScheduleExplorer(), [:]).run(Self.tellBeforeChange)
@@ -62,12 +62,12 @@ struct TestExplorationTests {
     try await TestingYourProcedures.tellBeforeChange(#require(ExplorationEnvironment.current))
   }
 
-  @Test("The explorer keeps nothing of the function, however late the explorer's own task ends")
-  func lent() async throws {
+  @Test("The explorer keeps no reference to the function, even if its own task ends late")
+  func revoked() async throws {
     for _ in 0..<20 { try await exploration(ScheduleExplorer(schedules: 1), [:]).run {} }
   }
 
-  @Test("Entries of other tests are left alone, and a line in another format is an error")
+  @Test("Entries of other tests are not changed, and a line in another format is an error")
   func format() async throws {
     try await withFile { path in
       let corpus = ExplorationCorpus(path: path)

@@ -76,6 +76,7 @@ struct JobIdentities {
   ///   - id: The runtime's number of the job's task; `nil` for a job without a task.
   ///   - running: The task that enqueues the job, if known. A job without a task (an actor that begins to serve its callers,
   ///     a `Task.yield`) belongs to that task.
+  /// - Returns: The number, which is new for a task without earlier jobs.
   mutating func number(ofTask id: UInt64?, enqueuedBy running: Int?) -> Int {
     guard let id else { return running ?? next() }
     if let known = numbers[id] { return known }

@@ -1,11 +1,11 @@
 import TestingProcedureKit
 
-/// A use of the queues of an `AdmissionSystem`. Handles are counted as in `QueueCommand`.
+/// A use of the queues of an `AdmissionSystem`. Handles are numbered as in `QueueCommand`.
 enum AdmissionCommand: Sendable {
   case add(AdmissionPlan, queue: Int, after: Int?)
-  /// Waits for a place in the limited queue, in a task beside the program.
+  /// Waits for room in the limited queue, in a concurrent task.
   case enqueue(AdmissionPlan)
-  /// Runs a procedure, in a task beside the program.
+  /// Runs a procedure in a concurrent task.
   case call(AdmissionPlan, queue: Int)
   case cancel(handle: Int)
   case suspend(queue: Int)

@@ -1,9 +1,9 @@
 import ProcedureKit
 import TestingProcedureKit
 
-/// A procedure of an `AdmissionSystem`: a leaf, or a procedure with parts.
+/// A procedure of an `AdmissionSystem`: a leaf, or a procedure with nested procedures.
 struct AdmissionPlan: Sendable {
-  /// What a procedure does with its parts.
+  /// What a procedure does with its nested procedures.
   enum Way: Sendable {
     case leaf
     case run(queue: Int)
@@ -11,9 +11,9 @@ struct AdmissionPlan: Sendable {
     case produce, produceAndWait
     case execute
     case runAndExecute(queue: Int)
-    /// Produces a part, cancels itself, and produces another part.
+    /// Produces a child, cancels itself, and produces another child.
     case cancelBetween
-    /// Produces a part in a task that outlives the body.
+    /// Produces a child in a task that outlives the body.
     case escape
     case nothing
   }
@@ -29,8 +29,8 @@ struct AdmissionPlan: Sendable {
   private(set) var parts: [AdmissionPlan] = []
   private(set) var leaf: LeafPlan
   private(set) var claim: Claim?
-  private(set) var goesOnAfterFailures = false
-  /// The leaf that the hook of the end runs.
+  private(set) var continuesAfterFailures = false
+  /// The leaf that the end hook runs.
   private(set) var hook: LeafPlan?
   private(set) var pausesWhenCancelled = false
   private(set) var priority: TaskPriority?
@@ -46,7 +46,7 @@ struct AdmissionPlan: Sendable {
     let counts = [1, 1, 2, 1, 1, 2, 2, 1, 0]
     parts = (0..<counts[number]).map { _ in AdmissionPlan(depth: depth + 1, using: &random) }
     guard number < 8 else { return }
-    goesOnAfterFailures = random.below(6) == 0
+    continuesAfterFailures = random.below(6) == 0
     if random.below(2) == 0 { claim = Self.randomClaim(using: &random) }
     if random.below(5) == 0 { hook = LeafPlan(using: &random) }
     pausesWhenCancelled = random.below(5) == 0
@@ -75,7 +75,7 @@ struct AdmissionPlan: Sendable {
     }
     if claim != nil { plans.append(changed { $0.claim = nil }) }
     if hook != nil { plans.append(changed { $0.hook = nil }) }
-    if goesOnAfterFailures { plans.append(changed { $0.goesOnAfterFailures = false }) }
+    if continuesAfterFailures { plans.append(changed { $0.continuesAfterFailures = false }) }
     if pausesWhenCancelled { plans.append(changed { $0.pausesWhenCancelled = false }) }
     if priority != nil { plans.append(changed { $0.priority = nil }) }
     for (index, part) in parts.enumerated() {
@@ -91,7 +91,7 @@ struct AdmissionPlan: Sendable {
   }
 }
 
-/// A procedure without parts, of which no two with a common category may execute at the same time.
+/// A procedure without nested procedures. No two leaves with a common category may execute concurrently.
 struct LeafPlan: Sendable {
   private(set) var categories: [String]
   private(set) var fails: Bool

@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Random programs of what is admitted, under every order", .timeLimit(.atDepth))
+@Suite("Random programs of admissions under every order", .timeLimit(.atDepth))
 struct AdmissionProgramTests {
   @Test(
-    "L1, R1 to R4, C2 to C6: every run finishes once, nothing overlaps, hangs or is left behind",
+    "L1, R1 to R4, C2 to C6: every run finishes once, and nothing overlaps, hangs or remains",
     arguments: 0..<2 as Range<UInt64>)
   func everything(seed: UInt64) async throws {
     let outcomes: Set = ["finished", "failed", "cancelled"]
@@ -25,7 +25,7 @@ struct AdmissionProgramTests {
     for outcome in ["finished", "failed", "cancelled"] { #expect(tallies[outcome] != nil, "\(tallies)") }
   }
 
-  @Test("Q2, R2: a queue that is suspended keeps nothing from others that no body of its own uses")
+  @Test("Q2, R2: a suspended queue holds no resource that none of its bodies uses")
   func suspendedRun() async throws {
     try await exploreRace("before", "after", schedules: TestDepth.count(2_000)) { env in
       let (queue, other) = (env.makeQueue("queue"), env.makeQueue("other"))
@@ -46,7 +46,7 @@ struct AdmissionProgramTests {
     }
   }
 
-  @Test("A child that a task left behind produces at the last moment is waited for or refused, and never forgotten")
+  @Test("A child that an outliving task produces at the last moment is awaited or refused, and never lost")
   func producedAtTheEnd() async throws {
     try await exploreRace("refused", "waited for", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()

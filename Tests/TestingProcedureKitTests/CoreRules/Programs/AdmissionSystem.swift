@@ -1,9 +1,9 @@
 import ProcedureKit
 import TestingProcedureKit
 
-/// Three queues for random programs of procedures that hold things, produce, share executions and have hooks.
+/// Three queues for random programs of procedures that claim resources, produce, share executions and have hooks.
 ///
-/// Only leaves enter the monitor, so that no category may ever be there twice.
+/// Only leaves enter the monitor, so that each category can be there at most once.
 struct AdmissionSystem: ProgramSystem {
   static let queueCount = 3
 
@@ -11,7 +11,7 @@ struct AdmissionSystem: ProgramSystem {
   let queues: [ProcedureQueue]
   let monitor = ConcurrencyMonitor()
   let gpu = Resource("gpu", capacity: 3)
-  /// By run: how many of its hooks of the end were called.
+  /// The number of end hooks that were called, by run.
   private let ends = Locked<[ProcedureID: Int]>([:])
   private let names = Locked(0)
   private let handles = Locked<[ProcedureHandle<Void>]>([])

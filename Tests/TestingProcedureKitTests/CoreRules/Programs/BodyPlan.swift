@@ -1,9 +1,9 @@
 import ProcedureKit
 import TestingProcedureKit
 
-/// A body of a random program: what the body holds, and what the body runs in the middle.
+/// A body of a random program: its claims, and the procedures that it runs in the middle.
 struct BodyPlan: Sendable {
-  /// What a body runs in the middle.
+  /// The kind of work that a body does in the middle.
   enum Way: Sendable {
     case nothing
     case fail
@@ -73,7 +73,7 @@ struct BodyPlan: Sendable {
     return plans
   }
 
-  /// The plan of a body that claims nothing itself.
+  /// The plan of a body without claims.
   var withoutClaims: BodyPlan {
     changed { ($0.wants, $0.condition) = (RandomWants(), nil) }
   }
@@ -85,7 +85,7 @@ struct BodyPlan: Sendable {
   }
 }
 
-/// A graph of a random program: nodes, one of which may fail, and one that follows them.
+/// A graph of a random program: nodes, one of which may fail, and a dependent of them all.
 struct GraphPlan: Sendable {
   let failing: Int?
   let acceptsFailures: Bool

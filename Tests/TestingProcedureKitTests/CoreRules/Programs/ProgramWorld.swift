@@ -3,24 +3,24 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// Where a random program is run: under an exploration's schedules, or on real threads.
+/// The environment of a random program: an exploration's schedules, or real threads.
 protocol ProgramWorld: Sendable {
-  /// Draws a number from `0` up to, but without, `bound`.
+  /// Returns a random number from `0` up to, but not including, `bound`.
   func randomNumber(below bound: Int) -> Int
 
-  /// Reports that an expectation does not hold.
+  /// Reports a failed expectation.
   func recordFailure(_ comment: String, fileID: StaticString, line: UInt)
 
-  /// Counts that something happened.
+  /// Counts an event.
   func tally(_ outcome: String)
 
-  /// Lets the report of a deadlock tell where a run stands.
+  /// Adds the state of a run to the report of a deadlock.
   @discardableResult
   func watch<Output>(_ handle: ProcedureHandle<Output>) -> ProcedureHandle<Output>
 
   func recordEvents(of queue: ProcedureQueue) -> EventRecorder
 
-  /// A queue in this world, with the table of this world.
+  /// Makes a queue in this world, with the table of this world.
   func makeQueue(_ configuration: ProgramQueue) -> ProcedureQueue
 
   /// Starts a task in this world.
@@ -40,7 +40,7 @@ struct ProgramQueue: Sendable {
 }
 
 extension ProgramWorld {
-  /// Reports that an expectation does not hold, unless it does.
+  /// Reports a failed expectation if `condition` is `false`.
   func check(
     _ condition: Bool, _ comment: @autoclosure () -> String, fileID: StaticString = #fileID, line: UInt = #line
   ) {
@@ -66,9 +66,9 @@ extension ExplorationEnvironment: ProgramWorld {
   }
 }
 
-/// Queues without an executor: their bodies execute on the process's threads, in whatever order comes about.
+/// Queues without an executor, whose bodies execute on the process's threads, in an arbitrary order.
 ///
-/// The seed decides the random numbers, and not who draws them in which order. What is found wrong is recorded with the seed.
+/// The seed determines the random numbers, but not the order in which tasks request them. Failures are recorded with the seed.
 final class RealThreads: ProgramWorld {
   let resources = ResourceTable()
 
@@ -81,7 +81,7 @@ final class RealThreads: ProgramWorld {
     generator = Locked(SeededGenerator(seed: seed))
   }
 
-  /// What has happened, and how often.
+  /// The number of occurrences of each event.
   var tallies: [String: Int] { counts.value }
 
   func randomNumber(below bound: Int) -> Int { generator { $0.below(bound) } }

@@ -1,11 +1,11 @@
 import TestingProcedureKit
 
-/// A use of the two queues of a `QueueSystem`. Handles are counted from the first, and again from the first after the last.
+/// A use of the two queues of a `QueueSystem`. The number of a handle wraps around after the last one.
 enum QueueCommand: Sendable {
   case add(BodyPlan, queue: Int, after: Int?)
   /// Adds a body that gets the result of a handle.
   case follow(BodyPlan, queue: Int, handle: Int)
-  /// Adds a body and then runs another, in a task beside the program.
+  /// Adds a body and then runs another, in a concurrent task.
   case call(BodyPlan, BodyPlan, queue: Int)
   case cancel(handle: Int)
   case suspend(queue: Int)

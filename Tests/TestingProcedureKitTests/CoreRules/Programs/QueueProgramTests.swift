@@ -11,7 +11,7 @@ struct QueueProgramTests {
   }
 
   @Test(
-    "Every run finishes once, bodies stay within the width, nobody is beside who excludes, events are in order",
+    "Every run finishes once, the width and exclusions hold, and events are in order",
     arguments: 0..<2 as Range<UInt64>)
   func everything(seed: UInt64) async throws {
     let outcomes: Set = ["finished", "failed", "ignored", "cancelled", "refused", "several hold something"]

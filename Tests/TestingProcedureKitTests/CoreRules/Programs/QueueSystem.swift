@@ -1,7 +1,7 @@
 import ProcedureKit
 import TestingProcedureKit
 
-/// Two queues for random programs, with checks of what must hold whatever is done.
+/// Two queues for random programs, with checks of their invariants.
 struct QueueSystem: ProgramSystem {
   let world: any ProgramWorld
   let queues: [ProcedureQueue]
@@ -14,7 +14,7 @@ struct QueueSystem: ProgramSystem {
   private let names = Locked(0)
   private let handles = Locked<[ProcedureHandle<Int>]>([])
   private let callers = Locked<[Task<Void, Never>]>([])
-  /// The bodies that have called the procedure that executes, which uses their slot.
+  /// The bodies that have called the executing procedure, which uses their slot.
   @TaskLocal static var bodies: [ProcedureContext] = []
 
   init(_ world: any ProgramWorld) {
@@ -66,7 +66,7 @@ struct QueueSystem: ProgramSystem {
   }
 
   private func follow(_ handle: ProcedureHandle<Int>, _ plan: BodyPlan, on place: Int) {
-    // What the body wanted would be claimed inside of the run, which executes then although this body may not.
+    // The body's claims would be taken within the run, which would then execute although this body must not.
     let name = newName()
     let task = procedure(plan, name, on: place)
     let following = world.watch(
@@ -84,7 +84,7 @@ struct QueueSystem: ProgramSystem {
   }
 }
 
-// MARK: What must hold
+// MARK: Invariants
 
 extension QueueSystem {
   func finish() async throws {
@@ -92,7 +92,7 @@ extension QueueSystem {
     for caller in callers.value { await caller.value }
     for handle in handles.value { await check(handle) }
     for queue in queues { await queue.shutDown() }
-    // What a body has added outlives its wait for the value.
+    // A run that a body has added outlives the body's wait for its value.
     for (name, count) in started.value { world.check(ended.value[name] == count, "\(name) has not ended") }
     for recorder in recorders {
       try await recorder.waitUntilEnded()
@@ -113,7 +113,7 @@ extension QueueSystem {
     let (starts, ends) = (started.value[handle.name, default: 0], ended.value[handle.name, default: 0])
     world.check(handle.state == .finished && steps.last == .didFinish, "\(handle) \(steps)")
     world.check(starts <= 1 && starts == ends, "\(handle) was started \(starts) times, and ended \(ends) times")
-    // A cancel may come after the body of `follow` has started, and before what it calls has.
+    // A cancellation may arrive after the body of `follow` has started, and before its call has.
     world.check(
       outcome.isCancelled && starts == 0 || steps.contains(.willExecute) == (starts == 1),
       "\(handle) \(steps), started \(starts) times")

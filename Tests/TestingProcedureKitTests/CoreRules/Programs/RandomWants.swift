@@ -1,7 +1,7 @@
 import ProcedureKit
 import TestingProcedureKit
 
-/// What a body of a random program wants to hold: nothing, or some of two categories and of one resource of three units.
+/// The claims of a body in a random program: none, or some of two categories and of one resource with three units.
 struct RandomWants: Sendable {
   static let units = Resource("units", capacity: 3)
 

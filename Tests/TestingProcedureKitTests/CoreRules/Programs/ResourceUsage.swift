@@ -1,9 +1,9 @@
 import ProcedureKit
 import TestingProcedureKit
 
-/// Who executes while holding what, and what of that must not be.
+/// The bodies that hold each resource, with checks of their exclusion.
 ///
-/// A body and what is part of it may hold the same: the name of a part begins with the name of the whole.
+/// A body and its nested runs may hold the same resource. The name of a nested run begins with the name of the body.
 final class ResourceUsage: Sendable {
   private struct Use {
     let name: String
@@ -17,10 +17,10 @@ final class ResourceUsage: Sendable {
 
   private let most = Locked(0)
 
-  /// How many have held something at once.
+  /// The largest number of concurrent holders.
   var mostHolders: Int { most.value }
 
-  /// A body has started, and holds what it wants.
+  /// Notes that a body has started, with its claims.
   func starts(_ name: String, _ wants: RandomWants) -> Int {
     uses { state in
       let use = Use(name: name, wants: wants)
@@ -47,7 +47,7 @@ final class ResourceUsage: Sendable {
     }
   }
 
-  /// Parts use the units of the whole; only what exceeds these counts.
+  /// Nested runs use the units of the body, so that only additional units count.
   private func checkUnits(_ uses: [Use]) {
     let outermost = uses.filter { use in
       !uses.contains { $0.name != use.name && Self.isPart(use.name, of: $0.name) && $0.wants.units > 0 }

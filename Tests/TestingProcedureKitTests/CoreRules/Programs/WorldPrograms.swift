@@ -1,9 +1,9 @@
 import Testing
 import TestingProcedureKit
 
-/// A system that random programs use, in either world.
+/// A system for random programs, in either world.
 protocol ProgramSystem: Sendable {
-  /// A random use of the system, with everything that is drawn.
+  /// A random use of the system, with all its random parameters.
   associatedtype Command: Sendable
 
   init(_ world: any ProgramWorld)
@@ -15,7 +15,7 @@ protocol ProgramSystem: Sendable {
 
   func execute(_ command: Command) async
 
-  /// Waits until everything has ended, and checks what must hold.
+  /// Waits until all runs have ended, and checks the invariants.
   func finish() async throws
 }
 
@@ -52,7 +52,7 @@ extension ProgramExplorer {
 
   /// Runs the programs on the process's threads, without an exploration.
   ///
-  /// - Returns: What has happened, and how often.
+  /// - Returns: The number of occurrences of each event.
   func runOnRealThreads<System>() async throws -> [String: Int] where Specification == WorldPrograms<System> {
     var tallies: [String: Int] = [:]
     for number in 0..<programs {

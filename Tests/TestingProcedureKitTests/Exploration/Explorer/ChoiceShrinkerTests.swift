@@ -3,7 +3,7 @@ import Testing
 @testable import TestingProcedureKit
 
 @Suite struct ChoiceShrinkerTests {
-  /// Shrinks `choices` as long as `fails`; gives the result and how many candidates it took.
+  /// Shrinks `choices` while they fail; returns the result and the number of candidates.
   private func shrink(_ choices: [Int], while fails: ([Int]) -> Bool) -> (choices: [Int], runs: Int) {
     var shrinker = ChoiceShrinker(failing: choices)
     var runs = 0
@@ -26,14 +26,14 @@ import Testing
     #expect(result.runs < 200, "seed \(seed)")
   }
 
-  @Test("A failure that needs no choice becomes first come, first served at once")
+  @Test("A failure that needs no choice is immediately reduced to no choices")
   func none() {
     let result = shrink([3, 1, 2, 0, 1]) { _ in true }
     #expect(result.choices.isEmpty)
     #expect(result.runs <= 3)
   }
 
-  @Test("A failure that needs every choice stays, and the search ends", arguments: [0, 1, 2, 3, 8, 33])
+  @Test("A failure that needs every choice is not changed, and the search ends", arguments: [0, 1, 2, 3, 8, 33])
   func all(length: Int) {
     let choices = [Int](repeating: 1, count: length)
     #expect(shrink(choices) { $0 == choices }.choices == choices)

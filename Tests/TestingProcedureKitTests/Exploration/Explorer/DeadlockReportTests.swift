@@ -6,7 +6,7 @@ import Testing
 @testable import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct DeadlockReportTests {
-  /// Two tasks wait for each other; a third one has ended.
+  /// Two tasks wait for each other, and a third one has ended.
   private static let crossed: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
     let (questions, ask) = AsyncStream.makeStream(of: Int.self)
     let (answers, answer) = AsyncStream.makeStream(of: Int.self)
@@ -22,7 +22,9 @@ import Testing
     }
   }
 
-  @Test("A deadlock names the tasks that have not ended, and what they did last", .enabled(if: TaskStatus.isKnown))
+  @Test(
+    "A deadlock report names the tasks that have not ended, and the last event of each",
+    .enabled(if: TaskStatus.isKnown))
   func stuck() async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(1_000, Self.crossed)
@@ -40,7 +42,7 @@ import Testing
     #expect(again.deadlock?.stuck == deadlock.stuck)
   }
 
-  @Test("A deadlock names the probe whose executions wait for an instruction")
+  @Test("A deadlock report names the probe whose executions wait for an instruction")
   func probe() async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(1) { env in
@@ -54,7 +56,7 @@ import Testing
     #expect(!"\(failure)".contains("probe \"idle\""), "\(failure)")
   }
 
-  @Test("Tasks of each kind count as ended when they have ended", .enabled(if: TaskStatus.isKnown))
+  @Test("Tasks of every kind are recognized as ended", .enabled(if: TaskStatus.isKnown))
   func kinds() async throws {
     actor Place { func visit() async { await Task.yield() } }
     let failure = try await #require(throws: ExplorationFailure.self) {
@@ -68,7 +70,7 @@ import Testing
         await Task.detached { await place.visit() }.value
         await Task(name: "never") {
           await Task.yield()
-          // Invariant: nobody resumes the continuation, which is the deadlock.
+          // Invariant: the continuation is never resumed, which causes the deadlock.
           await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
         }.value
       }
@@ -77,7 +79,7 @@ import Testing
     #expect(failure.deadlock?.stuck.first?.task == 0, "\(failure)")
   }
 
-  @Test("A step that hangs is reported, whatever the reason", arguments: [false, true])
+  @Test("A step that hangs is reported, for each reason", arguments: [false, true])
   func hanging(inLoop: Bool) async throws {
     let isOver = Locked(false)
     let never = DispatchSemaphore(value: 0)

@@ -11,11 +11,11 @@ import Testing
     }
   }
 
-  /// Everything that one exploration does, as text: the tasks of every schedule and what the body saw.
+  /// An exploration as text: the order of tasks and the observations of the body, for every schedule.
   private func trace(seed: UInt64, _ strategy: ExplorationStrategy) async throws -> String {
     let pool = ThreadPool()
     defer { pool.shutDown() }
-    // Ends by itself; nobody cancels it.
+    // The task ends on its own and is never cancelled.
     return try await Task(executorPreference: pool) { try trace(seed: seed, strategy, on: pool) }.value
   }
 
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(
-    "The same seed gives the same trace, byte for byte, ten times over",
+    "The same seed gives the same trace ten times, byte for byte",
     arguments: [ExplorationStrategy.random, .priorities(changePoints: 3), .mixed(), .roundRobin])
   func sameSeed(strategy: ExplorationStrategy) async throws {
     let first = try await trace(seed: 11, strategy)

@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.atDepth)) struct ExploreSchedulesTests {
-  /// Looks at the balance, waits for somebody's consent, and only then takes the money.
+  /// Reads the balance, waits for consent, and only then withdraws the money.
   private actor Account {
     private(set) var balance: Int
     init(balance: Int) { self.balance = balance }
@@ -27,7 +27,7 @@ import TestingProcedureKit
 
   @TaskLocal private static var local = 0
 
-  @Test("An exploration within the body of an exploration is an error, also from a task that the body creates")
+  @Test("An exploration within the body of another one is an error, even in a task that the body creates")
   func nested() async throws {
     for isTask in [false, true] {
       let failure = try await #require(throws: ExplorationFailure.self) {
@@ -44,7 +44,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A body that is right in every order passes, and the summary counts what was seen")
+  @Test("A body that is correct in every order passes, and the summary has the counts")
   func summary() async throws {
     let summary = try await exploreSchedules(100, seed: 7) { env in
       let account = Account(balance: 100)
@@ -61,7 +61,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A failure is simplified, reported, and run again by its replay string",
+    "A failure is simplified, reported, and repeated by its replay string",
     arguments: [ExplorationStrategy.random, .priorities()])
   func failure(strategy: ExplorationStrategy) async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
@@ -81,7 +81,7 @@ import TestingProcedureKit
     #expect(again.replay == failure.replay)
   }
 
-  @Test("Every order of a small body can be run, each once")
+  @Test("Every order of a small body can be run, each exactly once")
   func exhaustive() async throws {
     let orders = Locked<Set<String>>([])
     let summary = try await exploreSchedules(strategy: .exhaustive) { env in
@@ -104,7 +104,7 @@ import TestingProcedureKit
     await #expect(throws: ExplorationFailure.self) { try await exploreSchedules(strategy: .exhaustive, Self.overdraft) }
   }
 
-  @Test("A race goes on until every outcome has been seen, and one that never occurs is an error with the tallies")
+  @Test("A race continues until every outcome has occurred; an outcome that never occurs is an error with the tallies")
   func race() async throws {
     let rare: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
       env.tally(env.random.below(40) == 0 ? "rare" : "usual")
@@ -126,7 +126,7 @@ import TestingProcedureKit
     try await exploreRace("never", strategy: .replay("pk2:0:"), body: rare)
   }
 
-  @Test("What others find wrong is heard by the exploration whose code finds it, wherever that executes")
+  @Test("A failure that a test framework reports goes to the exploration that executes the reporting code")
   func reports() async throws {
     #expect(!ExplorationEnvironment.report("there is no exploration"))
     let failure = try await #require(throws: ExplorationFailure.self) {
@@ -141,7 +141,7 @@ import TestingProcedureKit
     #expect(failure.problems.count == 1)
   }
 
-  @Test("A thrown error is a failure and carries the error")
+  @Test("A thrown error is a failure, which contains the error")
   func thrown() async throws {
     struct Broken: Error {}
     let failure = try await #require(throws: ExplorationFailure.self) {
@@ -149,12 +149,13 @@ import TestingProcedureKit
     }
     #expect(failure.thrownError is Broken)
     let missing = try await #require(throws: ExplorationFailure.self) {
-      try await exploreSchedules(10) { env in _ = try env.require([Int]().first, "the first of none") }
+      try await exploreSchedules(10) { env in _ = try env.require([Int]().first, "the first element of an empty array")
+      }
     }
     #expect("\(missing)".contains("requirement failed: the first element of an empty array"))
   }
 
-  @Test("Nothing ready and not finished is a deadlock, and what obeys cancellation ends")
+  @Test("An unfinished schedule without a ready job is a deadlock, and tasks that respect cancellation end")
   func deadlock() async throws {
     let obedient = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(10) { _ in
@@ -178,7 +179,7 @@ import TestingProcedureKit
     #expect(stuck.instant.offset == .seconds(3))
   }
 
-  @Test("A schedule without an end is stopped", arguments: [ExplorationStrategy.random, .priorities(), .roundRobin])
+  @Test("An endless schedule is stopped", arguments: [ExplorationStrategy.random, .priorities(), .roundRobin])
   func endless(strategy: ExplorationStrategy) async throws {
     var explorer = ScheduleExplorer(schedules: 2, strategy: strategy)
     explorer.stepLimit = 500
@@ -188,7 +189,7 @@ import TestingProcedureKit
     #expect("\(failure)".contains("still not finished after 400 steps"))
   }
 
-  @Test("Waiting by yielding is not starved by priorities")
+  @Test("Priorities do not starve other tasks while a task waits by yielding")
   func yielding() async throws {
     let summary = try await exploreSchedules(TestDepth.count(1_000), strategy: .priorities()) { _ in
       let isDone = Locked(false)
@@ -215,14 +216,14 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A job that comes from another thread is reported as uncontrolled, unless that is allowed")
+  @Test("A job from another thread is reported as uncontrolled, unless uncontrolled jobs are allowed")
   func uncontrolled() async throws {
     let elsewhere: @Sendable (ExplorationEnvironment) async throws -> Void = { _ in
       await withCheckedContinuation { waiter in
         DispatchQueue.global().asyncAfter(deadline: .now() + 0.001) { waiter.resume() }
       }
     }
-    // The work can come back before the task waits, or much later on a busy machine.
+    // The work can end before the task waits, or much later on a busy machine.
     var explorer = ScheduleExplorer(schedules: 1_000)
     explorer.patience = .seconds(3_600)
     let failure = try await #require(throws: ExplorationFailure.self) { try await explorer.explore(elsewhere) }
@@ -250,7 +251,7 @@ import TestingProcedureKit
     #expect(numbers.value.count == 40)
   }
 
-  @Test("What the body leaves behind is driven on, and its sleeps are cut short")
+  @Test("Tasks that outlive the body run to their end, and their sleeps are cancelled")
   func leftovers() async throws {
     let ended = Locked(0)
     try await exploreSchedules(20) { env in

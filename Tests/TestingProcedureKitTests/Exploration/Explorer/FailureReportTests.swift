@@ -5,7 +5,7 @@ import Testing
 @testable import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct FailureReportTests {
-  /// Fails if the last child comes first, and the first one last: two orderings, between thirty yields.
+  /// Fails if the last child runs first and the first one last: two orderings, between thirty yields.
   private static let reversed: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
     let reached = Locked(0)
     await withTaskGroup(of: Void.self) { group in
@@ -21,7 +21,7 @@ import Testing
     env.check(reached.value < 3, "the order is reversed")
   }
 
-  @Test("A failure is shrunk to the few switches that it needs", arguments: 0..<10 as Range<UInt64>)
+  @Test("A failure is reduced to the few switches that it needs", arguments: 0..<10 as Range<UInt64>)
   func shrinking(seed: UInt64) async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(10_000, seed: seed, Self.reversed)
@@ -33,7 +33,7 @@ import Testing
       trace.stretches.map { Array(repeating: $0.task, count: $0.steps.count) }.joined().elementsEqual(failure.order))
   }
 
-  @Test("The report shows what each task did, in order")
+  @Test("The report shows the events of each task, in order")
   func table() async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules { env in
@@ -53,7 +53,7 @@ import Testing
     #expect(trace.json.hasPrefix(#"[{"from":1,"to":1,"task":0,"events":["starts 1"]}"#), "\(trace.json)")
   }
 
-  @Test("The messages of queues belong to the course of a schedule, not to the log of the process")
+  @Test("The messages of queues go to the trace of a schedule, not to the log of the process")
   func messages() async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules { env in
@@ -69,7 +69,7 @@ import Testing
     #expect(message.contains("\"upload\"") && message.contains("failed") && message.contains("Lost()"), "\(failure)")
   }
 
-  @Test("A trace shows names, and writes any text as JSON")
+  @Test("A trace shows names, and escapes any text in JSON")
   func names() {
     var trace = ScheduleTrace()
     trace.didRun(0, step: 1)

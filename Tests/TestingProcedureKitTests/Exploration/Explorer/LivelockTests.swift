@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(
-    "A livelock is found within 200 schedules, and shown as a short schedule with the tasks that go round and round",
+    "A livelock is found within 200 schedules, and reported as a short schedule with the tasks that run in a loop",
     arguments: 0..<10 as Range<UInt64>)
   func found(seed: UInt64) async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
@@ -31,14 +31,14 @@ import Testing
     #expect(again.problems.first?.livelock?.cycle == livelock.cycle)
   }
 
-  @Test("Its corrected twin passes")
+  @Test("The corrected version passes")
   func fixed() async throws {
     var explorer = Self.explorer(seed: 0)
     explorer.schedules = TestDepth.count(10_000)
     try await explorer.explore { try await LostToken.scenario(.fixed, $0) }
   }
 
-  @Test("A body that is only long ends when the tasks take turns, and the report says so")
+  @Test("A body that is only long ends when the tasks take turns, and the report states this")
   func long() async throws {
     var explorer = ScheduleExplorer(schedules: 1)
     explorer.stepLimit = 100
@@ -48,7 +48,7 @@ import Testing
     #expect("\(failure)".contains("in which the tasks took turns"), "\(failure)")
   }
 
-  @Test("A cycle is the shortest part that repeats itself throughout the second half")
+  @Test("A cycle is the shortest sequence that repeats throughout the second half")
   func cycles() {
     #expect(Livelock.cycle(of: Array(repeating: [1, 2, 2], count: 20).flatMap(\.self)) == [1, 2, 2])
     #expect(Livelock.cycle(of: [9, 8] + Array(repeating: 4, count: 30)) == [4])
@@ -56,7 +56,7 @@ import Testing
     #expect(Livelock.cycle(of: [1, 1]) == nil)
   }
 
-  @Test("What has to happen at some time, and happens in no or only some schedules, fails with its place")
+  @Test("An event that has to happen, but does not in some or all schedules, fails with its location")
   func eventually() async throws {
     let body: @Sendable (Bool, ExplorationEnvironment) async throws -> Void = { forgets, env in
       let (isServed, isBusy) = (Locked(false), Locked(false))

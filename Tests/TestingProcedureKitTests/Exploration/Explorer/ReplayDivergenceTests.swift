@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test("A replay that fits fails in the same order; one of other code is an error that names the step")
+  @Test("A replay fails in the same order; a replay of different code is an error that names the step")
   func otherCode() async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(1_000, Self.body(yields: 2))
@@ -40,7 +40,7 @@ import Testing
     #expect("\(diverged)".contains("diverged by step \(diverged.step) of"))
   }
 
-  @Test("A failure that depends on something other than the choices does not fail again, and is named")
+  @Test("A failure that depends on more than the choices does not fail again, and the report states this")
   func flickering() async throws {
     let runs = Locked(0)
     let failure = try await #require(throws: ExplorationFailure.self) {
@@ -52,7 +52,7 @@ import Testing
     #expect("\(failure)".contains("equal choices led to different runs"), "\(failure)")
   }
 
-  @Test("State that outlives a schedule is found in bodies that pass, too")
+  @Test("State that outlives a schedule is also found in bodies that pass")
   func outliving() async throws {
     let runs = Locked(0)
     let failure = try await #require(throws: ExplorationFailure.self) {
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test(
-    "Whatever the order, a trail survives writing and reading and notices every change",
+    "A trail of any order can be written and parsed, and detects every change",
     arguments: 0..<50 as Range<UInt64>)
   func trails(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)

@@ -21,7 +21,7 @@ import Testing
     try await #require(throws: ExplorationFailure.self) { try await exploreSchedules(10, seed: 3, Self.failing) }
   }
 
-  @Test("A failure as JSON has all that the report has")
+  @Test("The JSON of a failure contains everything in the report")
   func json() async throws {
     let failure = try await failure()
     let object = try #require(try JSONSerialization.jsonObject(with: Data(failure.json.utf8)) as? [String: Any])
@@ -49,11 +49,11 @@ import Testing
       #expect(start["id"] as? Int == end["id"] as? Int)
       #expect(try #require(start["ts"] as? Int) < #require(end["ts"] as? Int))
       let slice = trace.stretches.first { $0.task == end["tid"] as? Int && $0.steps.contains(end["ts"] as? Int ?? 0) }
-      #expect(slice != nil, "an arrow ends where nothing runs")
+      #expect(slice != nil, "an arrow ends where no task runs")
     }
   }
 
-  @Test("The files are written to a directory on request, and the report names them")
+  @Test("The files are written to the given directory, and the report names them")
   func files() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "traces-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -23,7 +23,7 @@ import TestingProcedureKit
     #expect(summary.isComplete && Set(summary.tallies.keys) == ["1", "2"], "\(summary)")
   }
 
-  @Test("A lock that looks and locks in two operations is found within 4,000 schedules, for ten seeds")
+  @Test("A lock that reads and writes in two operations is found within 4,000 schedules, for ten seeds")
   func spinLock() async throws {
     for seed in 0..<10 as Range<UInt64> {
       await #expect(throws: ExplorationFailure.self, "seed \(seed)") {
@@ -33,7 +33,7 @@ import TestingProcedureKit
     try await exploreSchedules(1_000) { try await SpinLock.scenario(.fixed, $0) }
   }
 
-  @Test("Interruptions at operations count against the limit")
+  @Test("Preemptions at operations count against the limit")
   func limit() async throws {
     var explorer = ScheduleExplorer(schedules: 10_000, strategy: .exhaustive)
     explorer.preemptionLimit = 0
@@ -44,7 +44,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A task that waits in a loop gives way to other tasks, and to the clock")
+  @Test("A task that waits in a loop yields to other tasks, and to the clock")
   func loops() async throws {
     for strategy in [ExplorationStrategy.mixed(), .roundRobin] {
       try await exploreSchedules(100, strategy: strategy) { env in
@@ -60,7 +60,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A loop that nobody ends is reported, at once and in a later schedule, also if that schedule is the first to use atomics",
+    "An endless loop is reported, even in a later schedule that is the first to use atomics",
     arguments: [(later: false, usesEarlier: true), (true, true), (true, false)])
   func endlessLoop(isLater: Bool, usesEarlier: Bool) async throws {
     var explorer = ScheduleExplorer(schedules: 10)
@@ -76,7 +76,7 @@ import TestingProcedureKit
     #expect("\(failure)".contains("still not finished after 2000 steps"), "\(failure)")
   }
 
-  @Test("The operations are those of an atomic, outside of explorations, too")
+  @Test("The operations behave like those of an Atomic, even outside explorations")
   func operations() {
     let number = ExploredAtomic(5)
     #expect(number.add(3, ordering: .relaxed) == (5, 8))

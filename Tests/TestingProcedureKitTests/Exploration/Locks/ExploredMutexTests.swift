@@ -60,7 +60,7 @@ import TestingProcedureKit
     try await Self.explorer().explore(oneAfterTheOther)
   }
 
-  @Test("Locks are no cycle under a common lock, or if a single task takes them")
+  @Test("Locks do not count as a cycle under a common lock, or if a single task takes them")
   func commonLock() async throws {
     try await Self.explorer(checksLockOrder: true).explore { _ in
       let shared = Shared()
@@ -89,7 +89,7 @@ import TestingProcedureKit
     #expect(failure.deadlock?.locks?.members.count == 3, "\(failure)")
   }
 
-  @Test("Locking a lock that the task holds is an error, and trying to is not", arguments: [0, 1])
+  @Test("Taking a lock that the task holds is an error, and withLockIfAvailable is not", arguments: [0, 1])
   func recursion(first: Int) async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await Self.explorer(10).explore { env in
@@ -105,7 +105,7 @@ import TestingProcedureKit
     #expect("\(failure)".contains("a task takes a lock that it already holds"), "\(failure)")
   }
 
-  @Test("A lock that is not waited for is free in some orders, and held in others")
+  @Test("withLockIfAvailable finds the lock free in some orders, and held in others")
   func ifAvailable() async throws {
     try await exploreRace("free", "held") { env in
       let shared = Shared()
@@ -155,7 +155,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Outside of explorations, the lock is a lock, for values without copies and for errors with types, too")
+  @Test("Outside explorations, the lock behaves like a Mutex, even with noncopyable values and typed errors")
   func outside() {
     struct Token: ~Copyable { var count = 0 }
     struct Refusal: Error {}

@@ -13,7 +13,7 @@ import Testing
       point: OperationPoint(thread: .current))
   }
 
-  /// Takes the locks one under the other, and gives them back.
+  /// Takes the locks, each while holding the previous ones, and releases them.
   private func nest(_ path: [Int], by task: Int, in table: inout LockTable) {
     for lock in path {
       guard case .taken = table.willLock(use(lock, by: task)) else {
@@ -60,7 +60,7 @@ import Testing
     #expect(waiting.count == 3)
   }
 
-  @Test("Who waited for a lock asks again, in order, when the lock is given back")
+  @Test("Tasks that waited for a lock request it again, in order, when it is released")
   func passRunToken() {
     var table = LockTable()
     for task in 0..<3 { _ = table.willLock(use(0, by: task)) }

@@ -3,11 +3,11 @@ import Testing
 
 @testable import TestingProcedureKit
 
-/// A process that dies within a schedule leaves the seed, the schedule and the choices behind.
+/// Tests that a crash within a schedule leaves a file with the seed, the schedule and the choices.
 @Suite(.timeLimit(.minutes(10))) struct CrashReportTests {
   private static let seed: UInt64 = 862_241_907
 
-  /// Three children, of which the last has to come first.
+  /// Three children, of which the last has to run first.
   private static func run(_ strategy: ExplorationStrategy, onFailure: @escaping @Sendable () -> Void) async throws {
     try await exploreSchedules(1_000, seed: seed, strategy: strategy) { env in
       let order = Locked("")

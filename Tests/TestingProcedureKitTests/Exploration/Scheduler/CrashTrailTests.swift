@@ -11,7 +11,7 @@ import Testing
       .compactMap { try? String(contentsOfFile: "\(directory)/\($0)", encoding: .utf8) }
   }
 
-  @Test("While a schedule runs, a file says how to run it again; the replay leads to the same step")
+  @Test("While a schedule runs, a file contains its replay string, which leads to the same step")
   func whileRunning() async throws {
     let seed: UInt64 = 7_771
     let seen = Locked<[String]>([])

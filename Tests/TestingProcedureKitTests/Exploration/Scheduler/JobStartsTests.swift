@@ -3,7 +3,8 @@ import Testing
 @testable import TestingProcedureKit
 
 @Suite struct JobStartsTests {
-  @Test("A sleep may have been computed since the start of the job before, if that job has made the current one ready")
+  @Test(
+    "The end of a sleep may have been computed since the start of the previous job, if it made the current one ready")
   func continued() {
     var starts = JobStarts()
     #expect(starts.elapsed(in: nil) == .zero && starts.elapsed(in: 3) == .zero)

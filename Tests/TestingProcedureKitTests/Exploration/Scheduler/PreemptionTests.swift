@@ -5,7 +5,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct PreemptionTests {
-  /// A mailbox that wakes its reader under its lock, as no code should.
+  /// A mailbox that resumes its reader under its lock, which is a mistake.
   private final class Mailbox: Sendable {
     private struct State {
       var item: Int?
@@ -39,7 +39,7 @@ import TestingProcedureKit
     await writer
   }
 
-  @Test("A wake under a lock of the code is no choice, is counted, and holds nobody up")
+  @Test("A wake under a lock of the code is not a choice, is counted, and blocks no other task")
   func wakeUnderLock() async throws {
     let summary = try await exploreSchedules(200, strategy: .mixed(), Self.wakingUnderLock)
     #expect(summary.wakesUnderLock > 0, "\(summary)")
@@ -48,7 +48,7 @@ import TestingProcedureKit
     #expect("\(all)".contains("under a lock"))
   }
 
-  @Test("A wake under the runtime's lock, while cancelling a task, is no choice either")
+  @Test("A wake under a lock of the runtime, during a cancellation, is not a choice")
   func wakeWhileCancelling() async throws {
     let summary = try await exploreSchedules(200, strategy: .mixed()) { env in
       let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -65,7 +65,7 @@ import TestingProcedureKit
     #expect(summary.distinctTraces > 1, "\(summary)")
   }
 
-  @Test("Who waits within an actor can preempt its waker, too")
+  @Test("A task that waits within an actor can also preempt its waker")
   func waitingActor() async throws {
     actor Reader {
       func first(of events: AsyncStream<Int>) async -> Int? { await events.first { _ in true } }
@@ -105,7 +105,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A step that never ends is reported, and with it the exploration ends")
+  @Test("A step that never ends is reported, and the exploration ends")
   func hanging() async throws {
     let never = DispatchSemaphore(value: 0)
     var explorer = ScheduleExplorer(schedules: 10, strategy: .mixed())
@@ -121,7 +121,7 @@ import TestingProcedureKit
     semaphore.wait()
   }
 
-  @Test("An exploration has threads of its own, and leaves the pool to others")
+  @Test("An exploration has its own threads, and does not occupy the runtime's pool")
   func ownThreads() async throws {
     let count = 2 * 64
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -134,7 +134,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("On request, a due timer overtakes ready work")
+  @Test("With timersOvertakeWork, a due timer preempts ready work")
   func timers() async throws {
     let race: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
       let winner = Locked("")

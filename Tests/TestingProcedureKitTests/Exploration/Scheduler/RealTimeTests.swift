@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// Unchanged code, which waits by `Task.sleep` and works on the main actor, in an exploration.
+/// Explores unchanged code, which waits with `Task.sleep` and runs on the main actor.
 @Suite(.enabled(if: ScheduleExplorer.controlsRealTime && ScheduleExplorer.controlsMainActor), .timeLimit(.atDepth))
 struct RealTimeTests {
   private actor Worker {
@@ -31,7 +31,7 @@ struct RealTimeTests {
     }
   }
 
-  @Test("Each way of waiting for real time becomes virtual time")
+  @Test("Every kind of wait for real time becomes a wait for virtual time")
   func ways() async throws {
     let ways: [@Sendable () async throws -> Void] = [
       { try await Task.sleep(for: .seconds(3_600)) },
@@ -92,7 +92,7 @@ struct RealTimeTests {
     }
   }
 
-  @Test("A cancelled sleep ends at once, and the timeout that it leaves behind harms nobody")
+  @Test("A cancelled sleep ends immediately, and its remaining timer does no harm")
   func cancelling() async throws {
     let summary = try await exploreSchedules(TestDepth.count(300)) { env in
       let sleeper = Task(executorPreference: env.executor) { try await Task.sleep(for: .seconds(86_400)) }
@@ -104,17 +104,17 @@ struct RealTimeTests {
     #expect(summary.distinctTraces > 1)
   }
 
-  @Test("A task that polls in real time forever is left behind, and holds up nobody")
+  @Test("A task that polls in real time forever is abandoned, and delays nothing")
   func forgotten() async throws {
     try await exploreSchedules(20) { env in
-      // Nobody cancels the task: the exploration abandons it.
+      // The task is never cancelled: the exploration abandons it.
       Task(executorPreference: env.executor) { while true { try await Task.sleep(for: .seconds(1)) } }
       try await Task.sleep(for: .seconds(5))
       env.check(env.clock.now.offset == .seconds(5))
     }
   }
 
-  @Test("The main actor serves one job at a time, even when a job is preempted in the middle")
+  @Test("The main actor runs one job at a time, even if a job is preempted in the middle")
   func mainActor() async throws {
     try await exploreRace("ab", "ba", schedules: 300) { env in
       let screen = Screen()
@@ -132,7 +132,7 @@ struct RealTimeTests {
     }
   }
 
-  @Test("The main queue belongs to others: code outside of the exploration stays there, code inside does not")
+  @Test("Code outside the exploration stays on the main queue, and code inside does not use it")
   func elsewhere() async throws {
     let key = DispatchSpecificKey<Bool>()
     DispatchQueue.main.setSpecific(key: key, value: true)
@@ -172,7 +172,7 @@ struct RealTimeTests {
     #expect(again.order == failure.order)
   }
 
-  @Test("Dispatch work that comes back is reported")
+  @Test("Dispatch work that resumes a task is reported")
   func dispatch() async throws {
     var explorer = ScheduleExplorer(schedules: 1)
     explorer.patience = .seconds(3_600)
@@ -180,7 +180,7 @@ struct RealTimeTests {
       try await explorer.explore { env in
         let waiter = Locked<CheckedContinuation<Void, Never>?>(nil)
         async let work: Void = withCheckedContinuation { continuation in waiter { $0 = continuation } }
-        // Virtual time passes when nothing else is ready: afterwards, the other task waits.
+        // Virtual time passes only when no job is ready. Afterwards, the other task waits.
         try await env.clock.sleep(for: .seconds(1))
         let waiting = waiter.value
         DispatchQueue.global().async { waiting?.resume() }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import TestingProcedureKit
 
-/// Whose task a job is counted to.
+/// The task to which a job belongs.
 @Suite(.timeLimit(.minutes(10))) struct TaskNumberTests {
-  @Test("A job without a task continues the task that enqueues the job, and is a task of its own from outside")
+  @Test("A job without a task belongs to the task that enqueues it; from outside, it gets its own number")
   func identities() {
     var identities = JobIdentities()
     let first = identities.number(ofTask: 70, enqueuedBy: nil)
@@ -19,7 +19,7 @@ import Testing
   }
 
   /// Calls an actor whose tasks belong to the exploration from a thread of another pool.
-  @Test("A job that another thread enqueues during a step is not counted to the running task")
+  @Test("A job that another thread enqueues during a step does not belong to the running task")
   func outside() async throws {
     var explorer = ScheduleExplorer(schedules: 1, strategy: .roundRobin)
     explorer.allowsUncontrolledJobs = false
@@ -27,13 +27,13 @@ import Testing
       try await explorer.explore { env in
         let pool = ThreadPool()
         defer { pool.shutDown() }
-        let hasCome = Platform.Signal()
-        // Both tasks end by themselves; nobody cancels them.
+        let hasArrived = Platform.Signal()
+        // Both tasks end on their own and are never cancelled.
         Task(executorPreference: pool) {
           Task(executorPreference: env.executor) { env.note("from outside") }
-          hasCome.give()
+          hasArrived.give()
         }
-        Self.block(until: hasCome)
+        Self.block(until: hasArrived)
         env.note("after the wait")
       }
     }
@@ -45,7 +45,7 @@ import Testing
 
   private static func block(until signal: Platform.Signal) { signal.wait() }
 
-  @Test("During a step, a job of another thread without a task gets a task of its own")
+  @Test("During a step, a job without a task from another thread gets its own number")
   func state() throws {
     let probe = JobKind.Probe()
     KitSpawner.startProbe(on: probe)
@@ -76,7 +76,7 @@ import Testing
       Issue.record("no job")
       return
     }
-    #expect(state.running == 1, "the job from outside was counted to the running task")
+    #expect(state.running == 1, "the job from outside does not belong to the running task")
     #expect(state.uncontrolled.count == 1)
     #expect(state.trace?.wakes.isEmpty == true)
     probe.run(job)

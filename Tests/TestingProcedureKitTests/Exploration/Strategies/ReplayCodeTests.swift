@@ -3,7 +3,7 @@ import Testing
 @testable import TestingProcedureKit
 
 @Suite struct ReplayCodeTests {
-  @Test("Choices read as digits, with runs abridged and zeros at the end left out")
+  @Test("Choices are written as digits, with runs abbreviated and trailing zeros omitted")
   func writing() {
     #expect(ReplayCode(seed: 36, choices: []).description == "pk2:10:")
     #expect(ReplayCode(seed: 0, choices: [0, 2, 2, 2, 2, 2, 1, 0, 0]).description == "pk2:0:02~5.1")
@@ -11,7 +11,7 @@ import Testing
     #expect(ReplayCode(seed: 1, choices: [40, 40, 40, 40]).description == "pk2:1:(40)~4.")
   }
 
-  @Test("Every sequence of choices survives writing and reading", arguments: 0..<50 as Range<UInt64>)
+  @Test("Every sequence of choices can be written and parsed", arguments: 0..<50 as Range<UInt64>)
   func roundTrip(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let bound = [2, 5, 36, 200][generator.below(4)]
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(
-    "What is no replay string is refused",
+    "A text that is not a replay string is refused",
     arguments: ["", "pk2", "pk2:0", "pk1:0:1", "pk2:!:1", "pk2:0:1~", "pk2:0:1~x.", "pk2:0:(3", "pk2:0:-", "pk2:0:~3."])
   func refusing(text: String) {
     #expect(throws: ReplayCode.FormatError.self) { try ReplayCode(text) }

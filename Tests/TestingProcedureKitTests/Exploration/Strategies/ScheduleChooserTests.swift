@@ -21,7 +21,7 @@ import Testing
     #expect((0..<5).map { ready[chooser.choose(among: ready, step: $0)] } == [0, 2, 5, 0, 2])
   }
 
-  @Test("A replay repeats its choices where there is one, then takes the first")
+  @Test("A replay follows its choices where there are alternatives, and then takes the first")
   func replay() {
     var chooser = ReplayChooser(choices: [2, 1, 9])
     let ready = [[1, 2, 3], [1], [1, 2], [1, 2, 3], [1, 2]]
@@ -44,14 +44,14 @@ import Testing
     #expect(Set(runs).count == runs.count, "seed \(seed): a task came back")
   }
 
-  @Test("A schedule that gets much longer than expected goes on fairly")
+  @Test("A schedule that becomes much longer than expected continues with random choices")
   func fairness() {
     var chooser = PriorityChooser(generator: SeededGenerator(seed: 4), changePoints: 2, lengths: lengths(16))
     let chosen = Set((2_000..<2_100).map { chooser.choose(among: [0, 1, 2], step: $0) })
     #expect(chosen == [0, 1, 2])
   }
 
-  @Test("A schedule that starves makes no other one starve for longer")
+  @Test("A schedule with starvation does not prolong starvation in later schedules")
   func starvation() {
     let usual = lengths(100, 90, 120)
     #expect(usual.longest == 120)

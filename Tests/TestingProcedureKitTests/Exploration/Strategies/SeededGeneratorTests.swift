@@ -3,7 +3,7 @@ import Testing
 @testable import TestingProcedureKit
 
 @Suite struct SeededGeneratorTests {
-  @Test("It gives the published numbers of SplitMix64")
+  @Test("The generator returns the published numbers of SplitMix64")
   func reference() {
     var generator = SeededGenerator(seed: 1_234_567)
     let numbers = (0..<5).map { _ in generator.next() }
@@ -14,7 +14,7 @@ import Testing
       ])
   }
 
-  @Test("Numbers below a bound reach every value and none beyond")
+  @Test("Numbers below a bound take every value and do not exceed it")
   func below() {
     var generator = SeededGenerator(seed: 5)
     var seen = [Int](repeating: 0, count: 7)

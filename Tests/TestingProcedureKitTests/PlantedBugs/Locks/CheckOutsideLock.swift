@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// A stock of which the last piece is sold twice, since one locking looks and another takes.
+/// A stock whose last piece is sold twice, since the check and the sale take the lock separately.
 enum CheckOutsideLock: PlantedBug {
   private final class Stock: Sendable {
     let pieces = ExploredMutex(1)
@@ -18,6 +18,6 @@ enum CheckOutsideLock: PlantedBug {
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<3 { group.addTask { stock.buy(version) } }
     }
-    env.check(stock.pieces.withLock { $0 } == 0, "nobody buys what is not there")
+    env.check(stock.pieces.withLock { $0 } == 0, "no more pieces are sold than exist")
   }
 }

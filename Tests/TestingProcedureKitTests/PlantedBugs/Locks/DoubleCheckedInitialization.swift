@@ -1,7 +1,7 @@
 import Synchronization
 import TestingProcedureKit
 
-/// A value that is made at the first use. The flag that saves the lock is set before the value.
+/// A lazily made value. The flag that avoids the lock is set before the value.
 enum DoubleCheckedInitialization: PlantedBug {
   private final class Lazy: Sendable {
     private let isMade = ExploredAtomic(false)
@@ -26,6 +26,6 @@ enum DoubleCheckedInitialization: PlantedBug {
     async let first = lazy.get(version)
     async let second = lazy.get(version)
     let values = await [first, second]
-    env.check(values == [7, 7], "nobody sees a value that is not made")
+    env.check(values == [7, 7], "every reader sees the value")
   }
 }

@@ -1,9 +1,9 @@
 import TestingProcedureKit
 
-/// A promise whose waiting task asks "is it kept?" and says "tell me" in two lockings: one that is kept in between tells
-/// nobody.
+/// A promise whose waiting task checks the state and registers a listener under separate locks. A promise that is kept in
+/// between does not notify the listener.
 enum LateListener: PlantedBug {
-  /// Invariant: a continuation is resumed by whoever takes it out of `listeners`. (That it may stay there is the bug.)
+  /// Invariant: the code that removes a continuation from `listeners` resumes it. (That it may stay there is the bug.)
   private final class Promise: Sendable {
     private struct State {
       var isKept = false

@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// Accounts of which a transfer locks both, in the order of the transfer or of their numbers.
+/// Accounts with transfers that lock both accounts, in the order of the transfer or of their numbers.
 enum OppositeLocks: PlantedBug {
   private final class Account: Sendable {
     let number: Int

@@ -1,7 +1,7 @@
 import Synchronization
 import TestingProcedureKit
 
-/// A lock that waits in a loop, and looks and locks in two operations.
+/// A lock that waits in a loop, and reads and writes its flag in two operations.
 enum SpinLock: PlantedBug {
   private final class Spin: Sendable {
     private let isLocked = ExploredAtomic(false)

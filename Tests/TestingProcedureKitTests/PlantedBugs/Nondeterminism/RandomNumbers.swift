@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// Clients that back off by the system's random numbers instead of those of the schedule.
+/// Clients that back off by random numbers of the system instead of the schedule.
 actor RandomNumbers: PlantedBug {
   private var requests = 0
 

@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// Caches that look at the system's clock instead of the clock of the schedule.
+/// Caches that read the system's clock instead of the clock of the schedule.
 actor TimeOfDay: PlantedBug {
   private var looks = 0
 
