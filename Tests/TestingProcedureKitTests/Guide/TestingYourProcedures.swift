@@ -214,23 +214,23 @@ import TestingProcedureKit
     func set(_ state: String) { self.state = state }
   }
 
-  static let tellBeforeChange: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
+  static let notifyBeforeChange: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
     let store = Store()
-    let (events, tell) = AsyncStream.makeStream(of: String.self)
+    let (events, continuation) = AsyncStream.makeStream(of: String.self)
     async let writer: Void = {
-      tell.yield("new")
+      continuation.yield("new")
       await store.set("new")
-      tell.finish()
+      continuation.finish()
     }()
     for await event in events { env.check(await store.state == event, "the store is behind its events") }
     await writer
   }
 
   @Test("An announcement before the change is found, at random and among all orders")
-  func telling() async throws {
+  func announcing() async throws {
     for strategy in [ExplorationStrategy.mixed(), .exhaustive] {
       let failure = try await #require(throws: ExplorationFailure.self) {
-        try await exploreSchedules(strategy: strategy, Self.tellBeforeChange)
+        try await exploreSchedules(strategy: strategy, Self.notifyBeforeChange)
       }
       #expect("\(failure)".contains("the store is behind its events"))
     }

@@ -5,7 +5,7 @@ import TestingProcedureKit
 @Suite(.timeLimit(.atDepth)) struct PlantedBugTests {
   private static let bugs: [any PlantedBug.Type] = [
     LostWakeUp.self, DoubleResume.self, ReleaseByNonOwner.self, CheckThenAct.self, FinishBeforeValue.self,
-    TellBeforeChange.self, LateTimer.self, StaleAnswer.self,
+    NotifyBeforeChange.self, LateTimer.self, StaleAnswer.self,
     OppositeLocks.self, LostUpdate.self, DoubleCheckedInitialization.self, CheckOutsideLock.self, LateListener.self,
   ]
 

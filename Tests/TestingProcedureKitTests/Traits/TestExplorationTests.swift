@@ -44,7 +44,7 @@ struct TestExplorationTests {
   @Test("A replay string in the environment repeats the schedule in another process")
   func replay() async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
-      try await exploration(ScheduleExplorer(), [:]).run(Self.tellBeforeChange)
+      try await exploration(ScheduleExplorer(), [:]).run(Self.notifyBeforeChange)
     }
     await #expect(processExitsWith: .success) { [replay = failure.replay as String, order = failure.order as [Int]] in
       setenv("PROCEDUREKIT_REPLAY", replay, 1)
@@ -52,14 +52,14 @@ struct TestExplorationTests {
         try await TestExploration(
           key: "Module.test()", location: #_sourceLocation, explorer: ScheduleExplorer(seed: 1),
           settings: try ExplorationSettings(environment: TestProcess.environment)
-        ).run(Self.tellBeforeChange)
+        ).run(Self.notifyBeforeChange)
       }
       #expect(again?.order == order && again?.replay == replay)
     }
   }
 
-  @Sendable private static func tellBeforeChange() async throws {
-    try await TestingYourProcedures.tellBeforeChange(#require(ExplorationEnvironment.current))
+  @Sendable private static func notifyBeforeChange() async throws {
+    try await TestingYourProcedures.notifyBeforeChange(#require(ExplorationEnvironment.current))
   }
 
   @Test("The explorer keeps no reference to the function, even if its own task ends late")

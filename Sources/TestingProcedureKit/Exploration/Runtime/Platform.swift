@@ -36,7 +36,7 @@ enum Platform {
   final class Signal: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 
-    func give() { semaphore.signal() }
+    func signal() { semaphore.signal() }
 
     /// Blocks the thread until there is a signal.
     func wait() { semaphore.wait() }

@@ -62,7 +62,7 @@ final class ScheduleExecutor: TaskExecutor {
       let depth = holder.stackBase &- address
       return (isControlled, state.choosePreemption(at: depth, isUnderLock: !isRepetition && pool.isUnderLock(depth)))
     }
-    if !isControlled { arrivals.give() }
+    if !isControlled { arrivals.signal() }
     if let preemptingJob { park(for: preemptingJob, on: thread) }
   }
 
@@ -310,7 +310,7 @@ extension ScheduleExecutor {
     }
     let collision = LockCollision(depth: culprit)
     state.withLock { $0.collision = collision }
-    settled.give()
+    settled.signal()
   }
 
   /// Returns the collision with a lock because of which the schedule has to run again; `nil` if there was none.
@@ -346,7 +346,7 @@ extension ScheduleExecutor {
     let isControlled = state.withLock {
       $0.didSleep(ReadyJob(job: job), until: now.advanced(by: duration), on: thread)
     }
-    if !isControlled { arrivals.give() }
+    if !isControlled { arrivals.signal() }
   }
 
   /// Moves to the next deadline of `clock` or of a wait for real time, as the thread with the run token.

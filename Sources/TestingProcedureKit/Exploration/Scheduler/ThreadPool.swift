@@ -83,7 +83,7 @@ final class ThreadPool: TaskExecutor {
 
   /// Ends all threads that are not stuck, and removes the file for a crash.
   func shutDown() {
-    shutDownSignal.give()
+    shutDownSignal.signal()
     crashTrail?.remove()
     for worker in state.withLock({ $0.all }) { worker.send(.exit) }
   }
@@ -112,7 +112,7 @@ final class WorkerThread: Sendable {
   }
 
   private let state = Mutex(State())
-  private let signal = Platform.Signal()
+  private let arrivals = Platform.Signal()
 
   /// Starts a worker whose thread performs every order with `perform`, until the order to exit.
   static func start(_ perform: @escaping @Sendable (WorkerThread, Order) -> Void) -> WorkerThread {
@@ -147,12 +147,12 @@ final class WorkerThread: Sendable {
 
   func send(_ order: Order) {
     state.withLock { $0.orders.append(order) }
-    signal.give()
+    arrivals.signal()
   }
 
   /// Blocks the thread until there is an order.
   func nextOrder() -> Order {
-    signal.wait()
+    arrivals.wait()
     return state.withLock { $0.orders.removeFirst() }
   }
 

@@ -72,7 +72,7 @@ import TestingProcedureKit
     }
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(200, strategy: .mixed()) { env in
-        let (events, tell) = AsyncStream.makeStream(of: Int.self)
+        let (events, continuation) = AsyncStream.makeStream(of: Int.self)
         let changed = Locked(false)
         let reader = Reader()
         async let seen = {
@@ -81,7 +81,7 @@ import TestingProcedureKit
         }()
         async let writer: Void = {
           await Task.yield()
-          tell.yield(1)
+          continuation.yield(1)
           changed { $0 = true }
         }()
         env.check(await seen, "the change comes first")
@@ -95,13 +95,13 @@ import TestingProcedureKit
   func limit() async throws {
     var explorer = ScheduleExplorer(schedules: 100, strategy: .mixed())
     explorer.preemptionLimit = 0
-    try await explorer.explore { env in try await TellBeforeChange.scenario(.broken, env) }
+    try await explorer.explore { env in try await NotifyBeforeChange.scenario(.broken, env) }
     explorer.strategy = .exhaustive
     explorer.schedules = 10_000
-    #expect(try await explorer.explore { env in try await TellBeforeChange.scenario(.broken, env) }.isComplete)
+    #expect(try await explorer.explore { env in try await NotifyBeforeChange.scenario(.broken, env) }.isComplete)
     explorer.preemptionLimit = 1
     await #expect(throws: ExplorationFailure.self) {
-      try await explorer.explore { env in try await TellBeforeChange.scenario(.broken, env) }
+      try await explorer.explore { env in try await NotifyBeforeChange.scenario(.broken, env) }
     }
   }
 

@@ -14,10 +14,10 @@ struct RealTimeTests {
     private(set) var lines: [String] = []
     private var isBusy = false
 
-    func show(_ line: String, _ tell: (() -> Void)? = nil) -> Bool {
+    func show(_ line: String, _ notify: (() -> Void)? = nil) -> Bool {
       if isBusy { return false }
       isBusy = true
-      tell?()
+      notify?()
       lines.append(line)
       isBusy = false
       return true
@@ -118,8 +118,8 @@ struct RealTimeTests {
   func mainActor() async throws {
     try await exploreRace("ab", "ba", schedules: 300) { env in
       let screen = Screen()
-      let (events, tell) = AsyncStream.makeStream(of: Void.self)
-      async let first = screen.show("a") { tell.yield() }
+      let (events, notify) = AsyncStream.makeStream(of: Void.self)
+      async let first = screen.show("a") { notify.yield() }
       async let second = {
         for await _ in events { break }
         return await screen.show("b")

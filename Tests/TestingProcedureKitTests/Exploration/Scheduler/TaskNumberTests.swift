@@ -31,7 +31,7 @@ import Testing
         // Both tasks end on their own and are never cancelled.
         Task(executorPreference: pool) {
           Task(executorPreference: env.executor) { env.note("from outside") }
-          hasArrived.give()
+          hasArrived.signal()
         }
         Self.block(until: hasArrived)
         env.note("after the wait")
@@ -54,7 +54,7 @@ import Testing
     let done = Platform.Signal()
     Platform.startThread {
       there { $0 = Platform.Thread.current }
-      done.give()
+      done.signal()
     }
     done.wait()
     var state = ScheduleState(

@@ -15,9 +15,9 @@ actor OrderOfASet: PlantedBug {
     let listeners = Set((0..<16).map { "listener \($0)" })
     if version == .broken { sets { $0.append(listeners) } }
     for listener in version == .broken ? Array(listeners) : listeners.sorted() {
-      async let telling: Void = center.notify(listener)
+      async let notification: Void = center.notify(listener)
       if listener.last?.isMultipleOfTwo ?? false { await Task.yield() }
-      await telling
+      await notification
     }
     env.check(await center.notified.count == 16)
   }

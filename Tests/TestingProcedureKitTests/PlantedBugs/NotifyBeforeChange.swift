@@ -1,19 +1,19 @@
 import TestingProcedureKit
 
 /// A store that notifies its observers of a new state before the state has changed.
-actor TellBeforeChange: PlantedBug {
+actor NotifyBeforeChange: PlantedBug {
   private var state = "old"
 
   private func set(_ state: String) { self.state = state }
 
   static func scenario(_ version: Version, _ env: ExplorationEnvironment) async throws {
-    let store = TellBeforeChange()
-    let (events, tell) = AsyncStream.makeStream(of: String.self)
+    let store = NotifyBeforeChange()
+    let (events, continuation) = AsyncStream.makeStream(of: String.self)
     async let writer: Void = {
       if version == .fixed { await store.set("new") }
-      tell.yield("new")
+      continuation.yield("new")
       if version == .broken { await store.set("new") }
-      tell.finish()
+      continuation.finish()
     }()
     for await event in events { env.check(await store.state == event, "an observer of a state sees the state") }
     await writer
