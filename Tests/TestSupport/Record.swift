@@ -1,5 +1,5 @@
 import Synchronization
-import Testing
+package import Testing
 
 /// Values in the order in which they were appended. Tests look at them later, or wait for a number of them.
 package final class Record<Value: Sendable>: Sendable {
