@@ -105,7 +105,7 @@ extension Rule {
         return 1
       }
       let running = stage.start(flaky.exclusive(stage.category).retry(.constant(.seconds(5)), maxAttempts: 2))
-      await stage.untilNoted("body")
+      try await stage.untilNoted("body")
       try await stage.takeCategory()
       #expect(try await stage.queue.run(ProcedureTask { 2 }) == 2)
       stage.expect(["body"])

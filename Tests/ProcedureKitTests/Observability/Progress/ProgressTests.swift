@@ -120,13 +120,12 @@ import TestingProcedureKit
     let started = AsyncStream.makeStream(of: Void.self)
     let graph = ProcedureGraph("graph") { g in
       let numbers = g.add("numbers") { [1, 2, 3, 4] }
-      return g.map(
-        numbers, limit: 1,
-        with: ProcedureTask("element") { (number: Int) -> Int in
-          started.continuation.yield()
-          for await _ in gates { break }
-          return number
-        })
+      let element = ProcedureTask("element") { (number: Int) -> Int in
+        started.continuation.yield()
+        for await _ in gates { break }
+        return number
+      }
+      return g.map(numbers, with: element, limit: 1)
     }
     let handle = ProcedureQueue("q").add(graph)
     var values = isReadBefore ? handle.progress.makeAsyncIterator() : nil
