@@ -145,7 +145,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
     elementName: (@Sendable (Element) -> String)?
   ) {
     require(
-      limit >= 1, "The limit for \"\(element.name)\" on each element is \(limit); with less than 1 nothing could run")
+      limit >= 1, "The limit for \"\(element.name)\" on each element must be at least 1, got \(limit)")
     (self.element, self.limit, self.policy, self.elementName) = (element, limit, policy, elementName)
   }
 

@@ -104,7 +104,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// - Parameter limit: The largest number of concurrent nodes. A value below 1 traps.
   /// - Returns: The graph with the limit.
   public func limit(_ limit: Int) -> ProcedureGraph {
-    require(limit >= 1, "ProcedureGraph \"\(name)\": its limit is \(limit); with less than 1 nothing could run")
+    require(limit >= 1, "ProcedureGraph \"\(name)\": the limit must be at least 1, got \(limit)")
     var graph = self
     graph.width = limit
     return graph

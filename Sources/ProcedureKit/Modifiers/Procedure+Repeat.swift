@@ -39,7 +39,7 @@ extension Procedure {
     _ pace: RepetitionPace, _ maxCount: Int, _ shouldRepeat: @escaping @concurrent @Sendable (Output) async -> Bool
   ) -> ProcedureTask<Input, Output> {
     let task = procedureTask
-    require(maxCount >= 1, "Procedure \"\(task.name)\": maxCount is \(maxCount); with less than 1 nothing could run")
+    require(maxCount >= 1, "Procedure \"\(task.name)\": maxCount must be at least 1, got \(maxCount)")
     return task.repeated { input in
       SuccessRepetition(task, input, pace, maxCount: maxCount, shouldRepeat)
     }

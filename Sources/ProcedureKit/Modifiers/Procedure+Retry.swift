@@ -36,7 +36,7 @@ extension Procedure {
   ) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     require(
-      maxAttempts >= 1, "Procedure \"\(task.name)\": maxAttempts is \(maxAttempts); with less than 1 nothing could run")
+      maxAttempts >= 1, "Procedure \"\(task.name)\": maxAttempts must be at least 1, got \(maxAttempts)")
     return task.repeated { input in
       Retry(task, input, schedule, maxAttempts: maxAttempts, budget: budget, decide)
     }

@@ -3,7 +3,7 @@
 /// The handle outlives its creator: dropping the handle does not cancel the procedure. Handles of one run are equal.
 public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, ProcedureDependency, RunDependency {
   @usableFromInline let run: Run
-  /// The outcome of the handle, derived from the outcome of the run; `nil` gives the value itself.
+  /// Derives the outcome of the handle from the outcome of the run; `nil` if the two are the same.
   private let derive: (@Sendable (Run.Outcome) -> ProcedureOutcome<Output>)?
 
   @usableFromInline
@@ -27,16 +27,16 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// The id and the name of the procedure's run.
   public var identity: ProcedureIdentity { run.identity }
 
-  /// The present state of the run.
+  /// The current state of the run.
   public var state: ProcedureState { run.state }
 
   /// The value of the procedure, once it has finished.
   ///
-  /// A body that waits lends its slot. Cancelling the task that waits ends the wait at once, and not the procedure.
+  /// A body that waits for the value releases its slot. Cancelling the waiting task ends the wait at once; the procedure continues.
   ///
-  /// - Throws: The error of the body; `CancellationError` or the reason for a cancel; `ProcedureError` for the library's decisions;
-  ///   `CancellationError` if the waiting task is cancelled; ``ProcedureError/Kind/exclusionDeadlock`` in a body for which the procedure
-  ///   waits itself.
+  /// - Throws: The error of the body; `CancellationError` or the reason if the procedure was cancelled; `ProcedureError` for an error of the
+  ///   library; `CancellationError` if the waiting task is cancelled; ``ProcedureError/Kind/exclusionDeadlock`` in a body for which the
+  ///   procedure itself waits.
   @inlinable
   public var value: Output {
     get async throws {
@@ -46,7 +46,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     }
   }
 
-  /// The value of a run that has succeeded, if it is the value of the handle.
+  /// The value of a run that has succeeded, unless the handle derives another value from it.
   @usableFromInline var ownValue: (any Sendable)? { derive == nil ? run.value : nil }
 
   @usableFromInline
@@ -63,9 +63,9 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     try finishedOutcome.get(of: identity)
   }
 
-  /// The outcome of the procedure, once it has finished. Cancelling the task that waits changes nothing.
+  /// The outcome of the procedure, available once it has finished. Cancelling the waiting task does not end the wait.
   ///
-  /// In a body for which the procedure waits itself, the outcome would never exist. Such a body receives a failure with
+  /// A body for which the procedure itself waits would wait forever. Such a body receives a failure with
   /// ``ProcedureError/Kind/exclusionDeadlock``, which is not the outcome of the procedure.
   public var outcome: ProcedureOutcome<Output> {
     get async {
@@ -74,8 +74,8 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     }
   }
 
-  /// The value or the error of the procedure, once it has finished, as `Task.result`. Cancelling the task that waits changes
-  /// nothing. A deadlock is a failure, as for ``outcome``.
+  /// The value or the error of the procedure, available once it has finished, like `Task.result`. Cancelling the waiting task does not end
+  /// the wait. A deadlock is a failure, as for ``outcome``.
   public var result: Result<Output, any Error> {
     get async {
       let outcome = await outcome
@@ -97,18 +97,18 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     return value
   }
 
-  /// The events of the run, from the first event, also for a late subscriber. Each access subscribes anew.
+  /// The events of the run, from the first event, also for a late subscriber. Each access creates a new subscription.
   ///
-  /// The stream ends after `didFinish`. A slow subscriber delays no run and loses no event. A body that waits for an event lends its slot.
-  /// Cancelling the task that iterates the stream ends the stream, which is for one consumer. A body that waits for an event of a procedure
-  /// that waits for the body is in a deadlock: if no other wait of the cycle can throw, the body is cancelled, and fails with
+  /// The stream ends after `didFinish`, and is for one consumer. A slow subscriber delays no run and loses no event. A body that waits for an
+  /// event releases its slot. Cancelling the task that iterates the stream ends the stream. A body that waits for an event of a procedure that
+  /// waits for the body is in a deadlock: if no other wait of the cycle can throw, the body is cancelled, and fails with
   /// ``ProcedureError/Kind/exclusionDeadlock``.
   public var events: AsyncStream<ProcedureEvent> {
     run.setObserved()
     return run.events()
   }
 
-  /// The procedure as a dependency that never fails, with the result as the value.
+  /// A dependency on the procedure that never fails, and has the result as its value.
   public var asResult: ProcedureHandle<Result<Output, any Error>> {
     let (identity, derive) = (identity, derive)
     return ProcedureHandle<Result<Output, any Error>>(run) { outcome in
@@ -116,9 +116,9 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     }
   }
 
-  /// Cancels the procedure with all of its parts.
+  /// Cancels the procedure, with its children, nested runs and nodes.
   ///
-  /// - Parameter reason: The error that ``value`` throws. `nil` stands for `CancellationError`.
+  /// - Parameter reason: The error that ``value`` throws; `nil` for `CancellationError`.
   public func cancel(_ reason: (any Error)? = nil) {
     run.cancel(reason)
   }
@@ -145,8 +145,8 @@ extension ProcedureHandle: CustomStringConvertible {
 
 /// A run that another procedure can depend on: a ``ProcedureHandle`` of any type. The procedure starts after the run has finished.
 ///
-/// The protocol lets handles of different types stand in one array. Only the library's types conform: a dependency of
-/// another type traps. To wait for something else, add a procedure that waits, and depend on that procedure.
+/// The protocol allows handles of different types in one array. Only the library's types conform: a dependency of another type traps. To
+/// wait for something else, add a procedure that waits, and depend on that procedure.
 public protocol ProcedureDependency: Sendable {
   /// The id and the name of the run.
   var identity: ProcedureIdentity { get }

@@ -1,5 +1,5 @@
 extension ProcedureQueue {
-  /// Adds a procedure if the queue takes it at once, and throws the reason if not.
+  /// Adds a procedure if the queue accepts it immediately; otherwise throws the reason.
   ///
   /// ```swift
   /// do {
@@ -9,19 +9,19 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// Never replaces another procedure, whatever ``QueueOverflow`` says, and never overtakes a caller that waits for room. On a
-  /// queue without a limit, the function is equal to ``add(_:input:after:)-(_,_,[ProcedureDependency])`` until the queue is shut down. To wait for room, use
-  /// ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``.
+  /// The function never replaces another procedure, whichever ``QueueOverflow`` is set, and never overtakes a caller that waits for room. On
+  /// a queue without a limit, the function behaves like ``add(_:input:after:)-(_,_,[ProcedureDependency])`` until the queue is shut down.
+  /// To wait for room, use ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
   /// A refusal counts in ``QueueTotals/refusedCount``, and has no events.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
-  ///   - dependencies: Procedures that have to finish successfully before.
+  ///   - dependencies: Procedures that must finish successfully before the procedure starts.
   /// - Returns: The run.
-  /// - Throws: ``ProcedureError/Kind/queueFull`` if as many procedures wait as the queue, or the limit of the key, allows; the
-  ///   error names the key in the second case. ``ProcedureError/Kind/queueShutDown`` after a shutdown.
+  /// - Throws: ``ProcedureError/Kind/queueFull`` if the number of waiting procedures has reached the limit of the queue, or of the key; in the
+  ///   second case, the error names the key. ``ProcedureError/Kind/queueShutDown`` after a shutdown.
   /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
   public nonisolated func tryAdd<P: Procedure>(
@@ -32,7 +32,7 @@ extension ProcedureQueue {
       try core.tryAdd(task.layer, task.closures, after: dependencies, body: task.body(with: input)))
   }
 
-  /// Adds a procedure without an input if the queue takes it at once; see ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
+  /// Adds a procedure without an input if the queue accepts it immediately; see ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
   /// - Throws: ``ProcedureError/Kind/queueFull`` or ``ProcedureError/Kind/queueShutDown``.
   @discardableResult
@@ -51,9 +51,9 @@ extension ProcedureQueue {
   ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
   ///   - first: The procedure of the first value.
   ///   - rest: The procedures of the other values.
-  ///   - dependencies: Further procedures that have to finish successfully before.
+  ///   - dependencies: Further procedures that must finish successfully before the procedure starts.
   /// - Returns: The run.
-  /// - Throws: `CancellationError`, or the reason of the cancel.
+  /// - Throws: `CancellationError`, or the reason for the cancellation.
   /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult @concurrent
   public nonisolated func enqueue<First: Sendable, each Rest: Sendable, P: Procedure>(
@@ -79,7 +79,7 @@ extension ProcedureQueue {
   }
 }
 
-/// The functions that add a procedure, with one dependency instead of an array: `after: a` is `after: [a]`.
+/// Variants of the functions above with one dependency instead of an array: `after: a` is `after: [a]`.
 extension ProcedureQueue {
   /// Adds a procedure that starts after another one; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
@@ -90,7 +90,7 @@ extension ProcedureQueue {
     add(procedure, input: input, after: [dependency])
   }
 
-  /// Adds a procedure without an input that starts after another one; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
+  /// Adds a procedure without an input that starts after another one has finished; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
   @inlinable
   public nonisolated final func add<P: Procedure>(
@@ -156,7 +156,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, from: handles, after: [dependency])
   }
 
-  /// Adds a procedure that starts after another one, if the queue takes it at once; see
+  /// Adds a procedure that starts after another one, if the queue accepts it immediately; see
   /// ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
   /// - Throws: ``ProcedureError/Kind/queueFull`` or ``ProcedureError/Kind/queueShutDown``.
@@ -167,7 +167,7 @@ extension ProcedureQueue {
     try tryAdd(procedure, input: input, after: [dependency])
   }
 
-  /// Adds a procedure without an input that starts after another one, if the queue takes it at once; see
+  /// Adds a procedure without an input that starts after another one, if the queue accepts it immediately; see
   /// ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
   /// - Throws: ``ProcedureError/Kind/queueFull`` or ``ProcedureError/Kind/queueShutDown``.

@@ -1,5 +1,5 @@
 extension ProcedureQueue {
-  /// Returns the values of a procedure for each element of a sequence, a few at a time, while the caller iterates.
+  /// Returns the values of a procedure for each element of a sequence, with a few elements in progress at a time, while the caller iterates.
   ///
   /// ```swift
   /// for try await page in queue.results(of: Download(), over: urls, limit: 8) {
@@ -7,26 +7,26 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// Nothing runs before the first value is asked for. From then on, at most `limit` procedures wait, execute, or have values that
-  /// the caller has not taken: the sequence is not read further ahead. Each element is a run of its own, added when the caller
-  /// asks for a value. An ignored element has no value and is left out. To take the failures of elements as values, use
-  /// ``Procedure/asResult``; to leave them out, ``Procedure/optional()`` and `compactMap`.
+  /// No procedure runs before the caller asks for the first value. From then on, at most `limit` procedures wait, execute, or have values
+  /// that the caller has not taken: the sequence is not read further ahead. Each element is a separate run, added when the caller
+  /// asks for a value. An ignored element has no value and is omitted. To receive the failures of elements as values, use
+  /// ``Procedure/asResult``; to omit them, ``Procedure/optional()`` and `compactMap`.
   ///
-  /// The first failure, or cancel, of an element ends the iteration: the other elements are cancelled, and the error is thrown when they
-  /// have ended. In order, the values of the elements before the failed one come first. Cancelling the iterating task
-  /// does the same with `CancellationError`. Leaving the loop early cancels what executes, and does not wait.
+  /// The first element that fails or is cancelled ends the iteration: the other elements are cancelled, and the error is thrown when they
+  /// have finished. In order, the values of the elements before the failed one are returned first. Cancelling the iterating task has the
+  /// same effect, with `CancellationError`. Leaving the loop early cancels the remaining elements, and does not wait for them.
   ///
-  /// A body that iterates lends its slot while it waits. The elements are children of the body: they are cancelled with the body,
-  /// can claim its resources, need no room on the queue, and the run finishes after them; their failures reach only the
+  /// A body that iterates releases its slot while it waits. The elements are children of the body: they are cancelled with the body,
+  /// can claim its resources, need no room on the queue, and the run finishes after them; their failures are thrown only by the
   /// loop. Outside of a body, elements wait for room where ``Configuration/maxWaitingProcedures`` limits the queue, and a queue that
   /// is shut down ends the iteration with ``ProcedureError/Kind/queueShutDown``.
   ///
   /// - Parameters:
   ///   - procedure: The procedure for each element.
   ///   - inputs: The elements. Each iteration of the result begins a new iteration of `inputs`, in the task of the caller.
-  ///   - limit: The largest number of elements between the sequence and the caller; below 1 traps. `nil` uses the width of the
-  ///     queue at the call, and traps if the width is not limited.
-  ///   - isOrdered: `true` for the values in the order of the elements; `false` for each value as soon as it is there.
+  ///   - limit: The largest number of elements that were read from the sequence and not yet returned; below 1 traps. `nil` uses the current
+  ///     width of the queue, and traps if the width is not limited.
+  ///   - isOrdered: `true` for the values in the order of the elements; `false` for each value as soon as it is available.
   ///   - elementName: Returns the name of the run of an element in errors, events and snapshots. `nil` uses the name of the procedure.
   /// - Returns: The values. Several iterations are independent of each other.
   /// - Complexity: O(1) memory for each of `limit` elements.
@@ -43,12 +43,13 @@ extension ProcedureQueue {
     }
   }
 
-  /// Returns the values of a procedure for each element of an asynchronous sequence, a few at a time, while the caller iterates;
-  /// see ``results(of:over:limit:ordered:elementName:)-16roi`` for a plain sequence.
+  /// Returns the values of a procedure for each element of an asynchronous sequence, with a few elements in progress at a time.
   ///
-  /// A task of the queue reads `inputs`, so that an element starts as soon as it comes, also while the caller is busy with a
-  /// value. The task has the task-local values that the queue's ``Configuration/contextCarriers`` carry. An error of `inputs` is thrown
-  /// after the values of the elements before it. When the iteration ends early, the reading task is cancelled.
+  /// The values are returned while the caller iterates; see ``results(of:over:limit:ordered:elementName:)-16roi`` for a plain sequence.
+  ///
+  /// A task of the queue reads `inputs`, so that each element starts as soon as it arrives, also while the caller processes a value. The
+  /// task has the task-local values that the queue's ``Configuration/contextCarriers`` carry. An error of `inputs` is thrown after the
+  /// values of the elements before it. When the iteration ends early, the reading task is cancelled.
   public nonisolated func results<P: Procedure, Inputs: AsyncSequence & Sendable>(
     of procedure: P, over inputs: Inputs, limit: Int? = nil, ordered isOrdered: Bool = true,
     elementName: (@Sendable (P.Input) -> String)? = nil
@@ -72,9 +73,9 @@ extension ProcedureQueue {
         + "Pass limit:, or set maxConcurrentProcedures")
     require(
       most >= 1,
-      "ProcedureQueue \"\(name)\": the limit of results(of: \"\(procedure)\", over:) is \(most); with less than 1 nothing could run"
+      "ProcedureQueue \"\(name)\": the limit of results(of: \"\(procedure)\", over:) must be at least 1, got \(most)"
     )
-    // Room for sums.
+    // Leaves room for sums.
     return min(most, .max / 2)
   }
 }
@@ -90,7 +91,7 @@ struct ResultSequence<Input: Sendable, Output: Sendable>: AsyncSequence, Sendabl
 
   func makeAsyncIterator() -> Iterator { Iterator(flow: ResultFlow(self)) }
 
-  /// An iteration, by one task.
+  /// An iteration, used by one task.
   struct Iterator: AsyncIteratorProtocol {
     let flow: ResultFlow<Input, Output>
 
@@ -98,11 +99,11 @@ struct ResultSequence<Input: Sendable, Output: Sendable>: AsyncSequence, Sendabl
   }
 }
 
-/// Internal. How the inputs of a result sequence are read.
+/// Internal. How a result sequence reads its inputs.
 enum ResultInputs<Input: Sendable> {
-  /// By the task that iterates, whenever it asks for a value.
+  /// Read by the iterating task, whenever it asks for a value.
   case atOnce(() -> Input?)
-  /// By a task of the queue. `isWanted` waits until one more input can be taken; `false` ends the reading.
+  /// Read by a task of the queue. `isWanted` waits until another input is needed; `false` ends the reading.
   case read(
     @Sendable (
       _ isWanted: @Sendable () async -> Bool, _ take: @Sendable (Input) async throws -> Void
@@ -116,15 +117,13 @@ extension ProcedureQueue {
   ///
   /// - Parameters:
   ///   - elements: The inputs.
-  ///   - procedure: The procedure for each element. Elements execute concurrently, within `limit` and the width of the
-  ///     queue.
+  ///   - procedure: The procedure for each element. Elements execute concurrently, limited by `limit` and the width of the queue.
   ///   - limit: The largest number of concurrent elements. A value below 1 traps.
   ///   - policy: The response to the failure of an element.
-  ///   - elementName: Returns the name of an element in errors, events and diagrams. `nil` uses the name of the procedure with the index of the
-  ///     element: `resize[3]`.
+  ///   - elementName: Returns the name of an element in errors, events and diagrams. `nil` uses the name of the procedure with the index of
+  ///     the element: `resize[3]`.
   /// - Returns: The values, in the order of the elements.
-  /// - Throws: The errors of ``run(_:input:)``; ``ProcedureError/Kind/partsFailed`` with the policy
-  ///   ``ElementFailurePolicy/collect``.
+  /// - Throws: The errors of ``run(_:input:)``; ``ProcedureError/Kind/partsFailed`` with the policy ``ElementFailurePolicy/collect``.
   /// - Complexity: O(n) for n elements.
   public nonisolated(nonsending) func map<P: Procedure>(
     _ elements: some Sequence<P.Input> & Sendable, with procedure: P, limit: Int = .max,

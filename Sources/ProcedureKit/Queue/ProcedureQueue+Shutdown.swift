@@ -5,19 +5,18 @@ extension ProcedureQueue {
   /// await queue.shutDown(grace: .seconds(10))
   /// ```
   ///
-  /// Later calls of `run` and `add` fail with ``ProcedureError/Kind/queueShutDown``, except by bodies that
-  /// are still on the queue: calls of a body are parts of the body. The streams of ``events`` end with the last procedure.
-  /// A suspended queue is resumed.
+  /// Later calls of `run` and `add` fail with ``ProcedureError/Kind/queueShutDown``, except calls by bodies that are still executing on the
+  /// queue: these belong to the body. The streams of ``events`` end with the last procedure. A suspended queue is resumed.
   ///
-  /// When the grace period is over, all remaining procedures are cancelled, and so is all that bodies add later. The reason is
-  /// ``ProcedureError/Kind/queueShutDown``, with the name of the cancelled procedure. The function still waits for
-  /// bodies that respond late. A body that waits for its own queue is neither awaited nor cancelled. Of several calls, the
-  /// shortest grace period counts.
+  /// When the grace period is over, all remaining procedures are cancelled, and so are procedures that bodies add later. The reason is
+  /// ``ProcedureError/Kind/queueShutDown``, with the name of the cancelled procedure. The function still waits for bodies that respond late.
+  /// A body that waits for the shutdown of its own queue is neither awaited nor cancelled. If there are several calls, the shortest grace
+  /// period applies.
   ///
   /// Cancelling the caller shortens neither the wait nor the grace period; ``cancelAll(_:)`` does.
   ///
-  /// - Parameter grace: The time that procedures have to finish, on the clock of the queue, from the call. `zero`, or less, cancels at
-  ///   once. `nil` cancels no procedure.
+  /// - Parameter grace: The time that procedures have to finish, on the clock of the queue, from the call. `zero`, or less, cancels
+  ///   immediately. `nil` cancels no procedure.
   @concurrent public nonisolated func shutDown(grace: Duration? = nil) async {
     core.shutDown()
     guard let grace else { return await core.waitUntilIdle() }
@@ -32,14 +31,15 @@ extension ProcedureQueue {
     core.timers.cancel(timer)
   }
 
-  /// Cancels the procedures of the queue that wait for their start: for dependencies, conditions, resources, a slot, or the
-  /// end of a suspension. A procedure that pauses, before its first attempt or between two, is cancelled, too.
+  /// Cancels the procedures of the queue that wait to start: for dependencies, conditions, resources, a slot, or the end of a suspension.
   ///
-  /// Procedures with an executing body go on, with all their parts: nodes of a graph, produced children, nested calls and elements of
-  /// ``results(of:over:limit:ordered:elementName:)-16roi`` are parts of a body, also while they wait. A call of `run` by the body of another queue's procedure
-  /// is no part on this queue. Callers that wait for room are not cancelled, and are admitted in the place of the cancelled procedures.
+  /// Procedures that pause, before the first attempt or between two attempts, are cancelled, too.
   ///
-  /// - Parameter reason: The reason of the cancel. `nil` stands for `CancellationError`.
+  /// Executing bodies continue, with their nodes, produced children, nested calls and elements of
+  /// ``results(of:over:limit:ordered:elementName:)-16roi``, even those that are waiting. A call of `run` by a body of another queue does not
+  /// belong to a body of this queue. Callers that wait for room are not cancelled; they are admitted when cancelled procedures make room.
+  ///
+  /// - Parameter reason: The reason for the cancellation; `nil` for `CancellationError`.
   /// - Complexity: O(n log n) for n procedures on the queue.
   public func cancelWaiting(_ reason: (any Error)? = nil) {
     core.cancelRuns { run, entry in
@@ -50,7 +50,7 @@ extension ProcedureQueue {
 }
 
 extension QueueCore {
-  /// Cancels everything that a shutdown waits for. Parts of bodies are cancelled with the bodies.
+  /// Cancels all procedures for which a shutdown waits. Nested runs, nodes and children are cancelled with their bodies.
   fileprivate func cancelForShutDown(sparing callers: [Run]) {
     cancelRuns(includesLater: true) { run, entry in
       if entry.isNested || entry.idleWaits > 0 || callers.contains(where: { $0 === run }) { return nil }

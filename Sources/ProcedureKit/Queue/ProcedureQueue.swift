@@ -1,4 +1,4 @@
-/// Runs procedures: at most so many at once, in order of priority and admission, each watched from start to end.
+/// Runs procedures: at most N at a time, in order of priority and admission, each observable from start to end.
 ///
 /// ```swift
 /// let queue = ProcedureQueue("images", maxConcurrentProcedures: 4)
@@ -9,7 +9,7 @@
 /// ``run(_:input:)`` executes in the caller's task, so that cancellation, priority and task-local values simply work.
 /// ``add(_:input:after:)-(_,_,[ProcedureDependency])`` is for work that outlives the caller, and returns a ``ProcedureHandle``.
 ///
-/// Dropping the last reference to a queue loses no work: added procedures still finish. A suspended queue is resumed then.
+/// Dropping the last reference to a queue loses no work: added procedures still finish, and a suspended queue is resumed.
 public actor ProcedureQueue {
   /// A queue without limits, for callers without a queue.
   public static let shared = ProcedureQueue("shared")
@@ -20,15 +20,15 @@ public actor ProcedureQueue {
   ///
   /// - Parameters:
   ///   - name: The name of the queue in errors.
-  ///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, otherwise the call traps.
-  ///   - isSuspended: Whether the queue waits to be resumed before starting procedures.
+  ///   - maxConcurrentProcedures: The number of bodies that may execute at a time. At least 1; otherwise the call traps.
+  ///   - isSuspended: Whether the queue starts no procedures until it is resumed.
   public init(_ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false) {
     self.init(Configuration(name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended))
   }
 
   /// Creates a queue with all settings.
   ///
-  /// - Parameter configuration: The settings, which are read once.
+  /// - Parameter configuration: The settings, which the queue reads once.
   public init(_ configuration: Configuration) {
     self.init(core: configuration.makeCore())
   }
@@ -44,10 +44,10 @@ public actor ProcedureQueue {
   /// The name of the queue in errors and snapshots.
   public nonisolated var name: String { core.name }
 
-  /// How many bodies may execute at once.
+  /// The number of bodies that may execute at a time.
   public var maxConcurrentProcedures: Int { core.width }
 
-  /// Whether the queue waits to be resumed before starting procedures.
+  /// Whether the queue starts no procedures until it is resumed.
   public var isSuspended: Bool { core.isSuspended }
 
   // MARK: Running
@@ -55,23 +55,21 @@ public actor ProcedureQueue {
   /// Runs a procedure in the caller's task, and returns when the body has returned.
   ///
   /// The procedure waits for its conditions and for a slot like every procedure on the queue. The body never executes on the
-  /// caller's actor. Inside of a body on the same queue, the procedure can use the slot of the enclosing body.
+  /// caller's actor. Within a body on the same queue, the procedure can use the slot of the enclosing body.
   ///
-  /// The call returns when all of its tasks have ended, also those of conditions that ignore their cancellation. Cancelling the caller
-  /// cancels the procedure. If the queue cancels the procedure (``cancelAll(_:)``) while the body
-  /// executes, the caller's task is not cancelled, since the queue does not own the task. The body can check
-  /// ``ProcedureContext/isCancelled``, and the call throws when the body returns. The parts of the body in other tasks are cancelled:
-  /// produced children and the workers of a graph. A part in the caller's task, a nested `run` or the only node of
-  /// a graph that is ready, can check ``ProcedureContext/isCancelled``, too; a nested `run` that still waits is cancelled.
+  /// The call returns when all of its tasks have ended, including those of conditions that ignore their cancellation. Cancelling the caller
+  /// cancels the procedure. If the queue cancels the procedure (``cancelAll(_:)``) while the body executes, the caller's task is not
+  /// cancelled, since the queue does not own the task. The body can check ``ProcedureContext/isCancelled``, and the call throws when the body
+  /// returns. Produced children and the workers of a graph have their own tasks, which are cancelled. A nested `run`, or a node that
+  /// executes in the caller's task, can check ``ProcedureContext/isCancelled``, too; a nested `run` that has not started is cancelled.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
   /// - Returns: The procedure's result.
-  /// - Throws: The error of the body; `CancellationError`, or the reason of the cancel; ``ProcedureError`` for the decisions
-  ///   of the framework.
-  /// - Complexity: O(1), and O(log n) at most where priorities differ; no task is created but for conditions, a timeout or a
-  ///   deadline.
+  /// - Throws: The error of the body; `CancellationError`, or the reason for the cancellation; ``ProcedureError`` for an error of the
+  ///   library.
+  /// - Complexity: O(1), and at most O(log n) if priorities differ. A task is created only for conditions, a timeout or a deadline.
   @inlinable
   public nonisolated(nonsending) final func run<P: Procedure>(_ procedure: P, input: P.Input) async throws -> P.Output {
     try await run(procedure.procedureTask, given: input)
@@ -84,11 +82,11 @@ public actor ProcedureQueue {
     try await run(procedure.procedureTask, given: ())
   }
 
-  /// A run that needs only a slot, and finds a free slot, is called from here, where the types are known: so no metadata is
-  /// looked up and no value is boxed for it. Any other run is driven by `Run.drive`.
+  /// A run that needs only a slot, and finds a free slot, starts here, where the types are known, so that no metadata is looked up and no
+  /// value is boxed. `Run.drive` drives all other runs.
   ///
-  /// The function leaves the actor of the caller, also for the body: a body that only calls what stays on the actor of
-  /// its own caller is compiled without a hop.
+  /// The function leaves the actor of the caller before it calls the body. Otherwise, the compiler could omit the hop for a body that only
+  /// calls functions which stay on their caller's actor.
   @inlinable @concurrent
   nonisolated final func run<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, given input: Input
@@ -116,12 +114,11 @@ public actor ProcedureQueue {
   /// - Parameters:
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
-  ///   - dependencies: Procedures that have to finish successfully before.
-  /// - Returns: The run. The run fails at once with ``ProcedureError/Kind/queueShutDown`` if the queue is shut
-  ///   down. On a full queue, the run fails at once with ``ProcedureError/Kind/queueFull``, or replaces a
-  ///   waiting procedure, as ``QueueOverflow`` says.
-  /// - Complexity: O(1), and O(d) for d dependencies. Dependencies of lower priority are moved up, with their own dependencies;
-  ///   for an executing dependency, all runs of its queue are searched for its parts.
+  ///   - dependencies: Procedures that must finish successfully before the procedure starts.
+  /// - Returns: The run. It fails immediately with ``ProcedureError/Kind/queueShutDown`` if the queue is shut down. On a full queue,
+  ///   ``QueueOverflow`` decides: the run fails immediately with ``ProcedureError/Kind/queueFull``, or replaces a waiting procedure.
+  /// - Complexity: O(1), and O(d) for d dependencies. The priorities of dependencies of lower priority are raised, transitively;
+  ///   for an executing dependency, all runs of its queue are searched for its nested runs.
   @discardableResult
   @inlinable
   public nonisolated final func add<P: Procedure>(
@@ -142,16 +139,15 @@ public actor ProcedureQueue {
   /// Adds a procedure with the values of other procedures as the input. The procedure starts when all of the other
   /// procedures, on any queue, have finished.
   ///
-  /// If a dependency fails, the procedure is not executed, and fails with
-  /// ``ProcedureError/Kind/dependencyFailed``. If a dependency is cancelled or ignored,
-  /// the procedure is cancelled or ignored, too. To run the procedure after any outcome, depend on
+  /// If a dependency fails, the procedure is not executed, and fails with ``ProcedureError/Kind/dependencyFailed``. If a dependency is
+  /// cancelled or ignored, the procedure is cancelled or ignored, too. To run the procedure after any outcome, depend on
   /// ``ProcedureHandle/asResult``.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
   ///   - first: The procedure of the first value.
   ///   - rest: The procedures of the other values.
-  ///   - dependencies: Further procedures that have to finish successfully before.
+  ///   - dependencies: Further procedures that must finish successfully before the procedure starts.
   /// - Returns: The run.
   /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
@@ -159,12 +155,14 @@ public actor ProcedureQueue {
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
     after dependencies: [any ProcedureDependency] = []
   ) -> ProcedureHandle<P.Output> where P.Input == (First, repeat each Rest) {
-    // A handle besides the pack: with a pack alone, the compiler (Swift 6.3) crashes where it should report that no function matches a call.
+    // A separate first handle: with a pack alone, the compiler (Swift 6.3) crashes where it should report that no function matches a call.
     submit(procedure.procedureTask, from: first, repeat each rest, after: dependencies)
   }
 
-  /// Adds a procedure with an array of the values of other procedures as the input, in the order of `handles`; see
-  /// ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. To run the procedure after any outcome, depend on the results: `from: handles.map(\.asResult)`.
+  /// Adds a procedure with an array of the values of other procedures as the input, in the order of `handles`.
+  ///
+  /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. To run the procedure after any outcome, depend on the results:
+  /// `from: handles.map(\.asResult)`.
   @discardableResult
   public nonisolated func add<Value: Sendable, P: Procedure>(
     _ procedure: P, from handles: [ProcedureHandle<Value>], after dependencies: [any ProcedureDependency] = []
@@ -172,18 +170,18 @@ public actor ProcedureQueue {
     submit(procedure.procedureTask, after: dependencies + handles) { handles.map(\.successfulValue) }
   }
 
-  /// Adds a procedure as soon as there is room among those that wait to be started, in all and for the procedure's key.
+  /// Adds a procedure as soon as the limits for waiting procedures, of the queue and of the procedure's key, allow it.
   ///
-  /// Callers wait for room in order of arrival; one whose key is full does not hold up others. A body that waits lends its slot. On
-  /// a queue without a limit, the function is equal to ``add(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the
-  /// wait, and the procedure is not added. A later cancel of the caller has no effect.
+  /// Callers are admitted in FIFO order; a caller whose key is full does not hold up others. A body that waits releases its slot. On a
+  /// queue without a limit, the function behaves like ``add(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there
+  /// is room ends the wait, and the procedure is not added. A later cancellation of the caller has no effect.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
-  ///   - dependencies: Procedures that have to finish successfully before.
+  ///   - dependencies: Procedures that must finish successfully before the procedure starts.
   /// - Returns: The run.
-  /// - Throws: `CancellationError`, or the reason of the cancel.
+  /// - Throws: `CancellationError`, or the reason for the cancellation.
   /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult @concurrent
   public nonisolated func enqueue<P: Procedure>(
@@ -194,8 +192,8 @@ public actor ProcedureQueue {
     return submit(task, input, after: dependencies, hasRoom: core.limitsWaiting)
   }
 
-  /// Adds a procedure without an input as soon as there is room; see ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller
-  /// before ends the wait.
+  /// Adds a procedure without an input as soon as there is room; see ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the
+  /// caller before there is room ends the wait.
   @discardableResult @concurrent
   public nonisolated func enqueue<P: Procedure>(
     _ procedure: P, after dependencies: [any ProcedureDependency] = []
@@ -205,7 +203,7 @@ public actor ProcedureQueue {
     return submit(task, (), after: dependencies, hasRoom: core.limitsWaiting)
   }
 
-  /// Without a first handle of its own, unlike `add`: a tuple of one value and a pack of values is compiled to code that crashes (Swift 6.3).
+  /// No separate first handle, unlike `add`: the compiler (Swift 6.3) miscompiles a tuple of one value and a pack of values.
   nonisolated func submit<each Value: Sendable, Output>(
     _ task: ProcedureTask<(repeat each Value), Output>, from handles: repeat ProcedureHandle<each Value>,
     after dependencies: [any ProcedureDependency], hasRoom: Bool = false
@@ -237,32 +235,32 @@ public actor ProcedureQueue {
 
   // MARK: The queue as a whole
 
-  /// Suspends the queue: no further procedure is evaluated or started. Executing bodies go on.
+  /// Suspends the queue: no further procedure is evaluated or started. Executing bodies continue.
   public func suspend() { core.suspend() }
 
-  /// Goes on after ``suspend()``.
+  /// Resumes the queue after ``suspend()``.
   public func resume() { core.resume() }
 
-  /// Changes how many bodies may execute at once. Takes effect at once for what starts next; no body is interrupted.
+  /// Changes the number of bodies that may execute at a time. The change applies to the next starts; no body is interrupted.
   ///
   /// - Parameter width: At least 1, otherwise the call traps.
   public func setMaxConcurrentProcedures(_ width: Int) {
     require(
       width >= 1,
-      "ProcedureQueue \"\(name)\": maxConcurrentProcedures is \(width); with less than 1 nothing would start")
+      "ProcedureQueue \"\(name)\": maxConcurrentProcedures must be at least 1, got \(width)")
     core.changeWidth(to: width)
   }
 
-  /// Cancels all present procedures of the queue; later procedures are not cancelled.
+  /// Cancels all procedures that are on the queue; procedures that are added later are not affected.
   ///
-  /// - Parameter reason: The reason of the cancel. `nil` stands for `CancellationError`.
+  /// - Parameter reason: The reason for the cancellation; `nil` for `CancellationError`.
   /// - Complexity: O(n log n) for n procedures on the queue.
   public func cancelAll(_ reason: (any Error)? = nil) { core.cancelAll(reason) }
 
-  /// Returns when all procedures of the queue have finished; at once on an idle queue.
+  /// Returns when all procedures of the queue have finished; immediately if the queue is idle.
   ///
   /// On a suspended queue the wait can last until the queue is resumed. Cancelling the caller does not shorten the wait. A body that
-  /// waits for its own queue waits neither for itself nor for other bodies that wait for the queue.
+  /// waits for its own queue to become idle waits neither for itself nor for other bodies that do the same.
   @concurrent public nonisolated func waitUntilIdle() async {
     await core.waitUntilIdle()
   }
@@ -275,22 +273,22 @@ public actor ProcedureQueue {
   /// Subscribes to the events of every procedure on the queue, from now on.
   ///
   /// The stream ends when the queue has been shut down or released. A slow subscriber delays no run: when more than `limit`
-  /// events wait to be fetched, the oldest are lost, and one ``ProcedureEvent/Kind-swift.struct/gap`` in their place tells how
-  /// many. The subscriber fetches all waiting events at once, so that up to twice as many may be in memory. A body that waits for an
-  /// event lends its slot. Cancelling the task that iterates the stream ends the stream; dropping the stream ends the subscription.
-  /// The stream is for one consumer: when two tasks iterate it, each event goes to one of them.
+  /// events wait to be read, the oldest are dropped, and one ``ProcedureEvent/Kind-swift.struct/gap`` event takes their place, with their
+  /// number. The subscriber takes all waiting events in one batch, so that up to twice as many may be in memory. A body that waits for an
+  /// event releases its slot. Cancelling the task that iterates the stream ends the stream; dropping the stream ends the subscription.
+  /// The stream is for one consumer: when two tasks iterate it, each event is delivered to one of them.
   ///
   /// - Parameter limit: The number of events that are buffered, at least 1; `Int.max` for all.
   /// - Returns: The stream.
   public nonisolated func events(bufferingNewest limit: Int) -> AsyncStream<ProcedureEvent> {
     require(
-      limit >= 1, "ProcedureQueue \"\(name)\": bufferingNewest is \(limit); with less than 1 no event could be read")
+      limit >= 1, "ProcedureQueue \"\(name)\": bufferingNewest must be at least 1, got \(limit)")
     return core.events(bufferingNewest: limit)
   }
 }
 
 extension ProcedureContext {
-  /// The queue on which this run is; `nil` without one, and when the last reference to it has gone.
+  /// The queue of this run; `nil` for a run without a queue, and when the last reference to the queue has been released.
   public var queue: ProcedureQueue? {
     run.ancestors.lazy.compactMap { run in run.core.read { $0.queue as? ProcedureQueue } }.first { _ in true }
   }

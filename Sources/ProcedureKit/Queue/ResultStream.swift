@@ -1,19 +1,19 @@
-/// Internal. One iteration of a result sequence: adds procedures, at most so many at a time, and hands out their values.
+/// Internal. One iteration of a result sequence: adds procedures, at most `limit` at a time, and returns their values.
 ///
-/// Used by one task at a time. When the iteration is dropped, the procedures that have not finished are cancelled.
+/// Used by one task at a time. When the iteration is dropped, the unfinished procedures are cancelled.
 final class ResultFlow<Input: Sendable, Output: Sendable> {
   private let sequence: ResultSequence<Input, Output>
   private let adder: ResultAdder<Input, Output>
   private let reader = CancellableTask()
-  /// Called when the reader has ended.
+  /// Signalled when the reader has ended.
   private let readerEnd = OneShotSignal()
   private var inputs: ResultInputs<Input>?
-  /// An input for which there was no room.
+  /// An input that waits for room on the queue.
   private var nextInput: Input?
   private var inputError: (any Error)?
-  /// The procedures whose values were not taken, by their numbers.
+  /// The procedures whose values were not returned yet, by number.
   private var inFlight: [Int: ProcedureHandle<Output>] = [:]
-  /// The numbers of those that have finished, where the order does not count; the latest first.
+  /// The numbers of the finished procedures, latest first, if the values are unordered.
   private var finished: [Int] = []
   private var (added, taken, granted) = (0, 0, 0)
   private var isOver = false
@@ -29,7 +29,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
 
   deinit {
     guard !isOver else { return }
-    // The reader cancels what it adds from now on.
+    // The reader cancels procedures that it adds from now on.
     reader.cancel()
     cancelAdded()
   }
@@ -60,7 +60,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
 
   // MARK: Inputs
 
-  /// Adds procedures for further inputs, or lets the reader do so, up to the limit.
+  /// Adds procedures for further inputs, up to the limit, or permits the reader to do so.
   private func fill() async throws {
     switch inputs {
     case nil: return
@@ -94,7 +94,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
 
   // MARK: Values
 
-  /// Waits for the procedure whose value comes next; `nil` if there is none.
+  /// Waits for the procedure whose value is returned next; `nil` if there is none.
   private func nextFinished() async throws -> ProcedureHandle<Output>? {
     while true {
       if let number = sequence.isOrdered ? taken : finished.popLast(), let handle = inFlight[number] {
@@ -114,7 +114,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
     }
   }
 
-  /// Waits for what the procedures and the reader leave.
+  /// Waits for arrivals from the procedures and the reader, and receives them.
   private func receive() async throws {
     if let signal = exchange.waitForArrival() {
       let isCalled = await ProcedureContext.lendingSlot(forEventOf: sequence.task.name) {
@@ -136,7 +136,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
 
   // MARK: The end
 
-  /// Cancels what has not finished, and waits for its end.
+  /// Cancels the unfinished procedures, and waits until they have ended.
   private func end() async {
     isOver = true
     reader.cancel()
@@ -151,7 +151,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
     (inFlight, inputs) = ([:], nil)
   }
 
-  /// Cancels the procedures that have not finished, also those that the reader has added since the latest value.
+  /// Cancels the unfinished procedures, including those that the reader has added since the latest value.
   private func cancelAdded() {
     for arrival in exchange.takeAll() {
       if case .added(let handle) = arrival { track(handle) }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Internal. Adds the procedures of a result sequence: as children of the body that iterates, or as procedures of their own.
+/// Internal. Adds the procedures of a result sequence: as children of the iterating body, or as top-level procedures.
 struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
   let exchange: ResultExchange<Output>
   private let queue: ProcedureQueue
@@ -15,7 +15,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
     exchange = ResultExchange()
     parent = ProcedureContext.current?.run.nearestUnfinished.map { ProcedureContext($0) }
     let priority = Task.currentPriority.rawValue
-    // The reader has another task, and another priority.
+    // The reader has another task with another priority.
     task = sequence.task.relabelled { traits in
       traits.rawPriority = traits.rawPriority ?? priority
       traits.collection = traits.name
@@ -23,7 +23,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
     elementName = sequence.elementName
   }
 
-  /// Reserves room for one more procedure. Returns `false` if there is none at once and the caller is not to wait.
+  /// Reserves room for one more procedure. Returns `false` if there is no room and `waiting` is `false`.
   func reserveRoom(waiting: Bool) async throws -> Bool {
     guard parent == nil, queue.core.limitsWaiting else { return true }
     let key = task.layer.traits.key
@@ -40,7 +40,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
     return queue.submit(task, input, after: [], hasRoom: queue.core.limitsWaiting)
   }
 
-  /// Lets the exchange know when the procedure has finished.
+  /// Reports to the exchange when the procedure has finished.
   func watch(_ handle: ProcedureHandle<Output>, _ number: Int) {
     handle.run.whenFinished { [exchange] _ in exchange.send(.finished(number)) }
   }
@@ -65,7 +65,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
                 _ = try await reserveRoom(waiting: true)
                 let handle = add(input)
                 exchange.send(.added(handle))
-                // The iteration may have ended without having seen the procedure.
+                // The iteration may have ended without having received the procedure.
                 if Task.isCancelled { handle.cancel() }
               }
               exchange.send(.inputEnded(nil))
@@ -80,16 +80,16 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
   }
 }
 
-/// Internal. What the procedures and the reader of a result sequence leave for the task that iterates, and how many inputs may be read.
+/// Internal. Passes arrivals from the procedures and the reader to the iterating task, and permits to read inputs to the reader.
 ///
-/// There is one task that iterates, and one that reads.
+/// One task iterates, and one task reads.
 final class ResultExchange<Output: Sendable>: Sendable {
   enum Arrival: Sendable {
     /// The reader has added a procedure.
     case added(ProcedureHandle<Output>)
     /// The procedure with this number has finished.
     case finished(Int)
-    /// No input follows.
+    /// The inputs have ended.
     case inputEnded((any Error)?)
   }
 
@@ -112,7 +112,7 @@ final class ResultExchange<Output: Sendable>: Sendable {
 
   func takeAll() -> ContiguousArray<Arrival> { state.withLock { $0.arrivals.takeAll() } }
 
-  /// Returns a signal that is called with the next arrival; `nil` if there are arrivals.
+  /// Returns a signal that is called at the next arrival; `nil` if there are arrivals.
   func waitForArrival() -> OneShotSignal? {
     let signal = OneShotSignal()
     return state.withLock { state in
@@ -122,7 +122,7 @@ final class ResultExchange<Output: Sendable>: Sendable {
     }
   }
 
-  /// Lets the reader read more inputs.
+  /// Permits the reader to read more inputs.
   func grant(_ count: Int) {
     let waiting = state.withLock { state in
       state.credit += count
@@ -131,7 +131,7 @@ final class ResultExchange<Output: Sendable>: Sendable {
     waiting?.signal()
   }
 
-  /// Waits until one more input may be read. Returns `false` if the reader is cancelled before.
+  /// Waits until another input may be read. Returns `false` if the reader is cancelled first.
   func isWanted() async -> Bool {
     while !takeCredit(orWaitAt: nil) {
       let signal = OneShotSignal()

@@ -1,5 +1,6 @@
-/// Calls `body` with a new queue, and returns when every procedure on the queue has finished: a scope for procedures, as
-/// `withThrowingDiscardingTaskGroup` is for tasks.
+/// Calls `body` with a new queue, and returns when every procedure on the queue has finished.
+///
+/// The function is a scope for procedures, as `withThrowingDiscardingTaskGroup` is for tasks.
 ///
 /// ```swift
 /// try await withProcedureQueue(maxConcurrentProcedures: 4) { queue in
@@ -7,7 +8,7 @@
 /// }
 /// ```
 ///
-/// At most `maxConcurrentProcedures` bodies execute at once; less than 1 traps. Failures, cancelling and errors are described at
+/// At most `maxConcurrentProcedures` bodies execute at a time; a value below 1 traps. For failures, cancellation and errors, see
 /// ``withProcedureQueue(_:errorPolicy:_:)``.
 @discardableResult
 public nonisolated(nonsending) func withProcedureQueue<R>(
@@ -20,26 +21,26 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 
 /// Calls `body` with a new queue, and returns when every procedure on the queue has finished.
 ///
-/// No failure of an added procedure is lost, also if `body` drops the handle or catches the error. With the policy
+/// No failure of an added procedure is lost, even if `body` drops the handle or catches the error. With the policy
 /// ``ErrorPolicy/failFast``, the first failure cancels all other procedures on the queue, including later procedures, and is
-/// thrown at the end. With ``ErrorPolicy/continue``, all procedures run, and the failures are thrown together. Procedures
-/// that were ignored, were cancelled, or failed only because another procedure on the queue did, do not count. Nor does a procedure
-/// of `run`, which throws to its caller.
+/// thrown at the end. With ``ErrorPolicy/continue``, all procedures run, and the failures are thrown together. A procedure does not count
+/// as failed if it was ignored, was cancelled, or failed only because another procedure on the queue failed. Nor does a procedure of
+/// `run` count, since `run` throws the error to its caller.
 ///
 /// If `body` throws, all procedures on the queue are cancelled before the wait. Cancelling the caller cancels all procedures
 /// on the queue, including later procedures. A queue that is suspended when `body` ends is resumed. After the return, the
 /// queue admits no procedure.
 ///
-/// The body of a procedure that waits for the function lends its slot meanwhile.
+/// A procedure's body that waits for the function releases its slot.
 ///
 /// - Parameters:
-///   - configuration: The settings of the queue. `onUnobservedFailure` is called only for a procedure that is added after the end.
+///   - configuration: The settings of the queue. `onUnobservedFailure` is called only for procedures that are added after the end.
 ///   - errorPolicy: The response to the failure of an added procedure.
 ///   - body: The function that adds procedures to the queue. A failure does not cancel the task of `body`.
 /// - Returns: The value of `body`.
 /// - Throws: With `failFast`, the first error, of an added procedure or of `body`; a `CancellationError` of `body` does not
-///   hide a failure. With `continue`, ``ProcedureError/Kind/partsFailed`` with all failures, and the error of
-///   `body` behind them; the error of `body` alone if no procedure has failed.
+///   hide a failure. With `continue`, ``ProcedureError/Kind/partsFailed`` with all failures, of which the error of `body` is the last; the
+///   error of `body` alone if no procedure has failed.
 @discardableResult
 public nonisolated(nonsending) func withProcedureQueue<R>(
   _ configuration: ProcedureQueue.Configuration, errorPolicy: ErrorPolicy = .failFast,
@@ -54,7 +55,7 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
   return try await run.withTaskAndRunCancellationHandler(operation: drain, onCancel: onCancel)
 }
 
-/// Calls the body, waits until all procedures on the queue have finished, and throws what has failed.
+/// Calls the body, waits until all procedures on the queue have finished, and throws the failures.
 private nonisolated(nonsending) func drained<R>(
   _ queue: ProcedureQueue, _ policy: ErrorPolicy, after body: nonisolated(nonsending) (ProcedureQueue) async throws -> R
 ) async throws -> R {
@@ -62,7 +63,7 @@ private nonisolated(nonsending) func drained<R>(
   do {
     value = try await body(queue)
   } catch {
-    // A failure that came first counts, and the error of the body may be a consequence.
+    // An earlier failure takes precedence, since the error of the body may be a consequence.
     let earlier = queue.core.failures
     queue.core.cancelAll(nil, includesLater: true)
     await queue.shutDown()

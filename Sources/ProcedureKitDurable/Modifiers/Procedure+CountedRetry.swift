@@ -55,7 +55,7 @@ extension ProcedureTask {
     _ decide: @escaping @concurrent @Sendable (any Error, Int) async -> RetryDecision<Input, Output>
   ) -> ProcedureTask {
     require(
-      maxAttempts >= 1, "Procedure \"\(name)\": maxAttempts is \(maxAttempts); with less than 1 nothing could run")
+      maxAttempts >= 1, "Procedure \"\(name)\": maxAttempts must be at least 1, got \(maxAttempts)")
     return wrapped { input in
       let number = JournalNumber(journal: place.journal, key: try place.key(of: input, for: "attempts").key)
       let used = Int(try await number.read(in: 0...Int64(Int32.max)))

@@ -180,7 +180,7 @@ extension UInt32 {
   static func version(_ version: Int, of name: String) -> UInt32 {
     require(
       0...Int(UInt32.max) ~= version,
-      "The version of \"\(name)\" is \(version); it has to be between 0 and \(UInt32.max)")
+      "The version of \"\(name)\" must be between 0 and \(UInt32.max), got \(version)")
     return UInt32(version)
   }
 }

@@ -25,7 +25,7 @@ public struct RemoteWorker: Sendable {
     registry: ProcedureRegistry, queue: ProcedureQueue, limit: Int? = nil,
     reconnecting pauses: Schedule = .exponential(from: .milliseconds(100)).capped(at: .seconds(5))
   ) {
-    require(limit ?? 1 >= 1, "RemoteWorker: limit is \(limit ?? 1); with less than 1 nothing could run")
+    require(limit ?? 1 >= 1, "RemoteWorker: limit must be at least 1, got \(limit ?? 1)")
     (self.registry, self.queue, self.limit, self.pauses) = (registry, queue, limit, pauses)
   }
 

@@ -33,7 +33,7 @@ import Testing
     let none = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = ProcedureQueue("wide").results(of: ProcedureTask("id") { (number: Int) in number }, over: 0..<5, limit: 0)
     }
-    #expect(message(none).contains("is 0; with less than 1"))
+    #expect(message(none).contains("must be at least 1, got 0"))
   }
 
   @Test("A node of another builder traps, and so does a builder that is used after its graph was made")
