@@ -3,13 +3,13 @@ import Synchronization
 /// Authorizes a capability: reads the status, requests authorization if necessary, and reads the status again.
 ///
 /// Requests for capabilities of one type never overlap in the process. Callers with an equal capability and an equal
-/// requirement share the answer of the request under way, including a refusal. Capabilities and requirements are equal
+/// requirement share the answer of the pending request, including a refusal. Capabilities and requirements are equal
 /// as `Equatable` values, as one object, or as values of an empty type. A caller holds no slot during a request.
 public struct Authorize<C: Capability>: InputlessProcedure {
   private let capability: C
   private let requirement: C.Status.Requirement
 
-  /// Makes a procedure that authorizes a capability.
+  /// Creates a procedure that authorizes a capability.
   ///
   /// - Parameters:
   ///   - capability: The capability to authorize.
@@ -22,14 +22,14 @@ public struct Authorize<C: Capability>: InputlessProcedure {
   /// "authorize" and the name of the capability.
   public var name: String { "authorize \(capability.name)" }
 
-  /// Reads the status, requests authorization if the status is insufficient, and reads the status again. Cancelling the
-  /// caller ends a wait for other requests at once.
+  /// Reads the status, requests authorization if the status is insufficient, and reads the status again.
+  ///
+  /// Cancelling the caller immediately ends a wait for other requests.
   ///
   /// - Returns: A status that meets the requirement.
-  /// - Throws: ``ProcedureError/Kind/capabilityUnavailable`` or
-  ///   ``ProcedureError/Kind/capabilityUnauthorized`` around the ``CapabilityError``;
-  ///   ``ProcedureError/Kind/exclusionDeadlock`` if another request waits for a resource that an
-  ///   enclosing body holds; the capability's errors; `CancellationError`, or the reason of the cancel.
+  /// - Throws: ``ProcedureError/Kind/capabilityUnavailable`` or ``ProcedureError/Kind/capabilityUnauthorized``, each with the
+  ///   ``CapabilityError``; ``ProcedureError/Kind/exclusionDeadlock`` if another request waits for a resource that an
+  ///   enclosing body holds; the capability's errors; `CancellationError`, or the reason for the cancellation.
   public func execute() async throws -> C.Status {
     guard let context = ProcedureContext.current else { return try await ProcedureTask(executing: self).execute() }
     do {
@@ -52,17 +52,17 @@ extension CapabilityError {
 }
 
 extension Authorize where C.Status.Requirement == Void {
-  /// Makes a procedure that authorizes a capability without a requirement.
+  /// Creates a procedure that authorizes a capability without a requirement.
   public init(_ capability: C) {
     self.init(capability, ())
   }
 }
 
-/// Reads the authorization of a capability, without asking anybody.
+/// Reads the authorization of a capability, without asking the user.
 public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
   private let capability: C
 
-  /// Makes a procedure that reads the authorization of a capability.
+  /// Creates a procedure that reads the authorization of a capability.
   public init(_ capability: C) {
     self.capability = capability
   }
@@ -85,19 +85,18 @@ public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
 ///
 /// A request asks for a capability and a requirement. Callers with an equal request share one answer, including a
 /// refusal. A caller with another request reads the status at its turn and asks only if the status is insufficient. An
-/// error or a cancel is not an answer.
+/// error or a cancellation is not an answer.
 enum AuthorizationRequests {
   /// The open requests, by identity.
   private static let openRequests = Mutex<[ObjectIdentifier: (question: Question, isAnswered: Bool)]>([:])
 
-  /// Authorizes `capability`, and asks if the status does not meet `requirement`. The caller holds no slot meanwhile.
+  /// Authorizes `capability`, and asks if the status does not meet `requirement`. The caller holds no slot in the meantime.
   ///
-  /// Cancelling the caller ends a wait for its turn at once, and cancels a request under way.
+  /// Cancelling the caller immediately ends a wait for its turn, and cancels a pending request.
   ///
   /// - Returns: The status that meets the requirement.
   /// - Throws: ``CapabilityError``; the capability's errors; `CancellationError`;
-  ///   ``ProcedureError/Kind/exclusionDeadlock`` if the request under way waits for a resource that an
-  ///   enclosing body holds.
+  ///   ``ProcedureError/Kind/exclusionDeadlock`` if the pending request waits for a resource that an enclosing body holds.
   static func authorize<C: Capability>(_ capability: C, _ requirement: C.Status.Requirement) async throws -> C.Status {
     guard await capability.isAvailable() else { throw CapabilityError.unavailable(capability: capability.name) }
     let question = Question(of: capability, requirement)

@@ -1,4 +1,4 @@
-/// A facility that may need authorization: a camera, a folder, an account.
+/// A facility that may require authorization: a camera, a folder, an account.
 ///
 /// A capability is a value that can read and request its authorization. The procedures ``GetAuthorizationStatus`` and
 /// ``Authorize`` use a capability, as does the condition ``Condition/authorized(for:_:)``.
@@ -12,7 +12,7 @@ public protocol Capability<Status>: Sendable {
   /// Returns whether the capability exists on this system. A cancelled caller still gets an answer.
   func isAvailable() async -> Bool
 
-  /// Returns the current authorization, without asking anybody. The function may throw if the caller is cancelled.
+  /// Returns the current authorization, without asking the user. The function may throw if the caller is cancelled.
   ///
   /// - Returns: The status.
   /// - Throws: An error if the status cannot be read.
@@ -20,11 +20,11 @@ public protocol Capability<Status>: Sendable {
 
   /// Requests authorization, usually from a person. The function should throw when the caller is cancelled.
   ///
-  /// Requests for capabilities of one type never overlap, and an equal request shares the answer. The request holds no
+  /// Requests for capabilities of one type never overlap, and callers with an equal request share the answer. The request holds no
   /// slot. The function can run procedures and can require other authorizations.
   ///
   /// - Parameter requirement: The required authorization.
-  /// - Throws: An error if nobody could be asked. A refusal is not an error: the status reports a refusal.
+  /// - Throws: An error if the request could not be made. A refusal is not an error: the status reports a refusal.
   func requestAuthorization(_ requirement: Status.Requirement) async throws
 }
 
@@ -54,8 +54,8 @@ public enum CapabilityError: Error, Sendable, CustomStringConvertible {
   /// The error as a sentence, with the name of the capability.
   public var description: String {
     switch self {
-    case .unavailable(let capability): "\(capability) is not available here"
-    case .unauthorized(let capability, let status): "\(capability) is not authorized as needed: \(status)"
+    case .unavailable(let capability): "\(capability) is not available on this system"
+    case .unauthorized(let capability, let status): "\(capability) is not authorized as required: \(status)"
     }
   }
 }

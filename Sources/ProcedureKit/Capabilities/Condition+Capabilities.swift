@@ -3,7 +3,7 @@ extension Condition {
   /// ``CapabilityError``.
   ///
   /// The `prepare` step requests authorization if necessary; `.silent(.authorized(for:…))` only reads the status.
-  /// Callers with an equal request share one answer (see ``Authorize``), and no slot is held meanwhile.
+  /// Callers with an equal request share one answer (see ``Authorize``), and hold no slot while they wait.
   ///
   /// - Parameters:
   ///   - capability: The capability to test.
@@ -31,15 +31,15 @@ extension Condition {
 }
 
 extension Condition {
-  /// Returns a condition that asks a person, and ignores the procedure if the answer is no.
+  /// Returns a condition that asks the user, and ignores the procedure if the answer is no.
   ///
   /// ```swift
   /// let erase = Erase().condition(.userConfirmation("may erase") { await dialog.ask("Erase it all?") })
   /// ```
   ///
-  /// The question is the `prepare` step, asked anew for each run. `.silent(.userConfirmation { … })` does not ask, so
-  /// that the procedure is ignored. The process asks for one confirmation at a time, in order, and no slot is held
-  /// meanwhile. `ask` can ask for another confirmation, which is a part of the first and does not wait.
+  /// The question is the `prepare` step, and is asked again for each run. `.silent(.userConfirmation { … })` does not ask, so
+  /// that the procedure is ignored. The process asks for one confirmation at a time, in order; waiting runs hold no slot.
+  /// `ask` can ask for another confirmation, which is a part of the first and does not wait.
   ///
   /// - Parameters:
   ///   - name: The name in errors, outcomes and logs.
@@ -72,7 +72,7 @@ extension Prompts.Kind {
 /// Internal. The prompts of the process: at most one at a time for each kind.
 ///
 /// A prompt holds an exclusive category in the process-wide table, even if the queue has its own table. The rules of
-/// exclusion therefore apply: prompts come in order, a nested prompt of a kind does not wait for the outer prompt, and
+/// exclusion therefore apply: prompts are shown in order, a nested prompt of a kind does not wait for the outer prompt, and
 /// a deadlock between prompts and resources fails instead of hanging.
 enum Prompts {
   /// A group of prompts that do not overlap.
@@ -81,12 +81,12 @@ enum Prompts {
     var description: String { "prompts of \(type)" }
   }
 
-  /// Calls `operation` when no other prompt of `kind` is open. The wait holds no slot; `operation` holds the slot and
+  /// Calls `operation` when no other prompt of `kind` is open. The wait holds no slot; `operation` executes with the slot and
   /// resources of the caller.
   ///
-  /// Cancelling the caller, or its run, ends the wait at once and cancels `operation`. Errors have the given name.
+  /// Cancelling the caller, or its run, ends the wait immediately and cancels `operation`. Errors have the given name.
   ///
-  /// - Throws: The error of `operation`; ``ProcedureError/Kind/exclusionDeadlock``; the reason of a cancel.
+  /// - Throws: The error of `operation`; ``ProcedureError/Kind/exclusionDeadlock``; the reason for a cancellation.
   @concurrent static func takeTurn<R: Sendable>(
     _ kind: Kind, named name: String, _ operation: @escaping @concurrent @Sendable () async throws -> R
   ) async throws -> R {

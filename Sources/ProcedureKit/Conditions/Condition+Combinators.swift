@@ -57,7 +57,7 @@ extension Condition {
     }
   }
 
-  /// Returns the condition without its `prepare` step: the state is tested, and nobody is asked.
+  /// Returns the condition without its `prepare` step: the state is only tested, and the user is not asked.
   public static func silent(_ condition: Condition) -> Condition {
     Condition(condition.name) { _, decide in await condition.evaluate(prepares: false, decide: decide) }
   }
@@ -72,13 +72,13 @@ extension Condition {
   ) -> Condition {
     Condition(name) { prepares, decide in
       await evaluate(prepares: prepares) { evaluation in
-        // A condition in thousands of others decides in a loop, and not on the stack.
+        // The trampoline keeps a condition that is nested in thousands of others from overflowing the stack.
         Trampoline.call { decide(transform(evaluation)) }
       }
     }
   }
 
-  /// The name of a combination. A long one is cut, so that each of thousands of nested conditions does not have the names of all within.
+  /// Shortens the name of a combination, so that each of thousands of nested conditions does not store the names of all inner ones.
   private static func combined(_ name: String) -> String {
     name.utf8.count <= 1_000 ? name : name.shortened(to: 1_000)
   }
@@ -95,9 +95,9 @@ public enum ConditionError: Error, Sendable, CustomStringConvertible {
   /// The error as a sentence, with the name of the condition.
   public var description: String {
     switch self {
-    case .satisfied(let condition): "\(condition.quoted) is satisfied, and must not be"
+    case .satisfied(let condition): "the negated condition \(condition.quoted) was satisfied"
     case .noneSatisfied(let errors):
-      "no alternative is satisfied: \(errors.map { "\($0)" }.joined(separator: "; "))"
+      "no alternative was satisfied: \(errors.map { "\($0)" }.joined(separator: "; "))"
     }
   }
 }

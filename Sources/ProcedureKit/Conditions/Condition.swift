@@ -1,16 +1,16 @@
 /// A test that decides whether a procedure is executed.
 ///
-/// A condition is a value that is evaluated again for each run, with one of three results. A satisfied condition lets
-/// the run go on. A condition that is not satisfied makes the run *ignored*: the body is not executed, and the run does
-/// not count as failed. A condition that throws fails the run before the body.
+/// A condition is a value that is evaluated again for each run, with one of three results. If the condition is satisfied, the run
+/// continues. If it is not satisfied, the run is *ignored*: the body is not executed, and the run does not count as failed. If it throws,
+/// the run fails before the body.
 ///
 /// Conditions are evaluated after the dependencies have finished and before the run claims resources and a slot, never
-/// while the queue is suspended. All conditions of one layer are evaluated concurrently. The first failure decides at
-/// once and cancels the other evaluations; without a failure, a condition that is not satisfied makes the run ignored.
+/// while the queue is suspended. All conditions of one layer are evaluated concurrently. The first failure cancels the other evaluations,
+/// and the run fails; without a failure, a condition that is not satisfied makes the run ignored.
 ///
 /// A condition that ignores its cancellation delays no decision: neither that of `||`, `&&` or `!`, nor the end of an added run with
-/// its layers, nodes and children. The evaluation continues in its own task. `run`, and a procedure that is called, are structured:
-/// they decide as soon, and wait for the evaluation before they continue.
+/// its layers, nodes and children. The evaluation continues in its own task. `run`, and calls of a procedure, are structured: they decide
+/// at the same moment, but wait for the evaluation before they continue.
 public struct Condition: Sendable {
   /// The name in errors, outcomes and logs. The name of a combination consists of the names of its conditions, and has at most 1,000 characters.
   public let name: String
@@ -18,7 +18,7 @@ public struct Condition: Sendable {
   typealias Decision = @Sendable (ConditionEvaluation) -> Void
   private let evaluation: @Sendable (_ prepares: Bool, _ decide: @escaping Decision) async -> Void
 
-  /// Makes a condition of an async predicate.
+  /// Creates a condition from an async predicate.
   ///
   /// - Parameters:
   ///   - name: The name in errors, outcomes and logs.
@@ -79,7 +79,7 @@ public struct Condition: Sendable {
   ) async {
     guard !conditions.isEmpty else { return decide([]) }
     let tally = Locked(ConditionTally(count: conditions.count))
-    // Not the group cancels the evaluations, since its owner waits for children that may ignore their cancellation.
+    // The group does not cancel the evaluations itself, since its owner waits for children that may ignore their cancellation.
     let works = conditions.map { _ in CancellableTask() }
     await withDiscardingTaskGroup { group in
       for (index, condition) in conditions.enumerated() {
@@ -90,7 +90,7 @@ public struct Condition: Sendable {
               let decision = tally.withLock { $0.evaluated(index, evaluation, concludes: concludes) }
               guard let decision else { return }
               if concludes { for other in works.indices where other != index { works[other].cancel() } }
-              // A condition in thousands of others decides in a loop, and not on the stack.
+              // The trampoline keeps a condition that is nested in thousands of others from overflowing the stack.
               Trampoline.call { decide(decision) }
             }
           }
@@ -110,7 +110,7 @@ private struct ConditionTally {
 
   /// A condition was evaluated.
   ///
-  /// - Returns: The evaluations that decide; `nil` if the decision is missing, or was made before.
+  /// - Returns: The evaluations that decide; `nil` if there is no decision yet, or if it was made before.
   mutating func evaluated(_ index: Int, _ evaluation: ConditionEvaluation, concludes: Bool) -> [ConditionEvaluation]? {
     guard !isDecided else { return nil }
     precondition(evaluations[index] == nil, "\(#function): condition \(index) was evaluated before")

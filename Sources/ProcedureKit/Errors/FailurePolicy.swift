@@ -2,17 +2,16 @@
 ///
 /// A graph does not respond to a failure that every consumer takes as ``Node/asResult``.
 public enum ErrorPolicy: Sendable, Hashable {
-  /// The first failure cancels all executing parts, starts no further part, and becomes the error of the graph or the
-  /// procedure.
+  /// The first failure cancels all executing nodes or children, starts no further ones, and becomes the error of the graph or the procedure.
   case failFast
-  /// Every part that does not depend on a failed part still executes. The graph or the procedure then fails with
+  /// Every node or child that does not depend on a failed one still executes. The graph or the procedure then fails with
   /// ``ProcedureError/Kind/partsFailed``, which carries all errors.
   case `continue`
 }
 
 /// How the work on a collection responds when one of its elements fails.
 ///
-/// To have a `Result` for each element, in its place, use ``Procedure/asResult``: `map(urls, with: Download().asResult)`.
+/// To receive a `Result` for each element, use ``Procedure/asResult``: `map(urls, with: Download().asResult)`.
 ///
 /// An element whose condition is not satisfied is ignored, not failed; every policy omits ignored elements.
 public enum ElementFailurePolicy: Sendable, Hashable {
@@ -24,7 +23,7 @@ public enum ElementFailurePolicy: Sendable, Hashable {
   case drop
 }
 
-/// The failure of one node of a graph, one element of a collection, one child, or the body with children.
+/// The failure of a node of a graph, an element of a collection, a child, or a body with children.
 public struct ProcedureFailure: Sendable {
   /// The failed run.
   public let procedure: ProcedureIdentity

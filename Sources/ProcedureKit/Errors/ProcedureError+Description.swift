@@ -1,5 +1,5 @@
 extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible {
-  /// The procedure, and why it was not executed or failed. ``advice`` is not included.
+  /// The procedure that was not executed or failed, and the reason. ``advice`` is not included.
   public var description: String {
     let statement = statement(naming: \.description) { "\($0)" }
     return statement.event + (statement.reason.map { ": \($0)" } ?? "")
@@ -10,27 +10,27 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     description + (advice.map { ". \($0)." } ?? "")
   }
 
-  /// The remedy in the program, in sentences for a programmer; `nil` if the program has nothing to change.
+  /// The remedy, in sentences for a programmer; `nil` if the program has nothing to change.
   public var advice: String? {
     switch kind {
     case .dependencyFailed: "To execute the procedure after any outcome of the dependency, depend on its asResult"
     case .queueShutDown: "Add procedures before shutDown(grace:), or give it a longer grace period"
     case .exclusionDeadlock where !self.waits.contains(where: \.isForResource):
-      "Await a procedure outside of what it awaits itself"
+      "Await a procedure outside of the procedures that it awaits"
     case .exclusionDeadlock where self.waits.count(where: \.isForResource) == 1:
       "A procedure can use the resources of a body if the body runs or produces it, not if the body adds it to a queue"
-    case .exclusionDeadlock: "Let all of the procedures claim what they need at once, or in the same order"
+    case .exclusionDeadlock: "Let all of the procedures claim their resources together, or in the same order"
     case .resourceConflict: "Declare the resource once; setCapacity(_:of:) of its table changes the capacity"
     case .producerFinished: "Produce the procedure inside the body, or add it to a queue"
     case .queueFull: "To wait for room, use enqueue"
     case .timedOut where self.hasStarted == false:
-      "Give the procedure a later deadline, or a timeout, which begins only when the body does"
+      "Give the procedure a later deadline, or a timeout, which starts only with the body"
     case .bodySkipped: "Let the interceptor call next(), or throw"
     default: nil
     }
   }
 
-  /// Returns what has happened to the procedure, and the reason, if there is more to say.
+  /// Returns a statement of what happened to the procedure, and the reason, if one is known.
   ///
   /// - Parameters:
   ///   - name: Returns the words for a run.
@@ -47,18 +47,18 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
       return ("\(subject) timed out after \((self.duration ?? .zero).inWords)", nil)
     case .partsFailed:
       let parts = self.failures.map { "\(name($0.procedure)): \(words($0.error))" }.joined(separator: "; ")
-      return ("\(self.failures.count) of the parts of \(subject) failed", parts)
+      return ("\(self.failures.count) parts of \(subject) failed", parts)
     case .queueFull:
       let (reason, each) = self.key.map { (" for the key \("\($0)".quoted)", " of a key") } ?? ("", "")
       return (
         "\(subject) was not admitted",
-        "\(queue) is full\(reason), since no more than \(self.limit ?? 0)\(each) may wait on it"
+        "\(queue) is full\(reason), since at most \(self.limit ?? 0) procedures\(each) may wait on it"
       )
     case .stopped:
       let culprit = self.origin?.id == procedure.id ? "it" : self.origin.map(name) ?? "a part"
       return ("\(subject) was stopped", "\(culprit) failed: \(cause ?? "")")
     case .queueShutDown:
-      return ("\(subject) was not executed, or not to its end", reason(naming: name, cause))
+      return ("\(subject) was refused or cancelled", reason(naming: name, cause))
     case .exclusionDeadlock where !(self.waits.first?.isForResource ?? true):
       return ("\(subject) failed", reason(naming: name, cause))
     case .capabilityUnavailable, .capabilityUnauthorized: return ("\(subject) failed", cause)
@@ -73,11 +73,11 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     switch kind {
     case .conditionFailed: return "its condition \((self.condition ?? "").quoted) failed: \(cause ?? "")"
     case .ignored:
-      return "the condition \((self.condition ?? "").quoted), its own or that of what it needs, was not satisfied"
+      return "the condition \((self.condition ?? "").quoted), of the procedure itself or of a dependency, was not satisfied"
     case .dependencyFailed:
       let chain = self.origin?.id == self.dependency?.id ? "" : " because \(named(self.origin)) did"
       return "it depends on \(named(self.dependency)), which failed\(chain): \(cause ?? "")"
-    case .queueShutDown: return "\(queue) has been shut down"
+    case .queueShutDown: return "\(queue) was shut down"
     case .exclusionDeadlock:
       let waits = self.waits.map { $0.description(naming: name) }
       let isOpen = self.waits.count == 1 && self.waits[0].isForResource
@@ -90,20 +90,21 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .capacityExceeded:
       return
         "it needs \(self.units ?? 0) units of the resource \((self.resource ?? "").quoted), which has only \(self.capacity ?? 0)"
-    case .producerFinished: return "\(named(self.producer)), which was to produce it, had ended before"
+    case .producerFinished: return "its parent \(named(self.producer)) had already finished"
     case .timedOut:
       let time = self.duration ?? .zero
-      return "its deadline passed before it started, "
-        + (time > .zero ? "\(time.inWords) after it had come" : "and even before it came")
+      return time > .zero
+        ? "its deadline passed before it started, \(time.inWords) after it was added"
+        : "its deadline had passed before it was added"
     case .circuitOpen:
       return "its circuit breaker \((self.breaker ?? "").quoted) is open, since too many calls have failed"
-        + (self.retryAfter.map { "; it lets one through after \($0.inWords)" }
-          ?? ", and a call is under way that may close it")
+        + (self.retryAfter.map { "; the next call is allowed in \($0.inWords)" }
+          ?? "; a call that may close it is in progress")
     case .rateExceeded:
-      return "its rate limiter would have let it through "
-        + (self.retryAfter.map { "only after \($0.inWords)" } ?? "never")
+      return "its rate limiter "
+        + (self.retryAfter.map { "would admit it only after \($0.inWords)" } ?? "admits no further calls")
     case .bodySkipped: return "the interceptor of \(queue) returned without calling next()"
-    case .replaced: return "its place on the full queue went to \(named(self.replacement))"
+    case .replaced: return "\(named(self.replacement)) replaced it on the full queue"
     default: return cause
     }
   }

@@ -1,7 +1,7 @@
 /// An error that the framework raises for a run. Errors that a body throws are passed on unchanged.
 ///
-/// Every error has a ``kind-swift.property`` and names the ``procedure`` concerned. The other properties are the details,
-/// which are `nil` for the kinds that have none.
+/// Every error has a ``kind-swift.property`` and the ``procedure`` concerned. The other properties are details of certain kinds, and are
+/// `nil` for the other kinds.
 ///
 /// ```swift
 /// do {
@@ -15,8 +15,8 @@
 /// }
 /// ```
 ///
-/// Later versions can add kinds, so a `switch` has a `default`. The ``description`` says what happened and why, and the
-/// ``advice`` says what the programmer can do. The details are properties of the error: `error.duration`.
+/// Later versions can add kinds, so a `switch` needs a `default`. The ``description`` states what happened and why, and the
+/// ``advice`` states what the programmer can do. The details are properties of the error: `error.duration`.
 @dynamicMemberLookup
 public struct ProcedureError: Error, Sendable {
   /// The kind of a ``ProcedureError``.
@@ -37,25 +37,25 @@ public struct ProcedureError: Error, Sendable {
     /// Nodes of a graph, elements of a collection, or children of a body failed under the policy
     /// ``ErrorPolicy/continue``.
     public static let partsFailed = Kind("partsFailed")
-    /// The procedure would have waited forever: for a resource, in which case the body was not executed, or, in its body, for a procedure that
-    /// waits for it, or for itself.
+    /// The procedure would have waited forever: for a resource, so that the body was not executed, or, in its body, for itself or for a
+    /// procedure that waits for it.
     public static let exclusionDeadlock = Kind("exclusionDeadlock")
     /// The procedure and another one declare a ``Resource`` with different capacities. The body was not executed.
     public static let resourceConflict = Kind("resourceConflict")
-    /// The procedure needs more units of a resource than there are, and would have waited forever. The body was not executed.
+    /// The procedure needs more units of a resource than exist, and would have waited forever. The body was not executed.
     public static let capacityExceeded = Kind("capacityExceeded")
-    /// The producing run had ended already. The child was not executed.
+    /// The producing run had already ended. The child was not executed.
     public static let producerFinished = Kind("producerFinished")
-    /// The queue already has as many waiting procedures, in all or of the key, as its limit allows. The procedure was not admitted.
+    /// The number of waiting procedures has reached the limit of the queue, or of the key. The procedure was not admitted.
     public static let queueFull = Kind("queueFull")
-    /// The reason of cancelling a run that another run has replaced on a full queue.
+    /// The reason for cancelling a run that another run has replaced on a full queue.
     public static let replaced = Kind("replaced")
-    /// The reason of cancelling the other nodes of a graph, or the other children of a body, when one has failed under the
+    /// The reason for cancelling the other nodes of a graph, or the other children of a body, when one has failed with the
     /// policy ``ErrorPolicy/failFast``.
     public static let stopped = Kind("stopped")
-    /// The capability to be authorized does not exist on this system.
+    /// The capability that was to be authorized does not exist on this system.
     public static let capabilityUnavailable = Kind("capabilityUnavailable")
-    /// The capability to be authorized is not allowed as required.
+    /// The capability is not authorized as required.
     public static let capabilityUnauthorized = Kind("capabilityUnauthorized")
     /// The procedure exceeded its timeout or its deadline.
     public static let timedOut = Kind("timedOut")
@@ -67,31 +67,30 @@ public struct ProcedureError: Error, Sendable {
     public static let bodySkipped = Kind("bodySkipped")
   }
 
-  /// The details of an error. A detail that the kind does not have is `nil`, or empty.
+  /// The details of an error. A detail that does not apply to the kind is `nil`, or empty.
   public struct Details: Sendable {
-    /// The error behind this error: the cause, or the error of the first failed part; `nil` if the framework alone
-    /// decided.
+    /// The error behind this error: the cause, or the error of the first failed part; `nil` if the framework made the decision alone.
     public var underlying: (any Error)?
     /// The name of the condition, of ``Kind/conditionFailed`` and ``Kind/ignored``.
     public var condition: String?
     /// The direct dependency that failed, of ``Kind/dependencyFailed``.
     public var dependency: ProcedureIdentity?
-    /// The run in which a failure began: of ``Kind/dependencyFailed``, however long the chain of dependents is; of
-    /// ``Kind/stopped``, the part that failed first.
+    /// The run that failed first: of ``Kind/dependencyFailed``, however long the chain of dependents is; of ``Kind/stopped``, the node or
+    /// child that failed.
     public var origin: ProcedureIdentity?
     /// The name of the queue, of ``Kind/queueShutDown``, ``Kind/queueFull`` and ``Kind/bodySkipped``.
     public var queue: String?
     /// The errors of all parts in the order of failing, of ``Kind/partsFailed``; the error of the body comes last. Empty for
     /// every other kind.
     public var failures: [ProcedureFailure] = []
-    /// The waits of a deadlock, of ``Kind/exclusionDeadlock``; empty for every other kind. Each wait is for a resource of the next wait's
-    /// procedure, or for its end, and cannot end before the next wait does. Parts of a procedure wait for the whole.
+    /// The waits of a deadlock, of ``Kind/exclusionDeadlock``; empty for every other kind. Each wait is for a resource of the procedure in
+    /// the next wait, or for its end, and cannot end before the next wait does. Parts of a procedure wait for the whole.
     public var waits: [ExclusionWait] = []
     /// The name of the resource, of ``Kind/resourceConflict`` and ``Kind/capacityExceeded``.
     public var resource: String?
-    /// How many units the procedure needs, of ``Kind/capacityExceeded``.
+    /// The number of units that the procedure needs, of ``Kind/capacityExceeded``.
     public var units: Int?
-    /// The capacity that the procedure declares, of ``Kind/resourceConflict``, or that the resource has, of ``Kind/capacityExceeded``.
+    /// The capacity that the procedure declares, of ``Kind/resourceConflict``, or the capacity of the resource, of ``Kind/capacityExceeded``.
     public var capacity: Int?
     /// The procedure with the other declaration, of ``Kind/resourceConflict``.
     public var other: ProcedureIdentity?
@@ -99,26 +98,25 @@ public struct ProcedureError: Error, Sendable {
     public var otherCapacity: Int?
     /// The run that was to produce the child, of ``Kind/producerFinished``.
     public var producer: ProcedureIdentity?
-    /// How many procedures may wait on the queue, of ``Kind/queueFull``.
+    /// The number of procedures that may wait on the queue, of ``Kind/queueFull``.
     public var limit: Int?
-    /// The description of the key that the limit is for, of ``Kind/queueFull``; `nil` if the limit is for the whole queue.
+    /// The description of the key to which the limit applies, of ``Kind/queueFull``; `nil` if the limit applies to the whole queue.
     public var key: String?
-    /// The run that has taken the place on the full queue, of ``Kind/replaced``.
+    /// The run that replaced the procedure on the full queue, of ``Kind/replaced``.
     public var replacement: ProcedureIdentity?
-    /// The time until a ``Kind/timedOut``: since the start of the body, or, for a deadline, since the procedure was admitted.
-    /// Zero for a deadline in the past.
+    /// The time until the procedure timed out, of ``Kind/timedOut``: from the start of the body, or, for a deadline, from admission. Zero for a
+    /// deadline in the past.
     public var duration: Duration?
-    /// Whether the body had started, of ``Kind/timedOut``. `false` if the deadline passed before; the body was then not
-    /// executed.
+    /// Whether the body had started, of ``Kind/timedOut``. `false` if the deadline passed first; the body was then not executed.
     public var hasStarted: Bool?
     /// The name of the circuit breaker, of ``Kind/circuitOpen``.
     public var breaker: String?
-    /// The time until a call has a chance, of ``Kind/circuitOpen`` and ``Kind/rateExceeded``. `nil` while a probe of the circuit
-    /// breaker is under way, or if the rate limiter would never let the call through.
+    /// The time until a call can be admitted, of ``Kind/circuitOpen`` and ``Kind/rateExceeded``. `nil` while a probe of the circuit
+    /// breaker is in progress, or if the rate limiter would never admit the call.
     public var retryAfter: Duration?
   }
 
-  /// The content is behind one reference, since errors are passed through many hands.
+  /// Stored behind one reference, since errors are copied often.
   private indirect enum Content {
     case of(kind: Kind, procedure: ProcedureIdentity, details: Details)
 
@@ -131,7 +129,7 @@ public struct ProcedureError: Error, Sendable {
 
   private let content: Content
 
-  /// Makes an error, for tests and for code that stands in for a queue.
+  /// Creates an error, for tests and for code that replaces a queue.
   ///
   /// - Parameters:
   ///   - kind: The kind.
@@ -149,7 +147,7 @@ public struct ProcedureError: Error, Sendable {
   /// The run concerned.
   public var procedure: ProcedureIdentity { content.all.procedure }
 
-  /// A detail of the error.
+  /// Returns a detail of the error.
   public subscript<Detail>(dynamicMember detail: KeyPath<Details, Detail>) -> Detail {
     content.all.details[keyPath: detail]
   }
@@ -176,12 +174,12 @@ extension ProcedureError {
 
   /// Returns the error of a dependent of a run that failed with `error`.
   ///
-  /// A chain of dependents passes the first error on without wrapping it at each step.
+  /// A chain of dependents reports the first error without wrapping it at each step.
   ///
   /// - Parameters:
   ///   - procedure: The dependent.
   ///   - dependency: The direct dependency.
-  ///   - origin: The run that failed with `error`; `nil` for the dependency.
+  ///   - origin: The run that failed with `error`; `nil` if it is the dependency.
   ///   - error: The error of `origin`.
   /// - Returns: An error of the kind ``Kind/dependencyFailed``.
   static func dependencyFailed(
@@ -260,7 +258,7 @@ extension ProcedureError {
 }
 
 extension Error where Self == ProcedureError {
-  /// Makes the reason of cancelling the parts of `procedure`, one of which has failed first.
+  /// Creates the reason for cancelling the parts of `procedure`, one of which has failed first.
   static func stopped(_ procedure: ProcedureIdentity, by failure: ProcedureFailure) -> ProcedureError {
     .stopped(procedure: procedure, origin: failure.procedure, underlying: failure.error)
   }

@@ -1,22 +1,22 @@
 import Synchronization
 
-/// Internal. Passes events on to all subscribers. Costs one atomic load while there are none.
+/// Internal. Delivers events to all subscribers. Costs one atomic load while there are none.
 ///
-/// There is a buffer for each subscriber. Sending appends to each buffer and never waits for a reader. All buffers are under
-/// one lock, which a reader takes once for many events: a reader fetches all events that are buffered.
+/// Each subscriber has a buffer. Sending appends to each buffer and never waits for a reader. All buffers are under
+/// one lock, which a reader takes once for many events: a reader takes all buffered events in one batch.
 final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   private struct Buffer {
-    /// The number of events that are kept.
+    /// The largest number of buffered events.
     let limit: Int
-    /// A ring, once events were lost.
+    /// The events; a ring, once events were dropped.
     var events: ContiguousArray<Event>
     /// The index of the oldest event.
     var oldest = 0
-    /// The number of events that were lost since the latest fetch.
+    /// The number of events that were dropped since the latest fetch.
     var lost = 0
     var readers: [Waiter] = []
 
-    /// Appends an event. The oldest event is lost if the buffer is full.
+    /// Appends an event. The oldest event is dropped if the buffer is full.
     mutating func append(_ event: Event, _ effects: inout [EventEffect]) {
       guard events.count >= limit else { return events.append(event) }
       if let details = events[oldest].details { effects.append(.release(details)) }
@@ -33,7 +33,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   }
 
   private struct Contents {
-    /// The buffer of each ``EventSubscription``, in the order of their numbers: equal runs act in equal orders.
+    /// The buffer of each ``EventSubscription``, in the order of their numbers, so that equal runs act in equal orders.
     var buffers: [(number: Int, buffer: Buffer)] = []
     var subscriptionCount = 0
     var isClosed = false
@@ -57,7 +57,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     hasSubscribers.load(ordering: .relaxed)
   }
 
-  /// Passes an event on. The caller performs the `effects` outside of all locks.
+  /// Delivers an event. The caller performs the `effects` outside of all locks.
   func send(_ event: Event, _ effects: inout [EventEffect]) {
     contents.withLock { contents in
       guard !contents.isClosed else { return }
@@ -69,8 +69,8 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     }
   }
 
-  /// Makes a subscription. Its events end when the broadcaster is closed. Dropping the subscription ends it.
-  /// The subscription reads from the first event of `past` on, and buffers `limit` events; all if `nil`.
+  /// Creates a subscription, which ends when the broadcaster is closed or the subscription is dropped. It reads from the first event of
+  /// `past`, and buffers `limit` events; all if `nil`.
   func subscribe(
     replaying past: ContiguousArray<Event> = [], limit: EventLimit<Event>? = nil
   ) -> EventSubscription<Event> {
@@ -83,10 +83,10 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     return EventSubscription(number, of: self, limit: limit)
   }
 
-  /// Ends all subscriptions: no event follows those that are buffered.
+  /// Ends all subscriptions after the buffered events.
   func close() {
     let readers = contents.withLock { contents -> [Waiter] in
-      // No reader waits on a closed broadcaster.
+      // A closed broadcaster has no waiting readers.
       guard !contents.isClosed else { return [] }
       contents.isClosed = true
       hasSubscribers.store(false, ordering: .relaxed)
@@ -97,10 +97,10 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
 
   // MARK: For subscriptions
 
-  /// Ends a subscription. No task waits for its events, since a waiting task keeps the subscription. O(n) for n
+  /// Ends a subscription. No task waits for its events, since a waiting task retains the subscription. O(n) for n
   /// subscriptions.
   ///
-  /// - Returns: The events that were not fetched, to be released outside of all locks.
+  /// - Returns: The events that were not read, to be released outside of all locks.
   func remove(_ number: Int) -> ContiguousArray<Event> {
     contents.withLock { contents in
       let removed = contents.index(of: number).map { contents.buffers.remove(at: $0).buffer }
@@ -111,27 +111,26 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
 
   /// Takes all buffered events in exchange for an empty array.
   ///
-  /// - Returns: The index of the oldest event, which the newer ones follow around the end of the array; and how many events
-  ///   before the oldest were lost.
+  /// - Returns: The index of the oldest event in the ring; and the number of events that were dropped before it.
   func fetch(_ events: inout ContiguousArray<Event>, of number: Int) -> (oldest: Int, lost: Int) {
     contents.withLock { contents in
       contents.index(of: number).map { contents.buffers[$0].buffer.fetch(&events) } ?? (0, 0)
     }
   }
 
-  /// Stores a reader, to be resumed when there is an event, unless the reader need not wait.
+  /// Stores a reader, to be resumed at the next event, unless the reader need not wait.
   func register(_ reader: Waiter, of number: Int) -> EventWait {
     contents.withLock { contents in
       guard let index = contents.index(of: number) else { return .inVain }
       guard contents.buffers[index].buffer.events.isEmpty else { return .notAtAll }
-      // Asked under the lock: a cancel that comes later finds the waiter among the readers.
+      // Checked under the lock: a later cancellation finds the waiter among the readers.
       if contents.isClosed || Task.isCancelled { return .inVain }
       contents.buffers[index].buffer.readers.append(reader)
       return .forEvents
     }
   }
 
-  /// Resumes all readers of one subscription, which look again.
+  /// Resumes all readers of one subscription, which check again for events.
   func wakeReaders(of number: Int) {
     let readers = contents.withLock { contents in
       contents.index(of: number).map { contents.buffers[$0].buffer.readers.takeAll() } ?? []
@@ -141,7 +140,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
 }
 
 extension RangeReplaceableCollection {
-  /// Empties the collection and returns what was in it.
+  /// Empties the collection and returns its former elements.
   mutating func takeAll() -> Self {
     let all = self
     self = Self()
@@ -151,18 +150,18 @@ extension RangeReplaceableCollection {
 
 /// Internal. A subscription to an ``EventBroadcaster``.
 ///
-/// A reader takes all buffered events at once, and then reads them without getting in the way of those who send.
+/// A reader takes all buffered events in one batch, and then reads them without blocking senders.
 final class EventSubscription<Event: BroadcastEvent>: EventReader {
-  /// For how many events memory is kept while there are none.
+  /// The largest capacity of an empty buffer that is kept.
   private static var mostKept: Int { 16_384 }
 
   private let broadcaster: EventBroadcaster<Event>
   private let limit: EventLimit<Event>?
-  /// The events that were fetched and not read yet, from the newest to the oldest, so that reading moves the last one out
-  /// of the array and nothing is released under the lock. This lock is taken before that of the broadcaster.
+  /// The events that were fetched and not read yet, newest first, so that reading removes the last element of the array and nothing
+  /// is released under the lock. This lock is taken before the broadcaster's lock.
   private let fetched = Mutex<ContiguousArray<Event>>([])
 
-  /// Under this number the broadcaster keeps the buffer of the subscription.
+  /// The number under which the broadcaster stores the buffer of the subscription.
   private let number: Int
 
   init(_ number: Int, of broadcaster: EventBroadcaster<Event>, limit: EventLimit<Event>?) {
@@ -181,7 +180,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
   }
 
   func register(_ waiter: Waiter) -> EventWait {
-    // Another reader may have fetched meanwhile what it does not read.
+    // Another reader may have fetched events in the meantime.
     fetched.withLock { $0.isEmpty ? broadcaster.register(waiter, of: number) : .notAtAll }
   }
 
@@ -190,7 +189,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
   }
 
   private func fetch(_ events: inout ContiguousArray<Event>) {
-    // The memory of the events that were read goes to those who send, unless it is that of a burst.
+    // Returns the drained buffer to the broadcaster for reuse, unless it grew beyond `mostKept`.
     if events.capacity > Self.mostKept { events = [] }
     let (oldest, lost) = broadcaster.fetch(&events, of: number)
     guard lost > 0, let limit else { return events.reverse() }
@@ -201,11 +200,11 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
   }
 }
 
-/// Internal. The effect of an event. The sender performs it outside of all locks.
+/// Internal. An effect that the sender of an event performs outside of all locks.
 enum EventEffect: Sendable {
-  /// Resumes a reader that waits for an event.
+  /// Resumes a waiting reader.
   case resume(Waiter)
-  /// Releases the details of an event that a slow subscriber has lost, which may refer to values of the user.
+  /// Releases the details of a dropped event, which may refer to values of the user.
   case release(ProcedureEvent.Details)
 
   /// Performs the effect. Never called under a lock.
@@ -217,7 +216,7 @@ enum EventEffect: Sendable {
   }
 }
 
-/// Internal. An event that a broadcaster passes on.
+/// Internal. An event that a broadcaster delivers.
 protocol BroadcastEvent: Sendable {
   /// The object that may refer to values of the user, if there is one.
   var details: ProcedureEvent.Details? { get }
@@ -227,10 +226,10 @@ extension BroadcastEvent {
   var details: ProcedureEvent.Details? { nil }
 }
 
-/// Internal. How many events are buffered for a subscriber, and what tells the subscriber of those that were lost.
+/// Internal. The number of events that are buffered for a subscriber, and the event that reports dropped events.
 struct EventLimit<Event: BroadcastEvent>: Sendable {
   /// The number of events that are buffered; at least one.
   let newest: Int
-  /// Returns the event that stands for `count` lost events, which were followed by `next`.
+  /// Returns the event that replaces `count` dropped events, which were followed by `next`.
   let gap: @Sendable (_ count: Int, _ next: Event) -> Event
 }

@@ -13,7 +13,7 @@ final class EventLog: Sendable {
 
   private let contents: Mutex<Contents>
 
-  /// A log that begins with `past`.
+  /// Creates a log that begins with `past`.
   init(past: ContiguousArray<ProcedureEvent>) {
     contents = Mutex(Contents(events: past))
   }
@@ -29,7 +29,7 @@ final class EventLog: Sendable {
   /// Whether there are subscribers at this moment.
   var isRead: Bool { contents.withLock { $0.cursorCount > 0 } }
 
-  /// Ends the log: no event follows.
+  /// Ends the log: no further event is appended.
   func close() {
     let readers = contents.withLock { contents in
       contents.isClosed = true
@@ -38,12 +38,12 @@ final class EventLog: Sendable {
     for reader in readers { reader.waiter.resume() }
   }
 
-  /// Subscribes to all events of the run, from its first.
+  /// Subscribes to all events of the run, from the first one.
   func subscribe() -> Cursor {
     Cursor(self)
   }
 
-  /// A place in the log, from which one subscriber reads on.
+  /// A position in the log, from which one subscriber reads.
   final class Cursor: EventReader {
     private let log: EventLog
     private var id: ObjectIdentifier { ObjectIdentifier(self) }
@@ -72,7 +72,7 @@ final class EventLog: Sendable {
     func register(_ waiter: Waiter) -> EventWait {
       log.contents.withLock { contents in
         guard contents.positions[id, default: 0] == contents.events.count else { return .notAtAll }
-        // Asked under the lock: a cancel that comes later finds the waiter among the readers.
+        // Checked under the lock: a later cancellation finds the waiter among the readers.
         if contents.isClosed || Task.isCancelled { return .inVain }
         contents.readers.append((id, waiter))
         return .forEvents

@@ -1,35 +1,35 @@
-/// Internal. The reading side of one subscription. The subscription ends when the last reference to the reader goes.
+/// Internal. The reading side of one subscription. The subscription ends when the last reference to the reader is released.
 ///
-/// Several tasks may read at the same time: each event goes to one of them.
+/// Several tasks may read at the same time: each event is delivered to one of them.
 protocol EventReader: AnyObject, Sendable {
   associatedtype Event: Sendable
 
-  /// Returns the next event if there is one already.
+  /// Returns the next event if there is one.
   func take() -> Event?
 
-  /// Stores a waiter, which is resumed when there is an event, when no event follows, and by ``wake()``.
+  /// Stores a waiter, which is resumed by the next event, by the end of the events, and by ``wake()``.
   func register(_ waiter: Waiter) -> EventWait
 
-  /// Resumes the tasks that wait for this subscription's next event, so that they look again.
+  /// Resumes the tasks that wait for this subscription's next event, so that they check again.
   func wake()
 }
 
-/// Internal. How a reader waits.
+/// Internal. The result of registering a waiter.
 enum EventWait {
-  /// An event is there.
+  /// An event is available, so the task need not wait.
   case notAtAll
   /// The waiter is stored.
   case forEvents
-  /// No event follows, or the task has been cancelled.
+  /// No event will follow, or the task was cancelled.
   case inVain
 }
 
 extension EventReader {
-  /// The function that surrounds a wait for an event, in which a body lends its slot to its queue.
+  /// A function that surrounds a wait for an event, in which a body releases its slot.
   typealias WaitSurrounding =
     @concurrent @Sendable (_ wait: @escaping @concurrent @Sendable () async -> Event?) async -> Event?
 
-  /// Makes the stream of this subscription. The stream's closure owns the reader: the subscription ends when the stream
+  /// Creates the stream of this subscription. The stream's closure owns the reader: the subscription ends when the stream
   /// is dropped, and when a task that iterates the stream is cancelled.
   ///
   /// - Parameter surround: Calls the given wait for the next event.
@@ -41,7 +41,7 @@ extension EventReader {
     }
   }
 
-  /// Returns the next event, and waits for it if need be; `nil` after the last one. Cancelling the caller ends the wait.
+  /// Returns the next event, and waits for it if necessary; `nil` after the last one. Cancelling the caller ends the wait.
   @concurrent func next() async -> Event? {
     while true {
       if let event = take() { return event }

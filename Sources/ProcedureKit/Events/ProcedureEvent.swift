@@ -1,7 +1,7 @@
-/// One step in the life of one run, for the subscribers of the handle and of the queue.
+/// One step of a run, for the subscribers of the handle and of the queue.
 ///
-/// Every event has a ``kind-swift.property`` and says to which run it belongs: ``id``, ``name``, ``attempt``, ``parent`` and,
-/// for a node, ``graph``. The other properties are the details, which are `nil` for the kinds that have none.
+/// Every event has a ``kind-swift.property`` and identifies its run: ``id``, ``name``, ``attempt``, ``parent`` and, for a node, ``graph``. The
+/// other properties are details of certain kinds, and are `nil` for the other kinds.
 ///
 /// ```swift
 /// for await event in queue.events {
@@ -13,14 +13,14 @@
 /// }
 /// ```
 ///
-/// Later versions can add kinds, so a `switch` has a `default`.
+/// Later versions can add kinds, so a `switch` needs a `default`.
 ///
-/// The events of one run are totally ordered: ``Kind-swift.struct/didAttach`` first, `didFinish` last; `didCancel` at most
+/// The events of one run are totally ordered: ``Kind-swift.struct/didAttach`` is first, and `didFinish` last; `didCancel` occurs at most
 /// once and before `willFinish`; no event follows `didFinish`. A run that a queue refuses has only `willFinish` and
 /// `didFinish`: the events of the handle include both, the events of the queue include neither. The events of two runs are
 /// ordered only if one event causes the other.
 ///
-/// The layers and attempts of a procedure, and the copies of a hedge, report under the id of the run around them.
+/// Layers and attempts of a procedure, and the copies of a hedge, publish their events under the id of the run around them.
 public struct ProcedureEvent: Sendable {
   /// The run.
   public let id: ProcedureID
@@ -34,7 +34,7 @@ public struct ProcedureEvent: Sendable {
   private let isOfNode: Bool
   /// The kind of the event.
   public let kind: Kind
-  /// The details of the event; `nil` if the other properties say all.
+  /// The details of the event; `nil` if the other properties suffice.
   let details: Details?
 
   /// The kind of an event.
@@ -52,7 +52,7 @@ public struct ProcedureEvent: Sendable {
     public static var willExecute: Kind { Kind(name: .willExecute) }
     /// The body has ended.
     public static var didExecute: Kind { Kind(name: .didExecute) }
-    /// A value that was there already is used instead of executing the body; see ``Procedure/reusing(_:_:)`` and
+    /// An existing value is used instead of executing the body; see ``Procedure/reusing(_:_:)`` and
     /// ``ProcedureEvent/reuseName``.
     public static var reused: Kind { Kind(name: .reused) }
     /// The ``ProcedureEvent/attempt`` has failed with ``ProcedureEvent/error``, and the next attempt follows after
@@ -64,22 +64,22 @@ public struct ProcedureEvent: Sendable {
     public static var willProduce: Kind { Kind(name: .willProduce) }
     /// The body has added a ``ProcedureEvent/child``.
     public static var didProduce: Kind { Kind(name: .didProduce) }
-    /// A wait of the run for another one has ended: for the value or the end of a procedure, for a procedure that the body runs on a queue, for
-    /// the nodes of a graph, or, after the body, for produced children. See ``ProcedureEvent/awaited``.
+    /// A wait of the run for another run has ended; see ``ProcedureEvent/awaited``.
     ///
-    /// Only those who are subscribed at that moment receive the event: a run that waits again and again would otherwise need ever more memory.
+    /// The wait is for the value or the end of a procedure, for a procedure that the body runs on a queue, for the nodes of a graph, or, after
+    /// the body, for produced children. Only subscribers at that moment receive the event: otherwise a run that waits repeatedly would need an
+    /// unlimited amount of memory.
     public static var didAwait: Kind { Kind(name: .didAwait) }
-    /// The run has come one percent or more further; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
+    /// The progress of the run has grown by one percent or more; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
     public static var progress: Kind { Kind(name: .progress) }
     /// The ``ProcedureEvent/outcome`` is decided.
     public static var willFinish: Kind { Kind(name: .willFinish) }
-    /// The ``ProcedureEvent/outcome`` can be read. The slot has been given back, except for a node of a graph: the graph's
+    /// The ``ProcedureEvent/outcome`` can be read. The run has released its slot, unless it is a node of a graph: the graph's
     /// worker keeps the slot.
     public static var didFinish: Kind { Kind(name: .didFinish) }
-    /// A subscriber to a queue was too slow. Events were lost at this place, the oldest first; ``ProcedureEvent/lostCount`` is
-    /// their number.
+    /// A subscriber to a queue was too slow, and the oldest events were dropped; ``ProcedureEvent/lostCount`` is their number.
     ///
-    /// A gap belongs to no run: the ``ProcedureEvent/id`` is the id of no run, the ``ProcedureEvent/name`` is the queue's
+    /// A gap belongs to no run: the ``ProcedureEvent/id`` identifies no run, the ``ProcedureEvent/name`` is the queue's
     /// name, and the ``ProcedureEvent/instant`` is the instant of the next event. See
     /// ``ProcedureQueue/events(bufferingNewest:)``.
     public static var gap: Kind { Kind(name: .gap) }
@@ -92,11 +92,11 @@ public struct ProcedureEvent: Sendable {
 // MARK: - The properties
 
 extension ProcedureEvent {
-  /// The number of the attempt, from 1: of a ``Kind-swift.struct/retrying`` the attempt that has failed, of every other event the
-  /// latest attempt that has started; 0 before the first.
+  /// The number of the attempt, from 1. For ``Kind-swift.struct/retrying``, this is the attempt that has failed; for every other event, the
+  /// latest attempt that has started, or 0 before the first.
   public var attempt: Int { Int(number) }
 
-  /// The run whose body runs or has produced this run, or the run of the graph of this node; `nil` for a run of its own.
+  /// The run whose body runs or has produced this run, or the run of the graph of this node; `nil` for a top-level run.
   public var parent: ProcedureID? { parentID == .ofNoRun ? nil : parentID }
 
   /// The run of the graph, if the run is a node; `nil` for every other run.
@@ -119,8 +119,8 @@ extension ProcedureEvent {
     }
   }
 
-  /// The reason of the cancel, of ``Kind-swift.struct/didCancel`` or if the ``outcome`` is a cancel; `nil` for a cancel without a
-  /// reason.
+  /// The reason for the cancellation, of ``Kind-swift.struct/didCancel`` or if the ``outcome`` is a cancellation; `nil` if no reason was
+  /// given.
   public var reason: (any Error)? {
     switch details?.step {
     case .didCancel(let reason), .willFinish(.cancelled(let reason)), .didFinish(.cancelled(let reason), _): reason
@@ -146,9 +146,9 @@ extension ProcedureEvent {
     if case .didAwait(let run, _, _)? = details?.step { run } else { nil }
   }
 
-  /// How long the run has stood in line for its slot, of ``Kind-swift.struct/willExecute`` and ``Kind-swift.struct/didAwait``.
+  /// The time that the run has waited for its slot, of ``Kind-swift.struct/willExecute`` and ``Kind-swift.struct/didAwait``.
   ///
-  /// `nil` if that is not known, as for the nodes of a graph, which are executed in the slots of the graph's workers.
+  /// `nil` if the time is unknown, as for the nodes of a graph, which are executed in the slots of the graph's workers.
   public var slotWait: Duration? {
     switch details?.step {
     case .willExecute(_, _, let wait, _), .didAwait(_, _, let wait): wait < 0 ? nil : .nanoseconds(wait)
@@ -168,25 +168,27 @@ extension ProcedureEvent {
     if case .reused(let name)? = details?.step { name } else { nil }
   }
 
-  /// The number of the slot in which the body executes, from 0, of ``Kind-swift.struct/willExecute``, ``Kind-swift.struct/didExecute`` and
-  /// ``Kind-swift.struct/didAwait``, after which a body can have another slot than before: no two bodies that execute on a queue have the same one. `nil` for a body without a slot, for
-  /// one that has its slot since before anybody observed the queue, and in the events of a handle that were before its first subscriber.
+  /// The number of the slot in which the body executes, from 0. No two executing bodies of a queue have the same number.
+  ///
+  /// Of ``Kind-swift.struct/willExecute``, ``Kind-swift.struct/didExecute`` and ``Kind-swift.struct/didAwait``, after which a body can have
+  /// another slot than before. `nil` for a body without a slot, for a body that has had its slot since before the queue had a subscriber, and in
+  /// the events of a handle that were published before its first subscription.
   public var slot: Int? { slotNumber < 0 ? nil : Int(slotNumber) }
 
-  /// The procedures for whose ends the run waits, of ``Kind-swift.struct/didAttach``.
+  /// The procedures whose ends the run awaits, of ``Kind-swift.struct/didAttach``.
   public var dependencies: [ProcedureID] {
     if case .didAttach(let dependencies, _)? = details?.step { dependencies } else { [] }
   }
 
-  /// The time that the run has spent in each part of its life, of ``Kind-swift.struct/didFinish``.
+  /// The time that the run has spent in each phase, of ``Kind-swift.struct/didFinish``.
   ///
-  /// The sum is the time since `didAttach`. `nil` for a run that was refused, or that was there before anybody observed the queue, unless
+  /// The sum is the time since `didAttach`. `nil` for a run that was refused, or that was admitted before the queue had a subscriber, unless
   /// the queue collects totals.
   public var metrics: ProcedureMetrics? {
     if case .didFinish(_, let metrics)? = details?.step { metrics } else { nil }
   }
 
-  /// How many events were lost, of ``Kind-swift.struct/gap``.
+  /// The number of dropped events, of ``Kind-swift.struct/gap``.
   public var lostCount: Int? {
     if case .gap(let count)? = details?.step { count } else { nil }
   }
@@ -195,12 +197,12 @@ extension ProcedureEvent {
 // MARK: - Making events
 
 /// Internal. Most events are a kind without details, and most of the cost of watching is to copy and release events. So an
-/// event is a few numbers, and all details are in one object.
+/// event consists of a few numbers, and all details are in one object.
 extension ProcedureEvent {
   /// Internal. A kind with its details.
   enum Step: Sendable {
     case didAttach(after: [ProcedureID] = [], elementOf: String? = nil)
-    /// The wait for the slot is in nanoseconds; negative if it is not known.
+    /// The wait for the slot is in nanoseconds; negative if it is unknown.
     case willExecute(attempt: Int, slot: Int32 = -1, slotWait: Int64 = -1, cause: ExecutionCause? = nil)
     case didExecute(attempt: Int, slot: Int32 = -1)
     case reused(by: String)
@@ -259,7 +261,7 @@ extension ProcedureEvent {
     details = hasDetails ? Details(step) : nil
   }
 
-  /// Makes the event for a queue's slow subscriber, which lost `count` events before `next`.
+  /// Creates the event for a queue's slow subscriber, which lost `count` events before `next`.
   static func gap(_ count: Int, before next: ProcedureEvent, on queue: String) -> ProcedureEvent {
     ProcedureEvent(of: Subject(id: .ofNoRun, name: queue), at: next.instant, .gap(count))
   }
@@ -292,11 +294,11 @@ extension ProcedureEvent: CustomStringConvertible {
 
 /// The reason why a node of a durable graph is executed, although there is a journal.
 public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible {
-  /// The journal has no value of the node, in any version and for any input.
+  /// The version of the node, or of the graph, was different.
   case notRemembered
-  /// The version of the node, or of the graph, was another one.
+  /// The values of these dependencies have changed, or the node has other dependencies.
   case versionChanged
-  /// The values of these dependencies have changed, or the node depends on others.
+  /// These dependencies are executed, so their values are not known yet.
   case dependenciesChanged([String])
   /// These dependencies are executed, so that their values are not known yet.
   case dependenciesExecuted([String])
@@ -306,8 +308,8 @@ public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible
   /// The reason in a sentence: "its version has changed".
   public var description: String {
     switch self {
-    case .notRemembered: "the journal has no value of it"
-    case .versionChanged: "its version, or that of the graph, has changed"
+    case .notRemembered: "the journal has no value for it"
+    case .versionChanged: "its version, or the version of the graph, has changed"
     case .dependenciesChanged(let names): "its dependencies have changed: \(Self.list(names))"
     case .dependenciesExecuted(let names): "its dependencies are executed: \(Self.list(names))"
     case .notCodable(let type): "its value, a \(type), is not Codable, and is needed"
@@ -318,8 +320,9 @@ public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible
 }
 
 extension ProcedureEvent {
-  /// Why a node of a durable graph is executed although the journal has a value of the node, or of others of the graph; of
-  /// ``Kind-swift.struct/willExecute``. `nil` for every other run, and for a node that is executed for the first time.
+  /// The reason why a node of a durable graph is executed although the journal has values of the graph.
+  ///
+  /// Of ``Kind-swift.struct/willExecute``. `nil` for every other run, and for a node that is executed for the first time.
   ///
   /// See `durable(in:as:version:rememberingFailures:)`. The node has the same reason in ``QueueSnapshot/Entry/executionCause``.
   public var executionCause: ExecutionCause? {
@@ -328,7 +331,7 @@ extension ProcedureEvent {
 }
 
 extension ProcedureEvent {
-  /// How far the run is, of ``Kind-swift.struct/progress``.
+  /// The progress of the run, of ``Kind-swift.struct/progress``.
   public var progress: ProcedureProgress? {
     if case .progress(let progress)? = details?.step { progress } else { nil }
   }

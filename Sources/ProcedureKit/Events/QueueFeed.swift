@@ -1,7 +1,7 @@
-/// The events of one queue, for a tool that writes or draws them, and that has to see all events before it ends.
+/// The events of one queue, for a tool that writes or draws them, and that must receive all events before it ends.
 ///
-/// An iteration over ``ProcedureQueue/events`` that is cancelled ends at once. A feed that is stopped hands out the events that
-/// were before, and then ends:
+/// A cancelled iteration over ``ProcedureQueue/events`` ends immediately. A feed that is stopped still returns the earlier events, and
+/// then ends:
 ///
 /// ```swift
 /// let feed = queue.feed()
@@ -11,11 +11,11 @@
 /// await reader.value
 /// ```
 ///
-/// A feed keeps no queue alive, and ends with the events of the queue. Dropping the feed ends the subscription.
+/// A feed does not retain its queue, and ends with the events of the queue. Dropping the feed ends the subscription.
 public struct QueueFeed: Sendable {
-  /// The name of the queue; `"no queue"` for procedures that are called without one.
+  /// The name of the queue; `"no queue"` for procedures that are called without a queue.
   public let queueName: String
-  /// The instant on the clock of the queue at which the feed began. A tool that draws several queues needs such an instant of each.
+  /// The instant at which the feed began, on the clock of the queue. A tool that draws several queues can align them by these instants.
   public let start: ProcedureInstant
   private let subscription: EventSubscription<ProcedureEvent>
   private let isStopped = Locked(false)
@@ -28,7 +28,7 @@ public struct QueueFeed: Sendable {
 
   /// Returns the next event, and waits if there is none.
   ///
-  /// Cancelling the caller ends the wait. One task at a time calls this function.
+  /// Cancelling the caller ends the wait. At most one task at a time may call this function.
   ///
   /// - Returns: The event; `nil` after the last one, if the feed was stopped, or if the caller was cancelled.
   @concurrent public func next() async -> ProcedureEvent? {
@@ -40,7 +40,7 @@ public struct QueueFeed: Sendable {
       await withTaskCancellationHandler {
         await Waiter.suspend { waiter in
           wait = subscription.register(waiter)
-          // A stop before this registration has resumed nobody.
+          // A stop before this registration has resumed no reader.
           if wait == .forEvents, isStopped.withLock({ $0 }) { subscription.wake() }
           return wait == .forEvents
         }
@@ -61,22 +61,24 @@ public struct QueueFeed: Sendable {
 extension ProcedureQueue {
   /// Subscribes to the events of the queue, from now on.
   ///
-  /// - Parameter newest: How many events are buffered for a slow reader; at least 1. More are lost, the oldest first, and one
-  ///   ``ProcedureEvent/Kind-swift.struct/gap`` takes their place.
+  /// - Parameter newest: The number of events that are buffered for a slow reader; at least 1. If there are more, the oldest are dropped, and
+  ///   one ``ProcedureEvent/Kind-swift.struct/gap`` event takes their place.
   /// - Returns: The feed.
   public nonisolated func feed(bufferingNewest newest: Int = 65_536) -> QueueFeed {
     QueueFeed(core, bufferingNewest: newest)
   }
 
-  /// Calls a function with a feed of each queue of the process: at once with those of ``shared`` and of procedures without a queue,
-  /// and with that of every queue that is made later.
+  /// Calls a function with a feed of each queue of the process.
   ///
-  /// Meant to be called once, at the beginning of a program, by a tool such as a trace: each queue has an observer then, which costs
-  /// every event. Queues that were made before are not observed.
+  /// The function is called immediately with the feeds of ``shared`` and of procedures without a queue, and with the feed of every queue that
+  /// is created later.
+  ///
+  /// This function is meant to be called once, at the beginning of a program, by a tool such as a trace: each queue then has an observer,
+  /// which adds a cost to every event. Queues that were created before the call are not observed.
   ///
   /// - Parameters:
-  ///   - newest: How many events are buffered for a slow reader of each feed; see ``feed(bufferingNewest:)``.
-  ///   - observe: Called when a queue is made, by the task that makes the queue, and must return soon.
+  ///   - newest: The number of events that are buffered for a slow reader of each feed; see ``feed(bufferingNewest:)``.
+  ///   - observe: Called when a queue is created, by the task that creates the queue, and must return quickly.
   public static func observeQueues(
     bufferingNewest newest: Int = 65_536, _ observe: @escaping @Sendable (QueueFeed) -> Void
   ) {
@@ -89,7 +91,7 @@ extension ProcedureQueue {
 extension QueueFeed {
   fileprivate static let observers = Locked<[@Sendable (QueueCore) -> Void]>([])
 
-  /// Tells the observers of the process about a queue that was just made.
+  /// Passes a new queue to the observers of the process.
   static func queueWasMade(_ core: QueueCore) {
     for observe in observers.withLock({ $0 }) { observe(core) }
   }

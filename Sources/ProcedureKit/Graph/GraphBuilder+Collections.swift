@@ -1,15 +1,13 @@
 extension GraphBuilder {
-  /// Adds a node that executes a procedure for each element of an array. The length of the array is only known when the
-  /// graph runs.
+  /// Adds a node that executes a procedure for each element of an array, whose length is known only when the graph runs.
   ///
   /// - Parameters:
   ///   - elements: The node with the array.
-  ///   - procedure: The procedure for each element. Elements execute concurrently, within `limit` and the width of the
-  ///     queue.
+  ///   - procedure: The procedure for each element. Elements execute concurrently, limited by `limit` and the width of the queue.
   ///   - limit: The largest number of concurrent elements. A value below 1 traps.
   ///   - policy: The response to the failure of an element.
-  ///   - elementName: Returns the name of an element in errors, events and diagrams. `nil` uses the name of the procedure with the index of the
-  ///     element: `resize[3]`.
+  ///   - elementName: Returns the name of an element in errors, events and diagrams. `nil` uses the name of the procedure with the index of
+  ///     the element: `resize[3]`.
   /// - Returns: A node with the values, in the order of the elements.
   public func map<Element, P: Procedure>(
     _ elements: Node<[Element]>, with procedure: P, limit: Int = .max,
@@ -28,8 +26,7 @@ extension GraphBuilder {
     return add(work.task.named("compactMap \(work.task.name)").map { $0.compactMap(\.self) }, from: elements)
   }
 
-  /// Adds a node like ``map(_:with:limit:onFailure:elementName:)`` that keeps the elements for which a procedure returns `true`, in their
-  /// order.
+  /// Adds a node like ``map(_:with:limit:onFailure:elementName:)`` that keeps the elements for which a procedure returns `true`, in order.
   public func filter<Element, P: Procedure>(
     _ elements: Node<[Element]>, with predicate: P, limit: Int = .max,
     onFailure policy: ElementFailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil
@@ -38,7 +35,7 @@ extension GraphBuilder {
     return add(work.task.named("filter \(work.task.name)").map { $0.compactMap(\.self) }, from: elements)
   }
 
-  /// Adds a node that combines the elements of an array, one after another in their order.
+  /// Adds a node that combines the elements of an array, one at a time and in order.
   ///
   /// - Parameters:
   ///   - elements: The node with the array.
@@ -132,7 +129,7 @@ extension GraphBuilder {
   }
 }
 
-/// Internal. Work on each element of an array: a graph that is made when the array is known.
+/// Internal. Work on each element of an array: a graph that is created when the array is known.
 struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   private let element: ProcedureTask<Element, Output>
   private let limit: Int
@@ -171,7 +168,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
     .errorPolicy(policy == .collect ? .continue : .failFast)
   }
 
-  /// - Returns: `nil` for an element that is to be left out.
+  /// - Returns: `nil` for an element that is to be omitted.
   private func output(of value: Element) async throws -> Output? {
     do {
       return try await element.executeWithinBody(value)

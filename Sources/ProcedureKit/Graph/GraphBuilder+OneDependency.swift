@@ -1,4 +1,4 @@
-/// The functions that add a node, with one dependency instead of an array: `after: a` is `after: [a]`.
+/// Variants of the functions that add a node, with one dependency instead of an array: `after: a` is `after: [a]`.
 extension GraphBuilder {
   /// Adds a procedure with the value of one node as the input, and with one further dependency; see
   /// ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.

@@ -1,6 +1,6 @@
 /// Adds nodes to a ``ProcedureGraph`` while the graph is being built.
 ///
-/// Every `add` returns a ``Node``, which stands for a future value. A builder is valid until the closure that received
+/// Every `add` returns a ``Node``, which represents a future value. A builder is valid until the closure that received
 /// the builder returns: a later `add` traps, and so does a node of another builder.
 public final class GraphBuilder {
   /// The identity that marks the builder's nodes.
@@ -20,7 +20,7 @@ public final class GraphBuilder {
   /// - Parameters:
   ///   - procedure: The procedure to execute.
   ///   - node: The node with the input.
-  ///   - dependencies: Further nodes that have to finish successfully first.
+  ///   - dependencies: Further nodes that must finish successfully first.
   /// - Returns: A node with the value of the procedure.
   @discardableResult
   @inlinable
@@ -43,11 +43,11 @@ public final class GraphBuilder {
     _ procedure: P, from first: Node<First>, _ rest: repeat Node<each Rest>,
     after dependencies: [any GraphDependency] = []
   ) -> Node<P.Output> where P.Input == (First, repeat each Rest) {
-    // A node besides the pack: with a pack alone, the compiler (Swift 6.3) crashes where it should report that no function matches a call.
+    // A separate first node: with a pack alone, the compiler (Swift 6.3) crashes where it should report that no function matches a call.
     addTask(procedure.procedureTask, from: first, repeat each rest, after: dependencies)
   }
 
-  /// Without a first node of its own, unlike `add`: a tuple of one value and a pack of values is compiled to code that crashes (Swift 6.3).
+  /// No separate first node, unlike `add`: the compiler (Swift 6.3) miscompiles a tuple of one value and a pack of values.
   @inlinable
   func addTask<each Value: Sendable, Output: Sendable>(
     _ task: ProcedureTask<(repeat each Value), Output>, from nodes: repeat Node<each Value>,
@@ -76,7 +76,7 @@ public final class GraphBuilder {
   /// - Parameters:
   ///   - name: The name of the node in errors, events and diagrams.
   ///   - nodes: The nodes with the arguments.
-  ///   - dependencies: Further nodes that have to finish successfully first.
+  ///   - dependencies: Further nodes that must finish successfully first.
   ///   - operation: The function, which never executes on the caller's actor.
   /// - Returns: A node with the value of the function.
   @discardableResult
@@ -160,13 +160,13 @@ public final class GraphBuilder {
     draft.addInput(node)
   }
 
-  /// Adds a node, after the node's slot and inputs.
+  /// Adds a node whose slot and inputs were added before.
   @usableFromInline
   func addStep(
     _ traits: NodeTraits, after dependencies: [any GraphDependency],
     body: @escaping @Sendable (GraphValues) async throws -> Void
   ) {
-    require(!isBuilt, "GraphBuilder of \"\(graphName)\": \"\(traits.name)\" was added after the graph had been made")
+    require(!isBuilt, "GraphBuilder of \"\(graphName)\": \"\(traits.name)\" was added after the graph was built")
     for dependency in dependencies {
       let node = dependency.reference
       requireOwn(node, for: traits.name)
@@ -179,10 +179,10 @@ public final class GraphBuilder {
     require(
       node.builder == identity,
       "GraphBuilder of \"\(graphName)\": \"\(name)\" was given a node of another graph; "
-        + "pass its value in as this graph's input, or add the other graph as a procedure")
+        + "pass its value as this graph's input, or add the other graph as a procedure")
   }
 
-  /// Ends the building.
+  /// Ends the building of the graph.
   ///
   /// - Parameters:
   ///   - outputs: The nodes with the value of the graph; none for a graph without a value.
@@ -196,7 +196,7 @@ public final class GraphBuilder {
 }
 
 /// Specializations of the general function node for one, two and three inputs, with the same behaviour. Without a
-/// parameter pack, the compiler knows all types in the caller's code, and a run looks no types up.
+/// parameter pack, the compiler knows all types in the caller's code, and a run looks up no types.
 extension GraphBuilder {
   /// Adds a function of the value of one node; see ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
   @discardableResult

@@ -1,8 +1,8 @@
 extension ProcedureGraph {
   /// The graph as a Mermaid flowchart: nodes by name, and dotted arrows for dependencies that accept a failure.
   ///
-  /// A name is shown in one line of at most 200 characters. Characters that mean something in Mermaid or HTML are written as entities, and control
-  /// characters as spaces, so that no name changes the diagram or a terminal.
+  /// A name is shown in one line of at most 200 characters. Characters that have a meaning in Mermaid or HTML are written as entities, and
+  /// control characters as spaces, so that no name can change the diagram or a terminal.
   public var mermaid: String {
     let lines = diagram { key, name, isValue in
       let name = DiagramText.mermaid(name)
@@ -13,7 +13,7 @@ extension ProcedureGraph {
     return (["flowchart TD"] + lines).joined(separator: "\n")
   }
 
-  /// The graph in the language of Graphviz: nodes by name, and dotted arrows for dependencies that accept a failure; names as in ``mermaid``.
+  /// The graph in the language of Graphviz: nodes by name, and dotted arrows for dependencies that accept a failure. Names are as in ``mermaid``.
   public var dot: String {
     let lines = diagram { key, name, isValue in
       "  \(key) [label=\(Self.dotString(name)), shape=\(isValue ? "ellipse" : "box")];"
@@ -47,9 +47,9 @@ extension ProcedureGraph {
   }
 }
 
-/// Names as labels in the languages of diagrams: one line of a limited length, in which no character has a meaning.
+/// Names as labels in the languages of diagrams: one line of a limited length, in which no character has a special meaning.
 package enum DiagramText {
-  /// How many characters of a name a diagram shows.
+  /// The largest number of characters of a name in a diagram.
   package static let limit = 200
 
   /// Returns the content of a quoted label of Mermaid.
@@ -57,7 +57,7 @@ package enum DiagramText {
   /// - Parameters:
   ///   - name: The name.
   ///   - limit: The largest number of characters.
-  /// - Returns: The text, with every character that means something anywhere in Mermaid or HTML as an entity of Mermaid.
+  /// - Returns: The text, in which every character with a meaning in Mermaid or HTML is an entity of Mermaid.
   package static func mermaid(_ name: String, limit: Int = limit) -> String {
     name.shortened(to: limit).replacingScalars { scalar in
       switch scalar {

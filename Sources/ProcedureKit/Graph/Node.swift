@@ -1,6 +1,6 @@
 /// A future value in a graph: the value of a procedure, or the graph's input.
 ///
-/// A ``GraphBuilder`` makes nodes, and only accepts its own nodes. Since a node exists only after its dependencies, a
+/// A ``GraphBuilder`` creates nodes, and accepts only its own nodes. Since a node exists only after its dependencies, a
 /// graph cannot have a cycle.
 public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
   @usableFromInline let builder: ProcedureID
@@ -10,11 +10,11 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
   /// The storage of a node's value.
   @usableFromInline
   struct Source: Sendable {
-    /// The slot of the value, or of the value from which `making` makes the value.
+    /// The slot of the value, or of the value from which `making` creates the value.
     @usableFromInline let slot: ValueSlot<Value>
     @usableFromInline var making: Making?
 
-    /// Makes a value from the value of another type in the slot. A class, since most nodes need no conversion.
+    /// Creates a value from the value of another type in the slot. A class, since most nodes need no conversion.
     @usableFromInline
     final class Making: Sendable {
       @usableFromInline let make: @Sendable (GraphValues) -> Value
@@ -31,7 +31,7 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
     }
   }
 
-  /// The node as a dependency that never fails, for recovery and for work that has to follow every outcome.
+  /// The node as a dependency that never fails, for recovery and for work that must follow every outcome.
   ///
   /// If the node fails or is ignored, the result carries the error. A failure that all consumers take as a result does
   /// not fail the graph.
@@ -52,7 +52,7 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
 }
 
 extension Node {
-  /// Makes a node that reads `slot`.
+  /// Creates a node that reads `slot`.
   @usableFromInline
   init(builder: ProcedureID, reading slot: ValueSlot<Value>) {
     self.init(builder: builder, source: Source(slot: slot), edge: .requiresSuccess)
@@ -67,7 +67,7 @@ struct NodeReference: Sendable {
   let edge: GraphShape.Edge
 }
 
-/// A ``Node`` without the type of its value, for the parameter `after:`, so that nodes of different types stand in one array.
+/// A ``Node`` without the type of its value, for the parameter `after:`, so that one array can hold nodes of different types.
 ///
 /// Only `Node` conforms: a dependency of another type traps.
 public protocol GraphDependency: Sendable {}
@@ -80,13 +80,13 @@ protocol ReferencedNode: GraphDependency {
 extension GraphDependency {
   /// The node's entry in its builder. Traps for a type of another module.
   var reference: NodeReference {
-    guard let node = self as? any ReferencedNode else { fatalError("\(Self.self) is no node of a ProcedureGraph") }
+    guard let node = self as? any ReferencedNode else { fatalError("\(Self.self) is not a node of a ProcedureGraph") }
     return node.reference
   }
 }
 
 extension ProcedureTask {
-  /// The traits of a node, and the function that it calls: the body as it is, or a run where there is more.
+  /// The traits of a node, and its function: the body itself, or, if the procedure has modifiers, a run.
   @usableFromInline var node: (traits: NodeTraits, operation: @concurrent @Sendable (Input) async throws -> Output) {
     let traits = NodeTraits(
       name: name, priority: layer.traits.rawPriority,

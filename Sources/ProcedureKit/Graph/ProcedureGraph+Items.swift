@@ -1,5 +1,5 @@
 extension ProcedureGraph where Input == Void {
-  /// Makes a graph of items that need the values of other items. The value of the graph is the values of all items, by id.
+  /// Creates a graph of items that need the values of other items. The value of the graph is a dictionary of all values by id.
   ///
   /// ```swift
   /// let build = try ProcedureGraph(targets, named: "build", id: \.name, needs: \.needs) { target, libraries in
@@ -7,11 +7,11 @@ extension ProcedureGraph where Input == Void {
   /// }
   /// ```
   ///
-  /// An item starts as soon as the needed items have finished. The id names the node in errors, events and diagrams. A need that is a
-  /// text names the item whose id has the same bytes.
+  /// An item starts as soon as the needed items have finished. The id is the name of the node in errors, events and diagrams. A need that is
+  /// a string refers to the item whose id has the same bytes.
   ///
   /// - Parameters:
-  ///   - items: The items, in any order; no items make a graph that returns an empty dictionary.
+  ///   - items: The items, in any order; a graph without items returns an empty dictionary.
   ///   - name: The name of the graph in errors and events.
   ///   - id: Returns the id of an item.
   ///   - needs: Returns the ids of the items that an item needs.
@@ -30,7 +30,7 @@ extension ProcedureGraph where Input == Void {
     self = try graph.get()
   }
 
-  /// Makes a graph like ``init(_:named:id:needs:operation:)`` in which each item is a procedure with its own modifiers.
+  /// Creates a graph like ``init(_:named:id:needs:operation:)`` in which each item is a procedure with its own modifiers.
   ///
   /// The input of the procedure is the values of the needed items, in the order of `needs`. The function `procedure` is called
   /// once for each item, before the initializer returns. The id replaces the name of the procedure.
@@ -43,7 +43,7 @@ extension ProcedureGraph where Input == Void {
     self = try Self.graph(of: items, named: name, id: id, needs: needs, procedure: procedure).get()
   }
 
-  /// Makes the graph, or returns the error: the optimizer of Swift 6.3 crashes where one of the initializers calls the other.
+  /// Creates the graph, or returns the error: the optimizer of Swift 6.3 crashes if one of the initializers calls the other.
   private static func graph<Items: Sequence, ID: Hashable & Sendable, P: Procedure>(
     of items: Items, named name: String, id: (Items.Element) -> ID, needs: (Items.Element) -> [ID],
     procedure: (Items.Element) -> P
@@ -90,7 +90,7 @@ struct ItemOrder: Sendable {
       }
       next += 1
     }
-    // From an item that misses a need, the way through such needs ends in a cycle.
+    // From an item with an unordered need, following such needs leads into a cycle.
     var walks = [Int](repeating: -1, count: needs.count)
     for start in missing.indices where missing[start] > 0 {
       var (way, item): ([Int], Int) = ([], start)
@@ -104,16 +104,16 @@ struct ItemOrder: Sendable {
   }
 }
 
-/// The reasons why a ``ProcedureGraph`` cannot be made from items: all of them, so that a user can mend them together.
+/// The reasons why a ``ProcedureGraph`` cannot be created from items: all of them, so that a user can fix them together.
 public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConvertible {
   /// The name of the graph.
   public let graph: String
   /// The ids of items that repeat the id of an earlier item.
   public private(set) var duplicates: [ID] = []
-  /// The needs without an item, each with the item that has the need.
+  /// The needs without an item, each with the item that needs it.
   public private(set) var unknownNeeds: [(item: ID, need: ID)] = []
   /// The cycles. Each item of a cycle needs the next item, and the last item needs the first. No item is listed in two
-  /// cycles: if cycles share items, a mended cycle can leave another one.
+  /// cycles: if cycles share items, another cycle can remain after one is fixed.
   public private(set) var cycles: [[ID]] = []
 
   /// The graph and every reason.
@@ -126,7 +126,7 @@ public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConve
       "\("\($0.item)".quoted) needs \("\($0.need)".quoted), which is not the id of an item"
     }
     let duplicates = duplicates.map { "more than one item has the id \("\($0)".quoted)" }
-    return "the graph \(graph.quoted) was not made: " + (cycles + unknown + duplicates).joined(separator: "; ")
+    return "the graph \(graph.quoted) cannot be created: " + (cycles + unknown + duplicates).joined(separator: "; ")
   }
 
   /// Returns the order of the items, or all reasons against one.
@@ -134,7 +134,7 @@ public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConve
     var (error, taken) = (GraphItemsError(graph: graph), Set<ID>(minimumCapacity: ids.count))
     var indices = [AnyHashable: Int](minimumCapacity: ids.count)
     for (index, id) in ids.enumerated() {
-      // The value of the graph is a dictionary, which holds one of two ids that Swift takes for equal.
+      // The value of the graph is a dictionary, which cannot hold two ids that Swift considers equal.
       if !taken.insert(id).inserted { error.duplicates.append(id) }
       indices[ByteText.key(id)] = index
     }

@@ -22,28 +22,28 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   public let name: String
   package let plan: GraphPlan
   private let takeOutput: @Sendable (GraphValues) -> Output
-  /// The slots of the values from which the value of the graph is made; empty for a graph without a value.
+  /// The slots of the values from which the value of the graph is created; empty for a graph without a value.
   private let outputSlots: [Int32]
   private var policy: ErrorPolicy?
   private var width = Int.max
 
-  /// Makes a graph with an input and a value.
+  /// Creates a graph with an input and a value.
   ///
   /// - Parameters:
   ///   - name: The name in errors, events and diagrams.
-  ///   - build: Adds the nodes, and returns the node with the value of the graph. That can be the input, also without nodes.
+  ///   - build: Adds the nodes, and returns the node with the value of the graph. The input is allowed, too, even without nodes.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Node<Output>) {
     let builder = GraphBuilder(graphName: name)
     let output = build(builder, builder.addInput(of: Input.self))
     self.init(builder, outputs: [output.reference], takeOutput: output.source.take)
   }
 
-  /// Makes a graph without an input and with a value.
+  /// Creates a graph without an input and with a value.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder) -> Node<Output>) where Input == Void {
     self.init(name) { builder, _ in build(builder) }
   }
 
-  /// Makes a graph with an input and without a value. A graph without nodes does nothing.
+  /// Creates a graph with an input and without a value. A graph without nodes does nothing.
   @_disfavoredOverload  // A closure of one line can also match the overload with a value, with the same effect.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Void) where Output == Void {
     let builder = GraphBuilder(graphName: name)
@@ -51,7 +51,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     self.init(builder, outputs: []) { _ in }
   }
 
-  /// Makes a graph without an input and without a value. A graph without nodes does nothing.
+  /// Creates a graph without an input and without a value. A graph without nodes does nothing.
   @_disfavoredOverload  // A closure of one line can also match the overload with a value, with the same effect.
   public init(
     _ name: String = "ProcedureGraph", _ build: (GraphBuilder) -> Void
@@ -59,13 +59,13 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     self.init(name) { (builder, _: Node<Void>) -> Void in build(builder) }
   }
 
-  /// Makes a graph whose value is made of the values of several nodes, without a node that gathers them.
+  /// Creates a graph whose value is computed from the values of several nodes, without a node that gathers them.
   ///
   /// - Parameters:
   ///   - name: The name in errors, events and diagrams.
   ///   - collection: The collection of which each node is an element, if any.
   ///   - combine: Returns the value of the graph, given the values of the nodes.
-  ///   - build: Adds the nodes, and returns those with the values.
+  ///   - build: Adds the nodes, and returns the nodes with the values.
   init<Value>(
     _ name: String, elementsOf collection: String? = nil, combining combine: @escaping @Sendable ([Value]) -> Output,
     _ build: (GraphBuilder) -> [Node<Value>]
@@ -110,8 +110,9 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     return graph
   }
 
-  /// Runs the graph without a queue, or as a part of the calling body. Cancelling the caller cancels the graph; the
-  /// function returns when all executing nodes have ended.
+  /// Runs the graph without a queue, or as a part of the calling body.
+  ///
+  /// Cancelling the caller cancels the graph; the function returns when all executing nodes have ended.
   ///
   /// - Parameter input: The input of the graph.
   /// - Returns: The value of the output node.
@@ -137,7 +138,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     return takeOutput(run.values)
   }
 
-  /// The nodes with the value of the graph; -1 for the graph's input; none for a graph without a value.
+  /// The nodes with the value of the graph; -1 for the graph's input; empty for a graph without a value.
   package var outputNodes: [Int32] { outputSlots.map { $0 - 1 } }
 
   /// Whether the output is the result of a node, and so has a value even if the node failed.
@@ -156,7 +157,7 @@ extension ProcedureGraph: InputlessProcedure where Input == Void {
 }
 
 extension ProcedureTask {
-  /// Does not exist: only a graph has a limit.
+  /// Unavailable: only a graph has a limit.
   @available(*, unavailable, message: "a limit belongs to the graph: write graph.limit(2) before the modifiers")
   public func limit(_ limit: Int) -> ProcedureTask { self }
 }

@@ -1,5 +1,5 @@
 extension Procedure {
-  /// Returns the procedure under another name, which events and snapshots have. The errors of earlier modifiers keep the former name.
+  /// Returns the procedure with another name, which appears in events and snapshots. Errors of earlier modifiers keep the previous name.
   public func named(_ name: String) -> ProcedureTask<Input, Output> {
     procedureTask.relabelled { $0.name = name }
   }
@@ -9,11 +9,11 @@ extension Procedure {
     procedureTask.relabelled { $0.rawPriority = priority.rawValue }
   }
 
-  /// Returns a procedure that passes its value through a function.
+  /// Returns a procedure that applies a function to the value.
   ///
-  /// The resources of the procedure are given back before the function is called.
+  /// The procedure releases its resources before the function is called.
   ///
-  /// - Throws: The returned procedure fails with what the function throws.
+  /// - Throws: The returned procedure fails with the error of the function.
   public func map<Other: Sendable>(
     _ transform: @escaping @concurrent @Sendable (Output) async throws -> Other
   ) -> ProcedureTask<Input, Other> {
@@ -30,7 +30,7 @@ extension Procedure {
     return map { try await next.executeAsLayer($0) }
   }
 
-  /// Returns the procedure with a recovery from failing and from being ignored. A cancel is not recovered.
+  /// Returns the procedure with a recovery from failing and from being ignored. Cancellation is not recovered.
   ///
   /// - Parameter replacement: Returns the value to use, or throws. The argument is the procedure's error;
   ///   ``ProcedureError/Kind/ignored`` for a condition that was not satisfied.
@@ -41,7 +41,7 @@ extension Procedure {
     recovered { error, _ in try await replacement(error) }
   }
 
-  /// Returns the procedure with a function that replaces its value after a failure. A cancel is passed on.
+  /// Returns the procedure with a function that replaces its value after a failure. Cancellation is passed on.
   func recovered(
     _ replacement: @escaping @concurrent @Sendable (any Error, Input) async throws -> Output
   ) -> ProcedureTask<Input, Output> {
@@ -56,25 +56,25 @@ extension Procedure {
     }
   }
 
-  /// Returns a procedure whose value is `nil` where the procedure fails or is ignored. A cancel is not replaced.
+  /// Returns a procedure whose value is `nil` if the procedure fails or is ignored. Cancellation is not replaced.
   public func optional() -> ProcedureTask<Input, Output?> {
     map { Optional($0) }.recover { _ in nil }
   }
 
-  /// The procedure with its result as the value: a failure does not fail the returned procedure. A cancel is not replaced.
+  /// The procedure with its result as the value: a failure does not fail the returned procedure. Cancellation is not replaced.
   ///
-  /// For collections and streams whose elements fail one by one, since every element has a `Result` then:
+  /// Use this for collections and streams in which each element can fail separately, since every element then has a `Result`:
   ///
   /// ```swift
   /// let pages = try await queue.map(urls, with: Download().asResult)  // [Result<Page, any Error>]
   /// ```
   ///
-  /// A condition that was not satisfied is a failure with ``ProcedureError/Kind/ignored``.
+  /// A condition that is not satisfied is a failure with ``ProcedureError/Kind/ignored``.
   public var asResult: ProcedureTask<Input, Result<Output, any Error>> {
     map { Result<Output, any Error>.success($0) }.recover { .failure($0) }
   }
 
-  /// Returns a procedure without a value that succeeds where the procedure fails or is ignored. A cancel is not replaced.
+  /// Returns a procedure without a value that succeeds even if the procedure fails or is ignored. Cancellation is not replaced.
   public func ignoringErrors() -> ProcedureTask<Input, Void> {
     map { _ in }.recover { _ in }
   }

@@ -30,13 +30,13 @@ extension Procedure {
   /// }
   /// ```
   ///
-  /// The function is called once for each start of the layer, when the input is known: by the call that runs or adds the
-  /// procedure with an input, and where the input comes from dependencies, or the procedure is a part of another one, when the
+  /// The function is called once for each start of the layer, when the input is known: by the call that runs or adds the procedure
+  /// with an input. If the input comes from dependencies, or the procedure is a part of another one, the function is called when the
   /// procedure has its slot. The name, the priority and the key are those of the procedure before, since they are needed
   /// earlier. A later modifier wraps the configured procedure.
   ///
   /// - Parameter configure: Returns the procedure to run. The function is called by the caller of `add` or `run`, or by the
-  ///   task that drives the procedure, and must return soon.
+  ///   task that drives the procedure, and must return quickly.
   /// - Returns: The procedure that is configured by its input.
   public func configured<P: Procedure>(
     _ configure: @escaping @Sendable (_ input: Input, _ procedure: ProcedureTask<Input, Output>) -> P
@@ -47,8 +47,10 @@ extension Procedure {
 }
 
 extension Procedure {
-  /// Returns the procedure with a response to the failure of its children, or, for a graph with other modifiers, of its
-  /// nodes. A policy that the graph has itself, by ``ProcedureGraph/errorPolicy(_:)``, comes first.
+  /// Returns the procedure with a response to the failure of its children or nodes.
+  ///
+  /// The policy applies to the nodes of a graph that has other modifiers, unless the graph has its own policy, set by
+  /// ``ProcedureGraph/errorPolicy(_:)``.
   ///
   /// With ``ErrorPolicy/failFast``, the default, the first failure ends the procedure. With ``ErrorPolicy/continue``,
   /// the procedure waits for all children and then fails with all errors; see ``ProcedureContext/produce(_:input:)``.

@@ -1,5 +1,5 @@
 extension Procedure {
-  /// Returns the procedure with a hook before the body, which is awaited.
+  /// Returns the procedure with a hook that is called and awaited before the body.
   ///
   /// The hook is called with the input, when the conditions are satisfied and the run holds its resources and a slot.
   /// If the hook throws, the procedure fails without executing the body. If the hook calls
@@ -12,10 +12,9 @@ extension Procedure {
     aroundTimeout.changing { $0.hooks.willExecute.append { try await hook($0 as! Input) } }
   }
 
-  /// Returns the procedure with a hook after the body, which is awaited while the run still holds its slot and
-  /// resources.
+  /// Returns the procedure with a hook that is called and awaited after the body, while the run still holds its slot and resources.
   ///
-  /// The hook is called with the outcome of the body, which a cancel during the hook does not change. Of several hooks,
+  /// The hook is called with the outcome of the body; cancellation during the hook does not change it. Of several hooks,
   /// the first one written is called first. If a hook throws, the procedure fails.
   public func onDidExecute(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async throws -> Void
@@ -23,24 +22,25 @@ extension Procedure {
     aroundTimeout.changing { $0.hooks.didExecute.append { try await hook($0.map { $0 as! Output }) } }
   }
 
-  /// Returns the procedure with a hook for cancellation, which is awaited. If the body was executing, the hook is
-  /// called after the body has ended.
+  /// Returns the procedure with a hook that is called and awaited when the procedure is cancelled.
   ///
-  /// The hook is called with the reason of the cancel. The run holds no slot and no resource meanwhile. A timeout or a
-  /// deadline that the layer of the hook includes is a failure, and calls no `onDidCancel`.
+  /// If the body was executing, the hook is called after the body has ended.
+  ///
+  /// The hook is called with the reason for the cancellation. The run holds no slot and no resource at that time. A timeout or a
+  /// deadline in the same layer as the hook is a failure, and does not call `onDidCancel`.
   public func onDidCancel(
     _ hook: @escaping @concurrent @Sendable ((any Error)?) async -> Void
   ) -> ProcedureTask<Input, Output> {
     procedureTask.changing { $0.hooks.didCancel.append { await hook($0) } }
   }
 
-  /// Returns the procedure with a hook between the decision on the outcome and its publication, which is awaited.
+  /// Returns the procedure with a hook that is called and awaited after the outcome is decided, and before it is published.
   ///
   /// The hook is called with the outcome so far, when the children of the run have ended. The run holds no slot and no
-  /// resource meanwhile. If the hook throws, the procedure fails; a cancelled procedure stays cancelled.
+  /// resource at that time. If the hook throws, the procedure fails; a cancelled procedure stays cancelled.
   ///
   /// The hook is also called if the body was not executed because the procedure was cancelled, ignored or failed. The
-  /// hook is not called for a node that a graph never reaches, nor for a run that is refused: by a queue that is shut
+  /// hook is not called for a node that a graph never reaches, nor for a run that is refused because the queue is shut
   /// down or full, or because its producer has ended.
   public func onWillFinish(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async throws -> Void
@@ -48,10 +48,10 @@ extension Procedure {
     procedureTask.changing { $0.hooks.willFinish.append { try await hook($0.map { $0 as! Output }) } }
   }
 
-  /// Returns the procedure with a hook after the publication of the outcome, which is awaited.
+  /// Returns the procedure with a hook that is called and awaited after the outcome was published.
   ///
-  /// The hook is called with the outcome. The run holds no slot and no resource meanwhile. `run` returns after the
-  /// hook, and the queue is not idle before. Dependents, and tasks that await a handle, go on without waiting for the
+  /// The hook is called with the outcome. The run holds no slot and no resource at that time. `run` returns after the
+  /// hook, and the queue is not idle before. Dependents, and tasks that await a handle, continue without waiting for the
   /// hook.
   public func onDidFinish(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async -> Void
@@ -59,16 +59,16 @@ extension Procedure {
     procedureTask.changing { $0.hooks.didFinish.append { await hook($0.map { $0 as! Output }) } }
   }
 
-  /// The task, with a layer around a timeout, which does not count the hooks that are written after it.
+  /// The task, with a separate layer around its timeout, if any: the timeout does not include hooks that are written after it.
   private var aroundTimeout: ProcedureTask<Input, Output> {
     let task = procedureTask
-    return task.layer.traits.timeout == nil ? task : task.inLevel()
+    return task.layer.traits.timeout == nil ? task : task.inLayer()
   }
 }
 
 extension ProcedureTask {
   /// Opens a layer around the task, with the traits that `change` sets.
-  func inLevel(_ change: (inout ModifierLayer.Traits) -> Void = { _ in }) -> ProcedureTask {
+  func inLayer(_ change: (inout ModifierLayer.Traits) -> Void = { _ in }) -> ProcedureTask {
     wrapped(change) { try await executeAsLayer($0) }
   }
 }
@@ -82,13 +82,13 @@ extension Procedure {
   /// }
   /// ```
   ///
-  /// The function is called with slot and resources, and is around everything that is written before: around all attempts of
-  /// a `retry` before it, around each attempt if the `retry` is behind it. Of several interceptors, the last one written is
+  /// The function is called while the run has its slot and resources, and encloses everything written before it: all attempts of
+  /// a `retry` before it, or each attempt of a `retry` after it. Of several interceptors, the last one written is
   /// the outermost. For all procedures of a queue, see ``ProcedureQueue/Configuration/interceptor``.
   ///
   /// - Parameter interceptor: The function. `next` executes the procedure, and throws its error. An interceptor that does not
-  ///   call `next` replaces the procedure. Await `next` within the function, and one call at a time: while the procedure pauses, the
-  ///   resources around the interceptor are released. Cancelling works as in a body.
+  ///   call `next` replaces the procedure. Await `next` within the function, one call at a time: while the procedure pauses, the
+  ///   resources around the interceptor are released. Cancellation works as in a body.
   /// - Returns: The procedure with the interceptor.
   public func intercepted(
     _ interceptor:

@@ -9,8 +9,8 @@ extension Procedure {
   ///
   /// The repetition ends with the value of the last execution: at the end of the schedule, after `maxCount` executions,
   /// or when `shouldRepeat` returns `false`. A failure ends the repetition with the error. A pause holds no slot and no
-  /// resource of the procedure, including resources of modifiers that follow; the outermost layer pauses without a
-  /// task. A cancel ends a pause at once. For all values, use ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
+  /// resource of the procedure, including resources of later modifiers; the outermost layer pauses without a
+  /// task. Cancellation ends a pause immediately. To receive all values, use ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
   ///
   /// - Parameters:
   ///   - schedule: The delays between the end of an execution and the next start.
@@ -49,7 +49,7 @@ extension Procedure {
 /// The executions of one run that is repeated after each success.
 private final class SuccessRepetition<Input: Sendable, Output: Sendable>: Repetition {
   private struct State {
-    /// Made for the first execution.
+    /// Created for the first execution.
     var pace: RepetitionPace.Iterator?
     var count = 0
   }
@@ -158,8 +158,9 @@ public struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSeque
       self.repetition = repetition
     }
 
-    /// Waits for the end of the pause, and runs the procedure once more, in the caller's task. Cancelling the caller ends the
-    /// pause at once, or cancels the procedure.
+    /// Waits for the end of the pause, and runs the procedure once more, in the caller's task.
+    ///
+    /// Cancelling the caller ends the pause immediately, or cancels the procedure.
     ///
     /// - Returns: The value; `nil` if no further run follows.
     /// - Throws: The error of the run, after which no further run follows; `CancellationError`.
@@ -179,7 +180,7 @@ public struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSeque
       return output
     }
 
-    /// Pauses. A body that iterates releases its slot, and keeps its resources.
+    /// Pauses. An iterating body releases its slot, and keeps its resources.
     private static func pause(for delay: Duration, _ timers: Timers) async throws {
       let end = timers.now.advanced(by: delay.saturated.roundedUpToNanoseconds)
       guard let run = ProcedureContext.current?.run.nearestUnfinished else { return try await timers.pause(for: delay) }
@@ -205,7 +206,7 @@ extension ProcedureQueue {
   /// ```
   ///
   /// Each execution is a separate run on the queue, in the iterating task. A run starts when the loop asks for the next
-  /// value: a loop that takes long over a value delays the next run. Leaving the loop ends the repetition. A failure ends the
+  /// value: a loop that spends time on a value delays the next run. Leaving the loop ends the repetition. A failure ends the
   /// repetition with the error. Without a failure, the repetition ends with the schedule or after `maxCount` runs.
   ///
   /// - Parameters:

@@ -1,5 +1,5 @@
 extension Procedure {
-  /// Returns the procedure behind a circuit breaker. An open breaker fails the procedure at once with
+  /// Returns the procedure behind a circuit breaker. While the breaker is open, the procedure fails immediately with
   /// ``ProcedureError/Kind/circuitOpen``, without executing the body.
   ///
   /// All callers of one service share one breaker, which counts a success or a failure of the procedure; a timeout
@@ -28,8 +28,8 @@ extension Procedure {
 
   /// Returns the procedure behind a rate limiter, which all callers of one service share.
   ///
-  /// A waiting procedure holds no slot and no resource, and a cancel ends the wait at once. If the wait would exceed
-  /// the limiter's longest wait, the procedure fails at once with ``ProcedureError/Kind/rateExceeded``.
+  /// A waiting procedure holds no slot and no resource, and cancellation ends the wait immediately. If the wait would exceed
+  /// the limiter's longest wait, the procedure fails immediately with ``ProcedureError/Kind/rateExceeded``.
   public func rateLimited(_ limiter: RateLimiter) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
@@ -38,8 +38,9 @@ extension Procedure {
     }
   }
 
-  /// Returns the procedure with a replacement, which is executed with the same input if the procedure fails or is
-  /// ignored. A cancel is passed on.
+  /// Returns the procedure with a replacement, which executes with the same input if the procedure fails or is ignored.
+  ///
+  /// Cancellation is passed on.
   public func fallback<Other: Procedure>(
     to replacement: Other
   ) -> ProcedureTask<Input, Output> where Other.Input == Input, Other.Output == Output {
@@ -47,10 +48,11 @@ extension Procedure {
     return recovered { _, input in try await replacement.executeAsLayer(input) }
   }
 
-  /// Returns the procedure with a second copy, which starts if the first copy has not ended after `delay`; at once, if
-  /// `delay` is not positive. Hedging shortens the slowest cases of reads.
+  /// Returns the procedure with a second copy, which starts if the first copy has not ended after `delay`.
   ///
-  /// The first success counts; the other copy is cancelled, and awaited. If one copy fails, the other copy decides; if
+  /// A `delay` that is not positive starts both copies immediately. Hedging shortens the slowest cases of reads.
+  ///
+  /// The first success decides the result; the other copy is cancelled, and awaited. If one copy fails, the other copy decides; if
   /// both fail, the later error is thrown. A copy that fails before the second has started is not repeated. Each copy
   /// has its own slot, and waits for the slot in order. Both copies belong to one run. A category of a modifier written
   /// before this one excludes the copies from each other.
@@ -63,7 +65,7 @@ extension Procedure {
 }
 
 extension Run {
-  /// Waits for the turn of a call. The procedure holds neither slot nor resources meanwhile.
+  /// Waits for the turn of a call. The procedure holds neither slot nor resources in the meantime.
   fileprivate func pass(_ limiter: RateLimiter) async throws {
     switch limiter.arrive() {
     case .granted: return
@@ -91,9 +93,9 @@ extension Error {
   }
 }
 
-/// Two copies of a procedure: the second starts where the first takes long, and the first success decides.
+/// Two copies of a procedure: the second starts if the first takes too long, and the first success decides.
 ///
-/// Each copy is a run with a slot of its own, for which it stands in line; the body that hedges has released its own.
+/// Each copy is a run with a separate slot, for which it waits in the ready queue; the body that hedges has released its own.
 struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
   private let task: ProcedureTask<Input, Output>
   private let input: Input
@@ -107,7 +109,7 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
 
   /// Executes the first copy, and after the delay the second. Returns when both have ended.
   ///
-  /// - Throws: The error of the copy that ended last, if none has succeeded; `CancellationError` for a cancel.
+  /// - Throws: The error of the copy that ended last, if none has succeeded; `CancellationError` after a cancellation.
   func execute(after delay: Duration) async throws -> Output {
     let start = OneShotSignal()
     let timer = run.core.timers.schedule(after: delay) { start.signal() }
@@ -125,7 +127,7 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
     await withTaskGroup(of: Result<Output, any Error>?.self) { group in
       group.addTask { await executeCopy() }
       group.addTask {
-        // Not called: the first copy has decided.
+        // The signal was cancelled: the first copy has decided.
         guard await run.wait(at: start) else { return nil }
         return await executeCopy()
       }
@@ -136,7 +138,7 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
         result = ended
         if ended.isSuccess {
           group.cancelAll()
-          // In what a cancelled body calls, a copy ignores its task, which was cancelled from the beginning.
+          // When a cancelled body calls procedures to clean up, a copy ignores its task, which was cancelled before the copy started.
           run.cancelParts(.copy)
         }
         start.cancel()

@@ -1,20 +1,20 @@
 extension Procedure {
-  /// Returns the procedure with mutual exclusion: the body executes only while no other run holds any of the
-  /// categories.
+  /// Returns the procedure with mutual exclusion: the body executes only while no other run holds any of the categories.
   ///
-  /// A category is any hashable value: a string, a case of an enum. Strings are compared byte by byte. Categories are process-wide, on every queue and
-  /// without a queue, unless a queue has its own ``ResourceTable``. A run claims all resources of one layer together or
-  /// not at all, first come first served, and releases them when the body has ended.
+  /// A category is any hashable value: a string, a case of an enum. Strings are compared byte by byte. Categories are process-wide, on every
+  /// queue and without a queue, unless a queue has its own ``ResourceTable``. A run claims all resources of one layer together or
+  /// not at all, in order of arrival, and releases them when the body has ended.
   ///
-  /// In a pause of a retry, a repeat or a rate limiter, the run releases the resources of all layers of the procedure, and claims them together
-  /// again. The resources around a node of a graph, around a hedge, and of a body that calls the procedure are kept.
+  /// During a pause of a retry, a repetition or a rate limiter, the run releases the resources of all layers of the procedure; afterwards, it
+  /// claims them together again. Resources are kept if they are held around a node of a graph, around a hedge, or by a body that calls the
+  /// procedure.
   ///
   /// The procedures that a body runs, produces or has in a graph can claim the categories of the body: a part does not
   /// wait for its enclosing body, and excludes its siblings.
   ///
   /// A procedure that is added to a queue is not a part of the body. A body must therefore not wait for an added
   /// procedure that needs a resource of the body, nor for the queue on which the body executes. The framework detects
-  /// such a deadlock across queues and tables, and fails one procedure of the wait cycle. A task that a body creates
+  /// such a deadlock across queues and tables, and fails one procedure of the cycle. A task that a body creates
   /// with `Task { }` inherits the body's context, and its waits count as waits of the body. For a task that the body
   /// does not await, use `Task.detached`, or create the task inside ``ProcedureContext/detached(_:)``.
   ///
@@ -58,12 +58,12 @@ extension Procedure {
   ///   - resource: The resource to claim.
   ///   - units: The number of units, from 1 to the capacity of `resource`; another number traps. The units of one
   ///     resource add up within a layer.
-  /// - Returns: The procedure with the claim. If the sum of a layer exceeds the capacity, or a table has lowered the capacity since, the run
+  /// - Returns: The procedure with the claim. If the units of a layer exceed the capacity, or the capacity that a table has set since, the run
   ///   fails with ``ProcedureError/Kind/capacityExceeded``.
   public func uses(_ resource: Resource, units: Int = 1) -> ProcedureTask<Input, Output> {
     require(
       (1...resource.capacity).contains(units),
-      "Resource \"\(resource.name)\": \"\(name)\" uses \(units) units of it, and it has \(resource.capacity)")
+      "Resource \"\(resource.name)\": \"\(name)\" uses \(units) units, but the capacity is \(resource.capacity)")
     return claiming(ResourceRequest(resource, units: units))
   }
 

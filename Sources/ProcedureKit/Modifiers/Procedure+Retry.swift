@@ -1,27 +1,26 @@
 import Synchronization
 
 extension Procedure {
-  /// Returns the procedure with retries: a failed attempt is followed by a pause and another attempt, while delays and
-  /// attempts are left.
+  /// Returns the procedure with retries: each failed attempt is followed by a pause and another attempt, up to the limits.
   ///
   /// ```swift
   /// Download().timeout(.seconds(5)).retry(.exponential(from: .milliseconds(100)).jittered(), maxAttempts: 4)
   /// ```
   ///
-  /// The first retry waits the first delay. Each attempt repeats all modifiers written before: conditions are
+  /// The first retry waits for the first delay. Each attempt repeats all modifiers written before: conditions are
   /// evaluated, resources claimed and timeouts started again. A pause holds no slot and no resource of the procedure,
-  /// including resources of modifiers that follow; the outermost layer pauses without a task. A cancel ends a pause at
-  /// once. The children of an attempt end before the next attempt. A body reads the number of the attempt from
+  /// including resources of later modifiers; the outermost layer pauses without a task. Cancellation ends a pause
+  /// immediately. The children of an attempt end before the next attempt. A body reads the number of the attempt from
   /// ``ProcedureContext/attempt``.
   ///
-  /// A schedule without delays, such as ``Schedule/immediate``, needs a limit: without `maxAttempts` and `budget`, the first retry logs a warning, once
-  /// for each name of a procedure.
+  /// A schedule without delays, such as ``Schedule/immediate``, needs a limit: without `maxAttempts` and `budget`, the first retry logs a
+  /// warning, once for each name of a procedure.
   ///
-  /// Without delays or attempts left, the last error is thrown. A success discards all earlier errors. A cancelled or
+  /// When no delays or attempts are left, the last error is thrown. A success discards all earlier errors. A cancelled or
   /// ignored attempt is not retried; an attempt that timed out is.
   ///
   /// - Parameters:
-  ///   - schedule: The delays before the retries, and their number.
+  ///   - schedule: The delays before the retries, which also limit their number.
   ///   - maxAttempts: The largest number of attempts, including the first. A value below 1 traps.
   ///   - budget: The limit for the retries of all callers of one service. With an empty budget, the error is thrown.
   ///   - decide: Decides on each error, given the number of the failed attempt. `decide` is not called if no attempt is
@@ -48,7 +47,7 @@ private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
   private struct State {
     /// The task of the next attempt, which a decision can replace.
     var task: ProcedureTask<Input, Output>
-    /// Made for the first attempt.
+    /// Created for the first attempt.
     var delays: Schedule.Delays?
     var attempt = 1
   }
@@ -94,7 +93,7 @@ private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
     case .replace(let other): replacement = other.procedureTask
     }
     guard !run.isCancelled, budget?.takeRetry() ?? true else { return nil }
-    // A mistake that keeps a processor busy for as long as the error lasts.
+    // An endless retry without a delay would keep a processor busy for as long as the error lasts.
     if delay <= .zero, maxAttempts == .max, budget == nil, schedule.isEndlessWithoutDelay {
       run.warnOfEndlessRetries()
     }
@@ -114,10 +113,10 @@ private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
 extension Run {
   /// An attempt has failed, and another one follows after a delay.
   fileprivate func willRetry(attempt: Int, _ error: any Error, _ delay: Duration) {
-    // Layers of a procedure report under its name.
+    // Layers of a procedure report under the procedure's name.
     if isReported { bodyEnded(nil) }
     report(.retrying(attempt: attempt, delay: delay, error: error))
-    log.info("attempt \(attempt) has failed, the next one follows after \(delay.inWords): \(error)")
+    log.info("attempt \(attempt) failed, retrying after \(delay.inWords): \(error)")
     core.update { runs in
       runs[self].details.pause.currentAttempt = attempt + 1
       runs[self].details.pause.isRetrying = true

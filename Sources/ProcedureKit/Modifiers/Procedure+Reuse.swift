@@ -1,23 +1,23 @@
 extension Procedure {
-  /// Returns the procedure with a look for a value that is there already, as in a cache or a finished file.
+  /// Returns the procedure with a search for an existing value, as in a cache or a finished file.
   ///
   /// ```swift
   /// let compile = Compile().reusing("up to date") { source in try await objects.newerThan(source) }
   /// ```
   ///
   /// The function is called when the procedure holds its slot and resources, before the hooks and the body. If it returns a
-  /// value, the body is not executed: the procedure finishes with the value, its dependents go on, and its events say
-  /// `reused` instead of `willExecute` and `didExecute`.
+  /// value, the body is not executed: the procedure finishes with the value, its dependents start, and `reused` is published
+  /// instead of `willExecute` and `didExecute`.
   ///
   /// - Parameters:
-  ///   - name: The reason in events, as "cached".
-  ///   - find: Returns the value, or `nil` to execute the body. An error fails the procedure. A cancel of the procedure cancels
-  ///     the task of the function, and a timeout that is written behind includes it.
+  ///   - name: The reason in events, for example "cached".
+  ///   - find: Returns the value, or `nil` to execute the body. An error fails the procedure. Cancelling the procedure cancels
+  ///     the task of the function, and a timeout that is written after this modifier includes the function.
   /// - Returns: The procedure that reuses values.
   public func reusing(
     _ name: String, _ find: @escaping @concurrent @Sendable (Input) async throws -> Output?
   ) -> ProcedureTask<Input, Output> {
-    procedureTask.inLevel {
+    procedureTask.inLayer {
       $0.reuse = ModifierLayer.Reuse(name: name) { input in
         try await find(input as! Input).map(ModifierLayer.Reused.init)
       }

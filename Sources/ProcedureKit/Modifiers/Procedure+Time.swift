@@ -4,7 +4,7 @@ extension Procedure {
   ///
   /// The time starts with the body: waits for conditions, resources and a slot do not count. To include these waits,
   /// use ``deadline(_:)``. The limit covers the whole body with its children, and all attempts together if the body is
-  /// a retry. A body that waits for another procedure at the limit stops waiting at once. The run waits for the
+  /// a retry. A body that is waiting for another procedure when the time is over stops waiting immediately. The run waits for the
   /// cancelled body to return.
   ///
   /// Modifiers around the procedure, such as `recover` and `retry`, receive the error like any other. Of several
@@ -20,8 +20,8 @@ extension Procedure {
   /// ``ProcedureError/Kind/timedOut``.
   ///
   /// In contrast to ``timeout(_:)``, waits before the body count. If the deadline passes during such a wait, or lies in
-  /// the past, the body is not executed. A procedure whose deadline is past when the procedure is run or added is
-  /// refused, and calls no hooks. Of several deadlines, the earliest counts.
+  /// the past, the body is not executed. A procedure whose deadline has passed when it is run or added is refused, and calls no hooks. Of
+  /// several deadlines, the earliest counts.
   ///
   /// - Parameters:
   ///   - instant: The deadline.
@@ -41,14 +41,15 @@ extension Procedure {
     deadline(instant, on: ContinuousClock())
   }
 
-  /// Returns the procedure with a pause before the body. The pause holds no slot; the outermost layer pauses without a
-  /// task. A cancel ends the pause at once. A `duration` that is not positive means no pause.
+  /// Returns the procedure with a pause before the body. A `duration` that is not positive means no pause.
+  ///
+  /// The pause holds no slot; the outermost layer pauses without a task. Cancellation ends the pause immediately.
   ///
   /// Resources that are claimed directly after the pause, as in `work.delay(.seconds(1)).exclusive("disk")`, are claimed when
   /// the pause has ended. The resources of a layer around the pause are held during the pause: the modifier `map` opens
   /// such a layer in `work.delay(.seconds(1)).map { … }.exclusive("disk")`.
   public func delay(_ duration: Duration) -> ProcedureTask<Input, Output> {
-    procedureTask.inLevel { $0.delay = duration }
+    procedureTask.inLayer { $0.delay = duration }
   }
 }
 
@@ -59,7 +60,7 @@ extension ProcedureTask where Input == Void, Output == Void {
   }
 }
 
-/// Internal. An instant of any clock, by which something has to be over.
+/// Internal. An instant of any clock by which work must end.
 struct Deadline: Sendable {
   private let timeLeft: @Sendable () -> Duration
 
@@ -71,10 +72,10 @@ struct Deadline: Sendable {
     self.timeLeft = timeLeft
   }
 
-  /// How long there is from now on; negative if it has passed.
+  /// The time that is left; negative if the instant has passed.
   var remaining: Duration { timeLeft() }
 
-  /// The earlier of both.
+  /// Returns the earlier of two deadlines.
   func earlier(_ other: Deadline) -> Deadline {
     Deadline { min(remaining, other.remaining) }
   }

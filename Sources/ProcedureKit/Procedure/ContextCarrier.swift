@@ -1,7 +1,7 @@
-/// Takes a task-local value from where a procedure is added to where its body executes.
+/// Carries a task-local value from the code that adds a procedure to the procedure's body.
 ///
-/// `run` executes in the caller's task and needs none of this. `add` executes elsewhere, where the caller's task-local
-/// values do not reach; a queue's carriers capture them at the call. A tracing or logging library's context, say:
+/// `run` executes in the caller's task and does not need carriers. `add` executes in another task, which does not inherit the caller's
+/// task-local values, for example, the context of a tracing or logging library. A queue's carriers capture these values at the call.
 ///
 /// ```swift
 /// enum Tracing { @TaskLocal static var request: String? }

@@ -1,6 +1,6 @@
-/// How one layer of a procedure is run: its name, what it needs before it starts, its limits and its hooks.
+/// One layer of a procedure's modifiers: the name, the prerequisites before the start, the limits and the hooks.
 ///
-/// A modifier either joins the layer before it or opens a layer around it. From the inside to the outside a layer consists of
+/// A modifier either joins the layer inside or opens a layer around it. From the inside to the outside, a layer consists of
 /// the body, the hooks around the body, the timeout, the resources, the delay, the conditions, and the hooks of the end.
 ///
 /// `package` for `ProcedureKitDurable`.
@@ -35,15 +35,15 @@ package final class ModifierLayer: Sendable {
     }
   }
 
-  /// Makes the repetition of a run from its input.
+  /// Creates the repetition of a run from its input.
   typealias MakeRepetition = @Sendable (any Sendable) -> any Repetition
 
-  /// The look for a value that is there already.
+  /// Finds a value that already exists, so that the body need not execute.
   package struct Reuse: Sendable {
     let name: String
     let find: @concurrent @Sendable (any Sendable) async throws -> Reused?
 
-    /// For the procedures that `ProcedureKitDurable` remembers, too.
+    /// `package` for the procedures that `ProcedureKitDurable` remembers.
     package init(name: String, find: @escaping @concurrent @Sendable (any Sendable) async throws -> Reused?) {
       (self.name, self.find) = (name, find)
     }
@@ -61,7 +61,7 @@ package final class ModifierLayer: Sendable {
     var rawPriority: UInt8?
     var key: InternedKey?
     package var version: UInt32 = 1
-    /// How much the progress counts in that of the parent or graph.
+    /// The weight of the procedure's progress in the progress of its parent or graph.
     var weight = 1.0
     var demands = SharedList<ResourceRequest.Demand>()
     var delay: Duration?
@@ -79,16 +79,16 @@ package final class ModifierLayer: Sendable {
 
   /// The traits, without closures.
   let traits: Traits
-  /// The steps of a run of this layer before its start.
+  /// The steps before the start of a run of this layer.
   let needs: QueueMachine.Needs
   let hasWillExecuteHooks: Bool
   let hasDidExecuteHooks: Bool
   let hasHooksOfEnd: Bool
-  /// Whether a value is looked for before the body is executed.
+  /// Whether the run looks for an existing value before it executes the body.
   let reuses: Bool
   /// Whether the body can be executed again after a pause.
   let repeats: Bool
-  /// Whether nothing but the body belongs to a run that has started: no hooks, limits, pauses and policies.
+  /// Whether a started run involves only the body, without hooks, limits, pauses or policies.
   let canStartInline: Bool
   /// Whether the layer has nothing but a body, a name and a priority.
   @usableFromInline let hasOnlyBody: Bool
@@ -122,10 +122,10 @@ package final class ModifierLayer: Sendable {
   var name: String { traits.name }
 }
 
-/// A list that shares its storage with the lists it was made from.
+/// A list that shares its storage with the lists from which it was created.
 ///
-/// The elements lie in arrays, each longer than the next one. Appending n elements one by one, with a copy of the list kept each time, costs
-/// O(n log n) in total.
+/// The elements are stored in arrays, each longer than the next one. Appending n elements one by one, and keeping a copy of each list,
+/// costs O(n log n) in total.
 struct SharedList<Element: Sendable>: Sendable {
   private var parts: [[Element]] = []
 

@@ -1,6 +1,6 @@
 /// Work that can be run: an async function with a name, and the ways to run it.
 ///
-/// A procedure is a value that describes work. A run never changes the procedure: a procedure can run again, concurrently,
+/// A procedure is a value that describes work. A run never changes the procedure, so a procedure can run again, concurrently,
 /// on several queues and in several graphs.
 ///
 /// ```swift
@@ -10,8 +10,8 @@
 /// }
 /// ```
 ///
-/// A procedure without an input is an ``InputlessProcedure``. ``ProcedureTask`` makes a procedure from a closure. A modifier, for example ``condition(_:)``, wraps the procedure written
-/// before the modifier, and returns a ``ProcedureTask``.
+/// A procedure without an input is an ``InputlessProcedure``. ``ProcedureTask`` makes a procedure from a closure. A modifier, for example
+/// ``condition(_:)``, wraps the procedure before it, and returns a ``ProcedureTask``.
 public protocol Procedure<Input, Output>: Sendable {
   /// The type of the input; `Void` for a procedure without an input.
   associatedtype Input: Sendable
@@ -21,21 +21,20 @@ public protocol Procedure<Input, Output>: Sendable {
   /// The name in errors, events and diagrams. Default: the name of the type.
   var name: String { get }
 
-  /// Does the work, once.
+  /// Performs the work, once.
   ///
-  /// Cancellation is cooperative: a cancel of an added run cancels the run's task. Only the owner of a caller's task can
-  /// cancel the task, so a body of ``ProcedureQueue/run(_:input:)`` checks ``ProcedureContext/isCancelled``. The value or the
-  /// error of a cancelled body is not used. A queue calls the function on the queue's executor or on the global executor,
-  /// never on the caller's actor.
+  /// Cancellation is cooperative: cancelling an added run cancels the run's task. Only the owner of a caller's task can cancel that task, so
+  /// the body of a ``ProcedureQueue/run(_:input:)`` checks ``ProcedureContext/isCancelled``. The value or the error of a cancelled body is
+  /// not used. A queue calls the function on the queue's executor or on the global executor, never on the caller's actor.
   ///
   /// - Parameter input: The input of the procedure.
   /// - Returns: The value of the run.
   /// - Throws: The error of the run.
   @concurrent func execute(_ input: Input) async throws -> Output
 
-  /// The procedure as an async function and the ways to run it. Default: ``execute(_:)`` without modifiers.
+  /// The procedure as an async function with its modifiers. Default: ``execute(_:)`` without modifiers.
   ///
-  /// A type that implements the property can bring modifiers along:
+  /// A type that implements the property can include modifiers:
   /// `var procedureTask: ProcedureTask<Image, Image> { ProcedureTask(executing: self).condition(isOnline) }`.
   var procedureTask: ProcedureTask<Input, Output> { get }
 }
@@ -53,20 +52,20 @@ extension Procedure {
 }
 
 extension Procedure {
-  /// Runs the procedure without a queue, with all its modifiers: in the caller's task, or, within a body, as a part of this body.
+  /// Runs the procedure without a queue, with all its modifiers: in the caller's task, or, within a body, as a part of that body.
   ///
   /// ```swift
   /// let image = try await LoadImage().retry(.constant(.seconds(1)), maxAttempts: 3)("kitten.ppm")
   /// ```
   ///
-  /// The run has an id, events and hooks like one of a queue that has no limit. Cancelling the caller cancels the run. A body
-  /// that was cancelled can clean up with a call: an earlier cancel of the body does not cancel the procedures that the body
-  /// calls from then on, unless the body was stopped because a child failed. In these, ``ProcedureContext/isCancelled`` is
-  /// `false`, while `Task.isCancelled` is `true`.
+  /// The run has an id, events and hooks, like a run on a queue without limits. Cancelling the caller cancels the run. A cancelled body can
+  /// still call procedures to clean up: an earlier cancellation of the body does not cancel procedures that the body calls afterwards, unless
+  /// the body was stopped because a child failed. In these procedures, ``ProcedureContext/isCancelled`` is `false`, while `Task.isCancelled` is
+  /// `true`.
   ///
   /// - Parameter input: The input of the procedure.
   /// - Returns: The result.
-  /// - Throws: The error of the body; `CancellationError`, or the reason of the cancel; ``ProcedureError`` for what the library decided.
+  /// - Throws: The error of the body; `CancellationError`, or the reason for the cancellation; ``ProcedureError`` for an error of the library.
   @concurrent public func callAsFunction(_ input: Input) async throws -> Output {
     try await RunDriver.run(procedureTask, input)
   }
@@ -90,13 +89,13 @@ extension Procedure where Input == Void {
 /// }
 /// ```
 public protocol InputlessProcedure<Output>: Procedure where Input == Void {
-  // Both types are stated again: otherwise the compiler (Swift 6.3) infers them only in the file of the conforming type.
+  // Both types are repeated here; otherwise the compiler (Swift 6.3) infers them only in the file of the conforming type.
   /// No input.
   associatedtype Input = Void
   /// The type of the value of ``execute()``.
   associatedtype Output
 
-  /// Does the work, once; see ``Procedure/execute(_:)``.
+  /// Performs the work, once; see ``Procedure/execute(_:)``.
   ///
   /// - Returns: The value of the run.
   /// - Throws: The error of the run.

@@ -1,17 +1,17 @@
-/// The view of a body on the executing procedure.
+/// A body's view of its executing procedure.
 ///
-/// `current` is bound while a body, a hook or a condition of an inner procedure executes. Child tasks inherit the context; a task that outlives
-/// the body keeps it, too, but takes no part in the procedure any more.
+/// `current` is bound while a body, a hook or a condition of an inner procedure executes. Child tasks inherit the context. A task that
+/// outlives the body keeps the context, too, but no longer belongs to the procedure.
 public struct ProcedureContext: Sendable {
   @usableFromInline static let bound = TaskLocal<ProcedureContext?>(wrappedValue: nil)
 
   /// The procedure that executes in the current task, or `nil` outside of any procedure.
   public static var current: ProcedureContext? { bound.get() }
 
-  /// Calls a function outside of the procedure, which creates a task that the body does not await.
+  /// Calls a function outside of the procedure, so that tasks which it creates do not belong to the procedure.
   ///
-  /// Elsewhere, `Task { … }` inherits the context. `ProcedureContext.detached { Task { … } }` makes a task that is no part of
-  /// the procedure. Other task-local values are kept.
+  /// By default, `Task { … }` inherits the context. `ProcedureContext.detached { Task { … } }` creates a task that does not belong to the
+  /// procedure. Other task-local values are kept.
   ///
   /// - Throws: The error of `operation`.
   @discardableResult
@@ -21,7 +21,7 @@ public struct ProcedureContext: Sendable {
 
   enum Frame: Sendable {
     case run(Run)
-    /// A worker of a graph, which becomes a run for its node when something needs one.
+    /// A worker of a graph, which creates a run for its node on demand.
     case node(NodeFrame)
   }
 
@@ -43,7 +43,7 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// The identity of the procedure: layers, attempts and copies share that of the procedure they are parts of.
+  /// The identity of the procedure. Layers, attempts and copies have the identity of the procedure to which they belong.
   public var identity: ProcedureIdentity {
     switch frame {
     case .run(let run): run.identity
@@ -57,7 +57,7 @@ public struct ProcedureContext: Sendable {
   /// The name of the procedure.
   public var name: String { identity.name }
 
-  /// Which attempt executes, from 1.
+  /// The number of the executing attempt, starting at 1.
   public var attempt: Int {
     switch frame {
     case .run(let run): Int(run.attempt)
@@ -65,7 +65,7 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// Whether the procedure was cancelled, its task was, or a produced child has failed and stops it.
+  /// Whether the procedure or its task was cancelled, or a produced child has failed and stops the procedure.
   ///
   /// In a procedure that a cancelled body calls to clean up, the earlier cancellation does not count, although `Task.isCancelled` is `true`.
   public var isCancelled: Bool {
@@ -83,25 +83,25 @@ public struct ProcedureContext: Sendable {
     if isCurrentCancelled { throw CancellationError() }
   }
 
-  /// The reason that was given for the cancel, or `nil`.
+  /// The reason that was given for the cancellation, or `nil`.
   public var cancellationReason: (any Error)? { run.inheritedReason }
 
   /// Cancels the procedure.
   ///
-  /// - Parameter reason: The error that the handle's `value` throws. `nil` stands for `CancellationError`.
+  /// - Parameter reason: The error that the handle's `value` throws; `nil` for `CancellationError`.
   public func cancel(_ reason: (any Error)? = nil) {
     run.reported.cancel(reason)
   }
 
-  /// Executes an operation, and calls a function when the task or the procedure is cancelled; at once if it was before.
+  /// Executes an operation, and calls a function when the task or the procedure is cancelled; immediately if it already is.
   ///
-  /// A body in the task of its caller can be cancelled while its task is not; see ``isCancelled``. Outside of any procedure,
+  /// A body that executes in its caller's task can be cancelled although the task is not; see ``isCancelled``. Outside of any procedure,
   /// this is `withTaskCancellationHandler`.
   ///
   /// - Parameters:
-  ///   - operation: The operation, which is awaited, whatever `onCancel` does.
-  ///   - onCancel: The function, which is called by the task that cancels, and must return soon. It is called once more if the other
-  ///     of the two is cancelled, too.
+  ///   - operation: The operation, which is awaited, even after `onCancel` was called.
+  ///   - onCancel: The function, which is called by the task that cancels, and must return quickly. It is called a second time if both
+  ///     the task and the procedure are cancelled.
   /// - Returns: The result of `operation`.
   /// - Throws: The error of `operation`.
   public nonisolated(nonsending) static func withCancellationHandler<R>(
@@ -126,7 +126,7 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// Executes a wait for the next event of a run. Where the wait is a part of a deadlock, the waiting run is cancelled, and fails (R4).
+  /// Waits for the next event of a run. If the wait is a part of a deadlock, the waiting run is cancelled, and fails (R4).
   @concurrent static func waitingForEvent<Event: Sendable>(
     of awaited: Run, _ wait: @escaping @concurrent @Sendable () async -> Event?
   ) async -> Event? {
@@ -137,7 +137,7 @@ public struct ProcedureContext: Sendable {
     // A body can read its own events while other tasks of the body continue.
     await run.withSlotReleased(for: isOwn ? .events(of: awaited.name) : .eventsOfRun(awaited), at: work) {
       if isOwn { awaited.failIfStuckInOwnEvents(run) } else { run.searchForDeadlock() }
-      // The task of the body may be its caller's, which a cancellation of the run does not cancel (C3).
+      // The body may execute in its caller's task, which a cancellation of the run does not cancel (C3).
       await run.withRunCancellationHandler {
         await work.execute(startsAtOnce: true) { event.store(.success(await wait())) }
       } onCancel: {
@@ -147,24 +147,24 @@ public struct ProcedureContext: Sendable {
     return (try? event.result?.get()) ?? nil
   }
 
-  /// Executes an operation that waits for other work, while the current body lends its slot to other procedures (Q3).
+  /// Executes an operation that waits for other work, and releases the current body's slot in the meantime (Q3).
   ///
-  /// The library's own waits lend the slot by themselves. Use this function for a wait of another kind that only another
-  /// procedure of the queue can end. The body goes on when it has a slot again. Outside of any procedure, the operation
-  /// is just executed. Cancelling does not end the wait: that is up to the operation.
+  /// The waits of the library release the slot automatically. Use this function for a wait of another kind, if only another
+  /// procedure of the queue can end it. The body continues when it has a slot again. Outside of any procedure, the function only executes the
+  /// operation. Cancellation does not end the wait unless the operation responds to it.
   ///
   /// - Parameters:
   ///   - name: The name of the awaited work, for snapshots.
   ///   - operation: The operation, which must not use the slot: it waits and does not compute.
   /// - Returns: The result of `operation`.
-  @concurrent public static func lendingSlot<R: Sendable>(
-    forEventOf name: String, _ operation: @concurrent @Sendable () async -> R
+  @concurrent public static func withSlotReleased<R: Sendable>(
+    waitingFor name: String, _ operation: @concurrent @Sendable () async -> R
   ) async -> R {
     guard let run = current?.run else { return await operation() }
     return await run.withSlotReleased(for: .events(of: name), at: OneShotSignal(), operation: operation)
   }
 
-  /// The context of a body. Traps outside of any procedure.
+  /// Returns the context of a body. Traps outside of any procedure.
   package static func requireCurrent(for name: @autoclosure () -> String) -> ProcedureContext {
     guard let context = current else {
       preconditionFailure("ProcedureTask \"\(name())\": a part of a body is executed outside of any procedure")
@@ -176,12 +176,12 @@ public struct ProcedureContext: Sendable {
 extension ProcedureContext {
   /// Adds a procedure as a child of the executing procedure. The parent finishes after the child.
   ///
-  /// The child is added to the queue of the parent, with the parent's place in line. The child of a parent without a queue
+  /// The child is added to the queue of the parent, in the position of the parent. The child of a parent without a queue
   /// is added to ``ProcedureQueue/shared``. Cancelling the parent cancels the child.
   ///
   /// If the child fails, the parent's ``Procedure/errorPolicy(_:)`` decides. By default, the body and all other children
-  /// are cancelled, and the parent fails with the error of the child. A child that is ignored, or cancelled alone, does not
-  /// affect the parent. A body in the task of a caller, or of a graph, learns by ``isCancelled`` that a child has failed,
+  /// are cancelled, and the parent fails with the error of the child. A child that is ignored, or that alone is cancelled, does not
+  /// affect the parent. A body that executes in the task of a caller, or of a graph, checks ``isCancelled`` to detect that a child has failed,
   /// since the parent does not own the task.
   ///
   /// A body that waits for its children holds no slot, nor does a parent whose body has ended. The children can claim the
@@ -199,8 +199,8 @@ extension ProcedureContext {
     return add(procedure.procedureTask, input, to: core)
   }
 
-  /// Adds a child of the executing procedure to a queue. The failure of an element of a sequence counts only for the reader of the sequence,
-  /// and the parent does not report the element.
+  /// Adds a child of the executing procedure to a queue. The failure of an element of a sequence is reported only to the reader of the
+  /// sequence, and not to the parent.
   func add<Input, Output>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, to core: QueueCore, isElement: Bool = false
   ) -> ProcedureHandle<Output> {
@@ -211,7 +211,7 @@ extension ProcedureContext {
     let handle = ProcedureHandle<Output>(child)
     let adoption = parent.adopt(child, isProduced: true)
     guard adoption != .refused else {
-      // Nobody else is told of the failure.
+      // No other code reports the failure.
       child.leaveParent()
       child.refuse(ProcedureError.producerFinished(procedure: child.identity, producer: identity))
       return handle
@@ -231,10 +231,10 @@ extension ProcedureContext {
 }
 
 extension ProcedureContext {
-  /// The log of the procedure: that of the queue, else ``ProcedureLog/shared``.
+  /// The log of the procedure: the log of the queue, or ``ProcedureLog/shared``.
   ///
-  /// Each message has the metadata `procedure.id`, `procedure.name` and `attempt`, on a queue `queue.name`, and for a child
-  /// or a node `parent`, the id of its parent or graph.
+  /// Each message has the metadata `procedure.id`, `procedure.name` and `attempt`; on a queue, `queue.name`; and for a child
+  /// or a node, `parent`, the id of its parent or graph.
   public var log: ProcedureLog {
     switch frame {
     case .run(let run): run.log

@@ -17,7 +17,7 @@ public struct ProcedureID: Hashable, Comparable, Codable, Sendable, CustomString
     "#\(number)"
   }
 
-  /// The identity of no run, which is never handed out.
+  /// The identity that belongs to no run.
   static var ofNoRun: ProcedureID { ProcedureID(number: 0) }
 
   private static let next = Atomic<UInt64>(1)
@@ -35,7 +35,7 @@ public struct ProcedureID: Hashable, Comparable, Codable, Sendable, CustomString
 }
 
 extension Dictionary where Key: Comparable {
-  /// The values in the order of creation of their keys, so that equal runs act in equal orders. O(n log n).
+  /// The values in the order of creation of their keys, so that equal runs process them in equal orders. O(n log n).
   var inOrder: [Value] { count < 2 ? Array(values) : sorted { $0.key < $1.key }.map(\.value) }
 }
 
@@ -46,7 +46,7 @@ public struct ProcedureIdentity: Hashable, Codable, Sendable, Identifiable, Cust
   /// The procedure's name.
   public let name: String
 
-  /// Makes the identity of a run.
+  /// Creates the identity of a run.
   ///
   /// - Parameters:
   ///   - id: The run's identity.
@@ -56,6 +56,6 @@ public struct ProcedureIdentity: Hashable, Codable, Sendable, Identifiable, Cust
     self.name = name
   }
 
-  /// The run in messages: `"Resize" (#42)`; a scope has no number. A long name is cut, and has no control characters there.
+  /// The run in messages: `"Resize" (#42)`; a scope has no number. A long name is shortened, and control characters are removed.
   public var description: String { id == .ofNoRun ? name.quoted : "\(name.quoted) (\(id))" }
 }

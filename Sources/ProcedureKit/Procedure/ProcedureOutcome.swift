@@ -4,9 +4,9 @@ public enum ProcedureOutcome<Output> {
   case finished(Output)
   /// The body threw this error, or the framework failed the run with a ``ProcedureError``.
   case failed(any Error)
-  /// The run was cancelled, with this reason if the caller gave a reason.
+  /// The run was cancelled, with this reason if a reason was given.
   case cancelled(reason: (any Error)?)
-  /// The condition of this name was not satisfied, of the run itself or of a dependency.
+  /// The condition with this name, of the run itself or of a dependency, was not satisfied.
   case ignored(by: String)
 }
 
@@ -56,8 +56,7 @@ extension ProcedureOutcome {
   ///
   /// - Parameter procedure: The run with this outcome, for the errors of the framework.
   /// - Returns: The value.
-  /// - Throws: The error of the body; the reason of a cancel, or `CancellationError` without a reason;
-  ///   ``ProcedureError/Kind/ignored``.
+  /// - Throws: The error of the body; the reason for a cancellation, or `CancellationError` without a reason; ``ProcedureError/Kind/ignored``.
   func get(of procedure: @autoclosure () -> ProcedureIdentity) throws -> Output {
     switch self {
     case .finished(let value): return value
@@ -67,7 +66,7 @@ extension ProcedureOutcome {
     }
   }
 
-  /// Makes the outcome of a body whose run was not cancelled.
+  /// Creates the outcome of a body whose run was not cancelled.
   init(_ result: Result<Output, any Error>) {
     switch result {
     case .success(let value): self = .finished(value)
@@ -80,9 +79,9 @@ extension ProcedureOutcome {
     if case .cancelled = self { true } else { false }
   }
 
-  /// Makes the outcome of a body that threw `error` and whose run was not cancelled.
+  /// Creates the outcome of a body that threw `error` and whose run was not cancelled.
   ///
-  /// A body that passes on ``ProcedureError/Kind/ignored`` is ignored, too.
+  /// A body that throws an error of the kind ``ProcedureError/Kind/ignored`` is ignored, too.
   init(thrown error: any Error) {
     if let error = error as? ProcedureError, error.kind == .ignored, let condition = error.condition {
       self = .ignored(by: condition)

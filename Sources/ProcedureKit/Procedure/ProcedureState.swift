@@ -1,8 +1,8 @@
 /// The state of one run of a procedure.
 ///
-/// A run ends in ``finished``, and can skip states: a cancelled run goes from ``pending`` straight to ``finishing``. The cases
-/// are no order in time. After a pause, the next attempt of a run waits and executes again; ``hasStarted`` and
-/// ``isFinished`` say how far a run is.
+/// A run ends in ``finished``, and can skip states: a cancelled run changes from ``pending`` directly to ``finishing``. The cases
+/// are not ordered in time: after a pause, the next attempt of a run waits and executes again. Use ``hasStarted`` and
+/// ``isFinished`` to find out how far a run is.
 public enum ProcedureState: Codable, Sendable, CaseIterable {
   /// The run waits for its dependencies.
   case pending
@@ -20,9 +20,9 @@ public enum ProcedureState: Codable, Sendable, CaseIterable {
   /// The outcome is available. No event follows.
   case finished
 
-  /// Whether the run is past the waits before its start: the run executes, pauses, or is at its end.
+  /// Whether the waits before the start are over: the run executes, pauses, or is at its end.
   ///
-  /// The end counts also if the body was not executed. An attempt after a pause can wait again, as before a start.
+  /// A run at its end counts even if the body was not executed. An attempt after a pause can wait again, as before a start.
   public var hasStarted: Bool {
     switch self {
     case .pending, .evaluating, .waiting: false

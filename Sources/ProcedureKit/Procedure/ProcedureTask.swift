@@ -1,14 +1,14 @@
 /// An async function, with a name and the way to run it.
 ///
-/// A task is a value: running it never changes it. It can be run again, concurrently, on several queues and in several graphs. Every
-/// modifier returns a new task that wraps the one before.
+/// A task is a value: running it never changes it. It can run again, concurrently, on several queues and in several graphs. Every
+/// modifier returns a new task that wraps the previous one.
 public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   @usableFromInline let layer: ModifierLayer
   @usableFromInline let closures: ModifierLayer.Closures?
   @usableFromInline let operation: @concurrent @Sendable (Input) async throws -> Output
-  /// The body where there is no input, made once, so that adding the task allocates no closure.
+  /// The body of a task without an input, created once, so that adding the task allocates no closure.
   @usableFromInline let body: Run.Body?
-  /// Makes the task for an input, if the modifiers depend on the input.
+  /// Creates the task for an input, if the modifiers depend on the input.
   @usableFromInline let configure: (@Sendable (Input) -> ProcedureTask)?
 
   /// Creates a procedure from an async function of one input.
@@ -16,7 +16,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   /// - Parameters:
   ///   - name: The name in events, errors and snapshots.
   ///   - priority: The priority in the ready queue. `nil` uses the priority of the calling task.
-  ///   - operation: The body. The body executes on the executor of the queue, or on the global one.
+  ///   - operation: The body, which executes on the executor of the queue, or on the global executor.
   @inlinable
   public init(
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
@@ -35,7 +35,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
       ModifierLayer(named: name, priority), { _ in try await operation() }, body: { _, _ in try await operation() })
   }
 
-  /// Creates a task that has only a body. `body` is made where its types are known, so that a call of the body converts nothing.
+  /// Creates a task that has only a body. `body` is created where its types are known, so that calling the body converts nothing.
   @usableFromInline
   init(
     _ layer: ModifierLayer, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output, body: Run.Body?
@@ -43,7 +43,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     (self.layer, closures, self.operation, self.body, configure) = (layer, nil, operation, body, nil)
   }
 
-  /// Creates a task that executes the body of a procedure, under the procedure's name.
+  /// Creates a task that executes the body of a procedure, with the procedure's name.
   public init<P: Procedure>(executing procedure: P) where P.Input == Input, P.Output == Output {
     self.init(procedure.name) { try await procedure.execute($0) }
   }
@@ -58,7 +58,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     configure = nil
   }
 
-  /// A task under the name, the priority and the key of another one, whose modifiers depend on the input.
+  /// Creates a task with the name, the priority and the key of another one, whose modifiers depend on the input.
   init(configuring task: ProcedureTask, _ configure: @escaping @Sendable (Input) -> ProcedureTask) {
     layer = task.wrapped { try await task.execute($0) }.layer
     closures = nil
@@ -77,11 +77,11 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   @inlinable
   public var procedureTask: ProcedureTask<Input, Output> { self }
 
-  /// Runs the task without a queue: in the caller's task, or, within a body, as a part of this body.
+  /// Runs the task without a queue: in the caller's task, or, within a body, as a part of that body.
   ///
   /// Cancelling the calling task cancels the run; the function returns when the body has ended.
   ///
-  /// - Throws: The error of the body; `CancellationError`, or the reason, for a cancel; `ProcedureError` for the library's decisions.
+  /// - Throws: The error of the body; `CancellationError`, or the reason for the cancellation; `ProcedureError` for an error of the library.
   @concurrent public func execute(_ input: Input) async throws -> Output {
     try await RunDriver.run(self, input)
   }
@@ -124,7 +124,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     return ProcedureTask(traits, operation)
   }
 
-  /// Returns the task with another name, priority or key, which no input changes.
+  /// Returns the task with another name, priority or key, which do not depend on the input.
   package func relabelled(_ change: (inout ModifierLayer.Traits) -> Void) -> ProcedureTask {
     guard let configure else { return changing(change) }
     return ProcedureTask(configuring: wrapped(change) { try await executeAsLayer($0) }, configure)
@@ -141,7 +141,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Opens a layer around the task: under its name and priority, with another body.
+  /// Opens a layer around the task, with the task's name and priority, and another body.
   package func wrapped<I: Sendable, O: Sendable>(
     _ change: (inout ModifierLayer.Traits) -> Void = { _ in },
     _ operation: @escaping @concurrent @Sendable (I) async throws -> O
@@ -154,7 +154,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     return ProcedureTask<I, O>(traits, operation)
   }
 
-  /// Opens a layer around the task whose body can be executed again after a pause: one execution is an execution of the task.
+  /// Opens a layer around the task whose body can be executed again after a pause. Each execution executes the task.
   func repeated(_ make: @escaping @Sendable (Input) -> any Repetition) -> ProcedureTask {
     wrapped {
       $0.repetition = { make($0 as! Input) }
@@ -163,12 +163,12 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Executes the task as a part of the body that executes, which is cancelled with the body.
+  /// Executes the task as a part of the executing body, with which the task is cancelled.
   func executeWithinBody(_ input: Input) async throws -> Output {
     try await layer.hasOnlyBody ? operation(input) : executeAsLayer(input)
   }
 
-  /// Runs the task as a layer of the body that executes.
+  /// Runs the task as a layer of the executing body.
   package func executeAsLayer(_ input: Input, attempt: Int? = nil) async throws -> Output {
     try await RunDriver.runLayer(self, input, attempt: attempt)
   }

@@ -80,7 +80,7 @@ extension ProcedureQueue {
   }
 }
 
-/// Internal. The values of a procedure over a sequence of inputs.
+/// Internal. A sequence that runs a procedure for each input and returns the values.
 struct ResultSequence<Input: Sendable, Output: Sendable>: AsyncSequence, Sendable {
   let queue: ProcedureQueue
   let task: ProcedureTask<Input, Output>

@@ -117,7 +117,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
   /// Waits for arrivals from the procedures and the reader, and receives them.
   private func receive() async throws {
     if let signal = exchange.waitForArrival() {
-      let isCalled = await ProcedureContext.lendingSlot(forEventOf: sequence.task.name) {
+      let isCalled = await ProcedureContext.withSlotReleased(waitingFor: sequence.task.name) {
         guard let run = ProcedureContext.current?.run.nearestUnfinished else { return await signal.wait() }
         return await run.wait(at: signal)
       }
@@ -142,7 +142,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
     reader.cancel()
     cancelAdded()
     if readsAhead {
-      await ProcedureContext.lendingSlot(forEventOf: sequence.task.name) { [readerEnd] in
+      await ProcedureContext.withSlotReleased(waitingFor: sequence.task.name) { [readerEnd] in
         await readerEnd.waitUntilResolved()
       }
       cancelAdded()

@@ -1,22 +1,21 @@
 import Synchronization
 
-/// Stops calls to a service that keeps failing, and tries from time to time whether the service works again.
+/// Stops calls to a service that keeps failing, and checks periodically whether the service works again.
 ///
-/// A closed breaker lets calls through. When too large a part of the latest calls has failed, the breaker opens. An open
-/// breaker refuses calls at once, so that the callers need not wait and the service has less load. After a cooldown, the
-/// next call goes through as a probe. If the probe succeeds, the breaker closes; otherwise, the breaker stays open for
-/// another cooldown. A cancelled call counts neither as a success nor as a failure. A call that began before the latest
-/// change of state does not count.
+/// A closed breaker admits calls. When too many of the latest calls have failed, the breaker opens. An open breaker refuses calls
+/// immediately, so that callers do not wait and the service has less load. After a cooldown, the next call is admitted as a probe. If the
+/// probe succeeds, the breaker closes; otherwise, the breaker stays open for another cooldown. A cancelled call counts neither as a success
+/// nor as a failure. A call that began before the latest change of state does not count.
 ///
 /// All callers of one service should share one breaker, on any number of queues.
 public final class CircuitBreaker: Sendable {
-  /// Whether calls go through.
+  /// Whether calls are admitted.
   public enum State: Sendable, Hashable {
-    /// Calls go through.
+    /// Calls are admitted.
     case closed
     /// Calls are refused. After the cooldown, the next call becomes the probe.
     case open
-    /// The probe is under way; other calls are refused.
+    /// The probe is in progress; other calls are refused.
     case halfOpen
   }
 
@@ -26,14 +25,14 @@ public final class CircuitBreaker: Sendable {
   private let machine: Mutex<CircuitBreakerMachine>
   private let broadcaster = EventBroadcaster<State>()
 
-  /// Makes a closed breaker.
+  /// Creates a closed breaker.
   ///
   /// - Parameters:
   ///   - name: The name in errors and diagnostics.
-  ///   - failureRatio: The part of the latest calls that has to fail until the breaker opens: 0.5 for half of the calls. With
+  ///   - failureRatio: The part of the latest calls that must fail before the breaker opens: 0.5 for half of the calls. With
   ///     a ratio above 1, the breaker never opens.
-  ///   - minimumCalls: The number of calls that have to end within the window before the breaker can open.
-  ///   - window: The time for which a call counts. The actual time can be up to a tenth less.
+  ///   - minimumCalls: The number of calls that must end within the window before the breaker can open.
+  ///   - window: The time for which a call counts. The actual time can be up to a tenth shorter.
   ///   - cooldown: The time from opening to the probe.
   ///   - clock: The clock for the window and the cooldown.
   public init(
@@ -51,22 +50,22 @@ public final class CircuitBreaker: Sendable {
     broadcaster.close()
   }
 
-  /// Whether calls go through.
+  /// Whether calls are admitted.
   public var state: State {
     machine.withLock { $0.publicState }
   }
 
-  /// The current state, and then each state that follows, in order. Each access is a new subscriber.
+  /// The current state, and then each later state, in order. Each access creates a new subscription.
   ///
-  /// A slow subscriber delays nobody and loses nothing. The stream ends when the breaker is released. The stream is for one
+  /// A slow subscriber delays no call and loses no state. The stream ends when the breaker is released. The stream is for one
   /// consumer: a second consumer needs a second stream.
   public var states: AsyncStream<State> {
     machine.withLock { broadcaster.subscribe(replaying: [$0.publicState]) }.stream { [name] in
-      await ProcedureContext.lendingSlot(forEventOf: name, $0)
+      await ProcedureContext.withSlotReleased(waitingFor: name, $0)
     }
   }
 
-  /// Internal. Asks to make a call. The caller reports the end of an admitted call by `callEnded`.
+  /// Internal. Requests permission for a call. The caller reports the end of an admitted call by `callEnded`.
   func callWanted() -> CircuitBreakerMachine.Admission {
     change { $0.callWanted(at: $1) }
   }

@@ -1,4 +1,4 @@
-/// Internal. Decides which calls a circuit breaker lets through. Instants are durations since some epoch.
+/// Internal. Decides which calls a circuit breaker admits. Instants are durations since some epoch.
 ///
 /// | state | call wanted | call succeeded | call failed | call abandoned |
 /// |---|---|---|---|---|
@@ -7,18 +7,18 @@
 /// | open, cooled down | admitted as the probe: half-open | – | – | – |
 /// | half-open | refused | closed | open | open, and cooled down |
 ///
-/// Only what a call was admitted in counts its end: one that is still under way when the state changes decides nothing.
+/// A call's result counts only in the state period in which the call was admitted.
 struct CircuitBreakerMachine {
   enum State: Equatable {
-    /// Calls go through and are counted. Followed by `open`.
+    /// Calls are admitted and counted. Followed by `open`.
     case closed
     /// Calls are refused until the instant. Followed by `halfOpen`.
     case open(until: Duration)
-    /// One call, the probe, is under way. Followed by `closed` or `open`.
+    /// One call, the probe, is in progress. Followed by `closed` or `open`.
     case halfOpen
   }
 
-  /// When it opens, and for how long.
+  /// The conditions for opening, and the cooldown.
   struct Limits: Equatable {
     let failureRatio: Double
     let minimumCalls: Int
@@ -26,27 +26,27 @@ struct CircuitBreakerMachine {
     let cooldown: Duration
   }
 
-  /// The right to make one call, whose end has to be reported: the period in which the call was admitted.
+  /// The permission for one call, whose end must be reported: the period in which the call was admitted.
   typealias Permit = Int
 
   enum Admission: Equatable {
     case admitted(Permit)
-    /// Not before that instant, `nil` if that depends on a probe.
+    /// Refused until the instant; `nil` if the end of a probe decides.
     case refused(until: Duration?)
   }
 
   enum Ending {
     case succeeded
     case failed
-    /// It says nothing about what was called: it was cancelled, or never made.
+    /// The call says nothing about the service: it was cancelled, or never made.
     case abandoned
   }
 
   let limits: Limits
   private(set) var state = State.closed
-  /// The calls that have ended since it was closed.
+  /// The calls that have ended since the breaker closed.
   private var window: SlidingWindow
-  /// How many states there were before this one.
+  /// The number of states before the current one.
   private var period = 0
 
   init(_ limits: Limits) {
@@ -91,10 +91,10 @@ struct CircuitBreakerMachine {
   }
 }
 
-/// Internal. How many calls have succeeded and failed within the last stretch of time.
+/// Internal. The numbers of successful and failed calls within a recent period.
 ///
-/// The stretch is counted in ten slices and what is older leaves a slice at a time, so that it costs the same however many
-/// calls there are. Adding and reading are O(1).
+/// The period is divided into ten slices. The oldest slice is dropped when a new one begins, so that the cost does not depend on the
+/// number of calls. Adding and reading are O(1).
 struct SlidingWindow: Equatable {
   /// The count of a slice, or of all slices.
   struct Count: Equatable {
@@ -128,7 +128,7 @@ struct SlidingWindow: Equatable {
     return slices.reduce(into: Count()) { $0 += $1 }
   }
 
-  /// Empties the slices that have passed. A call with a past instant is counted in the newest slice.
+  /// Empties the slices whose time has passed. A call with a past instant is counted in the newest slice.
   private mutating func advance(to now: Duration) {
     let current = now.attoseconds / sliceLength.attoseconds
     guard current > newest else { return }

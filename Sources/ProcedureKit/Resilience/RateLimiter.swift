@@ -2,16 +2,16 @@ import Synchronization
 
 /// Limits the rate of calls: excess calls wait in order of arrival, or are refused.
 ///
-/// The limiter is a token bucket. After a rest, a burst of calls goes through at once; then one call goes through for
-/// each new token. A waiting call holds no slot. The limiter counts a call when the call is granted, even if the call
-/// then waits for a slot. If a call has waited and is cancelled between the grant and the body, its token goes back to
-/// the bucket, unless another call has been granted since.
+/// The limiter is a token bucket. After a pause, a burst of calls is admitted immediately; then one call is admitted for
+/// each new token. A waiting call holds no slot. The limiter counts a call when it admits the call, even if the call
+/// then waits for a slot. If a call has waited and is cancelled between its admission and the body, its token is returned to
+/// the bucket, unless another call has been admitted since.
 ///
 /// All callers of one service should share one limiter, on any number of queues.
 public final class RateLimiter: Sendable {
   private struct Contents {
     var machine: RateLimiterMachine
-    /// The signals at which the waiting calls sleep.
+    /// The signals on which the waiting calls wait.
     var signals: [RateLimiterMachine.Ticket: OneShotSignal] = [:]
   }
 
@@ -27,13 +27,13 @@ public final class RateLimiter: Sendable {
   private let time: QueueClock
   private let contents: Mutex<Contents>
 
-  /// Makes a limiter with a full bucket.
+  /// Creates a limiter with a full bucket.
   ///
   /// - Parameters:
-  ///   - count: The number of calls in each period, on average. A value that is not positive lets no call through.
+  ///   - count: The number of calls in each period, on average. A value that is not positive admits no calls.
   ///   - period: The length of a period. A value that is not positive disables the limit.
-  ///   - burst: The number of calls that can go through at once after a rest, at least one. The default is `count`.
-  ///   - longestWait: The longest wait. A call that would wait longer is refused at once; zero refuses every call that
+  ///   - burst: The number of calls that can be admitted together after a pause, at least one. The default is `count`.
+  ///   - longestWait: The longest wait. A call that would wait longer is refused immediately; zero refuses every call that
   ///     would wait. `nil` never refuses for this reason.
   ///   - clock: The clock for the period and the waits.
   public init(
@@ -46,7 +46,7 @@ public final class RateLimiter: Sendable {
     contents = Mutex(Contents(machine: RateLimiterMachine(bucket: bucket, longestWait: longestWait)))
   }
 
-  /// The number of calls that could go through now.
+  /// The number of calls that would be admitted now.
   public var availableCount: Int {
     let now = time.now.sinceStart
     return contents.withLock { $0.machine.tokens(at: now) }
@@ -69,14 +69,14 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Internal. Waits for the turn of a call. The head sleeps until its turn; the others are called when they are
-  /// granted or become the head.
+  /// Internal. Waits for the turn of a call. The head of the line sleeps until its turn; the other calls are signalled when they are
+  /// admitted or become the head.
   ///
   /// - Parameters:
   ///   - ticket: The answer of `arrive`.
   ///   - timers: The timers of the queue.
   ///   - isCalled: Waits at a signal, and returns whether the signal was called.
-  /// - Returns: Whether the turn has come.
+  /// - Returns: Whether the call was admitted.
   func wait(
     for ticket: RateLimiterMachine.Ticket, _ timers: Timers, at isCalled: (OneShotSignal) async -> Bool
   ) async -> Bool {
@@ -97,9 +97,9 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Internal. Reports that a granted call is not made, since the caller was cancelled before.
+  /// Internal. Reports that an admitted call is not made, since the caller was cancelled first.
   func callAbandoned(_ ticket: RateLimiterMachine.Ticket) {
-    // The turn of the head comes earlier now.
+    // The turn of the head is earlier now.
     let head = change { contents, now in
       contents.machine.callAbandoned(ticket, at: now)
       return contents.signals.removeValue(forKey: contents.machine.head)
@@ -107,7 +107,7 @@ public final class RateLimiter: Sendable {
     head?.signal()
   }
 
-  /// Ends a wait. Returns whether the turn had come before.
+  /// Ends a wait. Returns whether the call had already been admitted.
   private func leave(_ ticket: RateLimiterMachine.Ticket) -> Bool {
     change { contents, _ in
       let isGranted = !contents.machine.isWaiting(ticket)
@@ -117,14 +117,14 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Performs an event, and calls the signals of the calls that the event has granted, and of a new head.
+  /// Applies an event, and signals the calls that the event has admitted, and a new head.
   private func change<R: Sendable>(_ event: (inout Contents, Duration) -> R) -> R {
     let now = time.now.sinceStart
     let (result, called) = contents.withLock { contents in
       let head = contents.machine.head
       let result = event(&contents, now)
       let newHead = contents.machine.head
-      // A call that has left its place has no signal.
+      // A call that has left the line has no signal.
       let passed = newHead == head ? nil : head...newHead
       return (result, passed?.compactMap { contents.signals.removeValue(forKey: $0) } ?? [])
     }

@@ -1,28 +1,27 @@
-/// Internal. Decides when each of those who come may go on, first come first served. Instants are durations since some
-/// epoch.
+/// Internal. Decides when waiting calls may proceed, in order of arrival. Instants are durations since some epoch.
 ///
-/// Who has to wait takes a ticket. Tickets are granted at the instants at which tokens come back, whenever somebody looks:
-/// one who is late takes nothing from those behind. Every event is O(1), amortised.
+/// A call that has to wait gets a ticket. A ticket is granted at the instant at which its token is available, even if the event that
+/// grants it is processed later: the delay does not postpone later tickets. Every event is O(1), amortised.
 struct RateLimiterMachine {
   /// Tickets are numbered in the order in which they are taken.
   typealias Ticket = Int
 
   enum Admission: Equatable {
     case granted
-    /// Not before that instant, or never.
+    /// Refused until the instant; `nil` if no token will be available.
     case refused(until: Duration?)
     case waiting(Ticket)
   }
 
   private var bucket: TokenBucket
-  /// How long anybody may have to wait; `nil` for as long as it takes.
+  /// The longest time that a call may wait; `nil` for no limit.
   private let longestWait: Duration?
-  /// The ticket that is next.
+  /// The ticket that is granted next.
   private(set) var head: Ticket = 0
   private var nextTicket: Ticket = 0
-  /// Tickets behind the head that nobody holds any more.
+  /// Abandoned tickets behind the head.
   private var gone: Set<Ticket> = []
-  /// The ticket that was granted last, if nobody has gone on since without one.
+  /// The ticket that was granted last, unless a call has been granted without a ticket since.
   private var latest: Ticket?
 
   init(bucket: TokenBucket, longestWait: Duration?) {
@@ -30,15 +29,15 @@ struct RateLimiterMachine {
     self.longestWait = longestWait
   }
 
-  /// How many wait.
+  /// The number of waiting calls.
   var waitingCount: Int { nextTicket - head - gone.count }
 
-  /// When the head is due; `nil` if nobody waits.
+  /// The instant at which the head is granted; `nil` if no call waits.
   var nextGrant: Duration? {
     waitingCount > 0 ? bucket.nextToken : nil
   }
 
-  /// How many could go on at once.
+  /// The number of calls that would be granted immediately.
   func tokens(at now: Duration) -> Int {
     waitingCount > 0 ? 0 : bucket.tokens(at: now)
   }
@@ -47,7 +46,7 @@ struct RateLimiterMachine {
     ticket >= head && ticket < nextTicket && !gone.contains(ticket)
   }
 
-  /// Somebody has come, after time has been told to have passed until then.
+  /// A call arrived; `now` is the current time, up to which `timePassed` was called.
   mutating func arrived(at now: Duration) -> Admission {
     if waitingCount == 0, bucket.take(at: now) {
       latest = nil
@@ -60,22 +59,22 @@ struct RateLimiterMachine {
     return .waiting(nextTicket)
   }
 
-  /// Somebody does not want to wait any more. Those behind move up.
+  /// A call stops waiting. The calls behind it move up.
   mutating func left(_ ticket: Ticket) {
     guard isWaiting(ticket) else { return }
     gone.insert(ticket)
     skipGone()
   }
 
-  /// A call that was granted is not made after all. Those who wait move up, unless somebody has gone on since: who comes next
-  /// would come too soon after that one.
+  /// A granted call is not made. Returns its token, so that waiting calls move up, unless another call was granted since: the next call
+  /// would then be too early.
   mutating func callAbandoned(_ ticket: Ticket, at now: Duration) {
     guard latest == ticket else { return }
     bucket.add(oneOf: 1, at: now)
     latest = nil
   }
 
-  /// Grants what is due by then, in order.
+  /// Grants the tickets that are due, in order.
   @discardableResult
   mutating func timePassed(to now: Duration) -> [Ticket] {
     var granted: [Ticket] = []
@@ -93,45 +92,45 @@ struct RateLimiterMachine {
   }
 }
 
-/// Internal. Tokens that come back with time, one each interval, up to a capacity. It starts full.
+/// Internal. A bucket of tokens, which gains one token each interval, up to a capacity. It starts full.
 ///
-/// All that it remembers is when it will be full again; instants are durations since some epoch. Every operation is O(1)
-/// and exact: nothing is rounded but the interval, up to a nanosecond.
+/// The bucket stores only the instant at which it will be full again; instants are durations since some epoch. Every operation is O(1)
+/// and exact, except that the interval is rounded to a nanosecond.
 struct TokenBucket: Equatable {
   let capacity: Int
-  /// How long one token takes to come back.
+  /// The time in which the bucket gains one token.
   let interval: Duration
   private var fullAt = Duration.zero - .longest
 
   /// - Parameters:
-  ///   - capacity: The most tokens at once; at most 2^31 - 1.
-  ///   - interval: How long one takes to come back. At zero the bucket is always full.
+  ///   - capacity: The largest number of tokens; at most 2^31 - 1.
+  ///   - interval: The time in which the bucket gains one token. With zero, the bucket is always full.
   init(capacity: Int, interval: Duration) {
-    // The product of both has to stay within what a duration can hold.
+    // The product of both must fit into a duration.
     self.capacity = min(max(capacity, 0), Int(Int32.max))
     self.interval = interval.saturated.roundedUpToNanoseconds
   }
 
-  /// The whole tokens that are there.
+  /// Returns the number of whole tokens.
   func tokens(at now: Duration) -> Int {
     guard interval > .zero, fullAt > now else { return capacity }
     let missing = ((fullAt - now).attoseconds - 1) / interval.attoseconds + 1
     return capacity - Int(missing)
   }
 
-  /// From when on there is a token, if none is taken before; `nil` if there never is.
+  /// The instant from which a token is available; `nil` if none ever will be.
   var nextToken: Duration? {
     capacity > 0 ? fullAt - interval * (capacity - 1) : nil
   }
 
-  /// Takes a token. Says whether there was one.
+  /// Takes a token. Returns whether there was one.
   mutating func take(at now: Duration) -> Bool {
     guard let nextToken, nextToken <= now else { return false }
     fullAt = max(fullAt, now) + interval
     return true
   }
 
-  /// Puts a part of a token in, which is lost if the bucket is full: `parts` of them are one.
+  /// Adds a fraction of a token, one of `parts`. It is lost if the bucket is full.
   mutating func add(oneOf parts: Int, at now: Duration) {
     let part = Duration(attoseconds: interval.attoseconds / Int128(max(parts, 1)))
     fullAt = max(fullAt - part, now)

@@ -1,8 +1,8 @@
 /// A limit for the retries of all callers of one service, so that retries do not overload a failing service.
 ///
-/// When every call fails, retries multiply the load by the number of attempts. A budget saves up a few retries; each
-/// retry takes one, and time and successes give retries back. With an empty budget, the last error is thrown instead of
-/// retrying. All callers of one service should share one budget, on any number of queues.
+/// When every call fails, retries multiply the load by the number of attempts. A budget saves a few retries; each retry takes one, and time
+/// and successes return some. When the budget is empty, the last error is thrown instead of retrying. All callers of one service should
+/// share one budget, on any number of queues.
 ///
 /// ```swift
 /// let budget = RetryBudget(capacity: 5, oneMoreEvery: .seconds(10))  // made once
@@ -19,14 +19,14 @@ public final class RetryBudget: Sendable {
   private let time: QueueClock
   private let bucket: Locked<TokenBucket>
 
-  /// Makes a full budget.
+  /// Creates a full budget.
   ///
   /// - Parameters:
   ///   - capacity: The largest number of saved retries, and so of retries in a row. A value that is not positive allows
   ///     none.
-  ///   - successesPerRetry: The number of successes that give one retry back: 10 limits retries to a tenth of the
+  ///   - successesPerRetry: The number of successes that return one retry: 10 limits retries to a tenth of the
   ///     calls. Values below 1 count as 1.
-  ///   - interval: The time that gives one retry back, independent of successes. A value that is not positive disables
+  ///   - interval: The time that returns one retry, independent of successes. A value that is not positive disables
   ///     the limit.
   ///   - clock: The clock for the interval.
   public init(

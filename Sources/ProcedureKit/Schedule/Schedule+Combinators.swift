@@ -40,8 +40,7 @@ extension Schedule {
     Schedule(ScheduleExpression(.prefix(count), expression))
   }
 
-  /// Returns a schedule that ends before the sum of its delays exceeds `total`. The time of the work between the delays
-  /// does not count.
+  /// Returns a schedule that ends before the sum of its delays exceeds `total`. The duration of the work between the delays does not count.
   public func upTo(_ total: Duration) -> Schedule {
     Schedule(ScheduleExpression(.upTo(total), expression))
   }

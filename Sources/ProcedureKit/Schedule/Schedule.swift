@@ -4,25 +4,25 @@
 /// .exponential(from: .milliseconds(100)).capped(at: .seconds(30)).jittered().prefix(5)
 /// ```
 ///
-/// The example gives five random delays of at most 0.1, 0.2, 0.4, 0.8 and 1.6 seconds. The first retry waits the first
-/// delay; a retry without a delay is not made. A schedule is a value: many procedures can share a schedule, and each
+/// The example gives five random delays of at most 0.1, 0.2, 0.4, 0.8 and 1.6 seconds. The first retry waits for the first
+/// delay; when there is no further delay, there is no further retry. A schedule is a value: many procedures can share a schedule, and each
 /// use starts with the first delay.
 ///
-/// A combinator costs O(1), and the next delay O(n) for n combinators; 100,000 of them are possible.
+/// A combinator costs O(1), and the next delay O(n) for n combinators; up to 100,000 of them are possible.
 ///
 /// Delays saturate: every delay lies between zero and 292 years.
 public struct Schedule: Sendable {
-  /// Internal. What was written.
+  /// Internal. The combinators that describe the schedule.
   package let expression: ScheduleExpression
 
   init(_ expression: ScheduleExpression) { self.expression = expression }
 
-  /// Makes a schedule that computes each delay from a state.
+  /// Creates a schedule that computes each delay from a state.
   ///
   /// - Parameters:
   ///   - state: The state before the first delay.
   ///   - next: Returns the next delay, or `nil` to end the schedule, and updates the state. `next` is not called after
-  ///     returning `nil`. Random numbers have to come from the generator.
+  ///     returning `nil`. Random numbers must come from the generator.
   public init<State: Sendable>(
     from state: State,
     next: @escaping @Sendable (_ state: inout State, _ generator: inout any RandomNumberGenerator) -> Duration?
@@ -30,7 +30,7 @@ public struct Schedule: Sendable {
     self.init(ScheduleExpression(.computed(Unfolding(state: state, step: next))))
   }
 
-  /// Makes a schedule of `delay(0)`, `delay(1)`, `delay(2)` and so on, up to the first `nil`.
+  /// Creates a schedule of `delay(0)`, `delay(1)`, `delay(2)` and so on, up to the first `nil`.
   public init(_ delay: @escaping @Sendable (_ index: Int) -> Duration?) {
     self.init(from: 0) { index, _ in
       defer { index += 1 }
@@ -38,7 +38,7 @@ public struct Schedule: Sendable {
     }
   }
 
-  /// Makes a schedule of the given delays. An array literal is a schedule, too: `[.seconds(1), .seconds(5)]`.
+  /// Creates a schedule of the given delays. An array literal is a schedule, too: `[.seconds(1), .seconds(5)]`.
   public init(_ delays: some Collection<Duration>) {
     let delays = Array(delays)
     self.init { $0 < delays.count ? delays[$0] : nil }
@@ -52,7 +52,7 @@ public struct Schedule: Sendable {
     Schedule { _ in delay }.knownToBeEndless(isZero: delay <= .zero)
   }
 
-  /// Returns an endless schedule of `first`, `first + step`, `first + 2 * step` and so on. A negative step leads down
+  /// Returns an endless schedule of `first`, `first + step`, `first + 2 * step` and so on. A negative step decreases the delays down
   /// to zero.
   public static func linear(from first: Duration, by step: Duration) -> Schedule {
     let step = min(max(step, .zero - .longest), .longest)
@@ -92,7 +92,7 @@ public struct Schedule: Sendable {
     Schedule(ScheduleExpression(expression.step, facts: .init(isEndless: true, isZero: isZero)))
   }
 
-  /// Internal. Whether the schedule is known to have delays of zero without end. Functions of a user are not asked.
+  /// Internal. Whether the schedule is known to have endless delays of zero. Functions of a user are not called to find out.
   var isEndlessWithoutDelay: Bool { expression.facts.isEndless && expression.facts.isZero }
 }
 

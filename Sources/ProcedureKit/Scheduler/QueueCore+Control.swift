@@ -53,7 +53,7 @@ extension QueueCore {
   /// Subscribes to the events of the queue. A body releases its slot while it waits for an event (Q3).
   func events(bufferingNewest newest: Int) -> AsyncStream<ProcedureEvent> {
     broadcaster.subscribe(limit: eventLimit(newest: newest)).stream { [name] in
-      await ProcedureContext.lendingSlot(forEventOf: name, $0)
+      await ProcedureContext.withSlotReleased(waitingFor: name, $0)
     }
   }
   func eventLimit(newest: Int) -> EventLimit<ProcedureEvent> {

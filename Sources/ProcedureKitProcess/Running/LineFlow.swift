@@ -13,7 +13,7 @@ final class LineFlow: Sendable {
       await onLine?(line)
       // The task that iterates may need the slot to take the lines.
       if channel.send(line) {
-        await ProcedureContext.lendingSlot(forEventOf: "its reader") { await channel.waitForRoom() }
+        await ProcedureContext.withSlotReleased(waitingFor: "its reader") { await channel.waitForRoom() }
       }
     }
     handle = queue.add(procedure.onDidFinish { [channel] _ in channel.close() }, input: request)
@@ -26,7 +26,7 @@ final class LineFlow: Sendable {
 
   func next() async throws -> ProcessLine? {
     let line = await ProcedureContext.withCancellationHandler { [handle, channel] in
-      await ProcedureContext.lendingSlot(forEventOf: handle.name) { await channel.next() }
+      await ProcedureContext.withSlotReleased(waitingFor: handle.name) { await channel.next() }
     } onCancel: { [handle, channel] in
       handle.cancel()
       // The program may wait for room.

@@ -105,7 +105,7 @@ import TestingProcedureKit
     #expect(names.take() == ["b", "d"])
     #expect(
       collector.texts(.info) == [
-        "executes again: its version, or that of the graph, has changed",
+        "executes again: its version, or the version of the graph, has changed",
         "executes again: its dependencies have changed: \"b\"",
         "executes again: its dependencies have changed: \"sum\"",
         "executes again: its dependencies have changed: \"d\"",

@@ -59,12 +59,12 @@ import TestingProcedureKit
     let execute = Condition.authorized(for: FileAccess(path, .execute))
     for condition in [execute, .silent(execute)] {
       let error = await underlying(queue.add(body.condition(condition)))
-      #expect(error?.description == "execute \(path) is not authorized as needed: may not execute; may read, write")
+      #expect(error?.description == "execute \(path) is not authorized as required: may not execute; may read, write")
     }
     #expect(try await queue.run(body.condition(!execute)) == 1)
     #expect(await queue.add(body.condition(.ignored(execute))).outcome.isIgnored)
     let missing = await underlying(queue.add(body.condition(.authorized(for: FileAccess(folder + "/none", .read)))))
-    #expect(missing?.description == "read \(folder)/none is not available here")
+    #expect(missing?.description == "read \(folder)/none is not available on this system")
   }
 
   @Test("What is not allowed is refused to whoever authorizes it, with the name of the procedure")

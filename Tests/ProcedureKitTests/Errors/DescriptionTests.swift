@@ -21,7 +21,7 @@ import TestingProcedureKit
     let late = ProcedureError.timedOut(procedure: identity, duration: duration, hasStarted: true)
     #expect("\(late)" == "\(identity) timed out after \(words)")
     let open = ProcedureError.circuitOpen(procedure: identity, breaker: "b", retryAfter: duration)
-    #expect("\(open)".hasSuffix("it lets one through after \(words)"))
+    #expect("\(open)".hasSuffix("the next call is allowed in \(words)"))
     let excessive = ProcedureError.rateExceeded(procedure: identity, retryAfter: duration)
     #expect("\(excessive)".hasSuffix("only after \(words)"))
   }

@@ -16,7 +16,7 @@ import TestingProcedureKit
     let dependent = queue.add(ProcedureTask("two") { (_: Int) in }, from: dependency)
     let error = await #expect(throws: ProcedureError.self) { try await dependent.value }
     let message = "\(try #require(error))"
-    #expect(message.contains("\"two\"") && message.contains("condition \"never\", its own or that of what it needs"))
+    #expect(message.contains("\"two\"") && message.contains("condition \"never\", of the procedure itself or of a dependency"))
   }
 
   @Test("Who waits for what its own body holds is told to be run by it, and circles of several to claim in one order")
@@ -68,7 +68,7 @@ import TestingProcedureKit
     let clock = VirtualClock()
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, clock: clock)
     let past = await queue.add(one.deadline(clock.now, on: clock)).outcome
-    #expect("\(past)".hasSuffix("deadline passed before it started, and even before it came"))
+    #expect("\(past)".hasSuffix("its deadline had passed before it was added"))
     #expect(past.procedureError?.advice?.contains("a later deadline") == true)
 
     let probe = ProbeProcedure("probe")

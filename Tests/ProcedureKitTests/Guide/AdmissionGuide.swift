@@ -181,7 +181,7 @@ import TestingProcedureKit
     let preview = ProcedureTask("preview") {}.keyed(by: "preview")
     let outdated = queue.add(preview)
     queue.add(preview)
-    queue.add(preview)  // the first one is cancelled: its place went to this one
+    queue.add(preview)  // the first one is cancelled: this one replaces it
     let patient = Task { try await queue.enqueue(ProcedureTask("report") {}) }  // added when there is room
     #expect(await outdated.outcome.isCancelled)
 

@@ -117,7 +117,7 @@ struct Microphone: Capability {
     let strict = upload.condition(!isMetered)  // fails on a metered link
     let lenient = upload.condition(.ignored(!isMetered))  // is left out there
     let error = try #require(await queue.add(strict).outcome.procedureError)
-    #expect(error.kind == .conditionFailed && "\(error)".contains("\"metered\" is satisfied, and must not be"))
+    #expect(error.kind == .conditionFailed && "\(error)".contains("the negated condition \"metered\" was satisfied"))
     #expect(await queue.add(lenient).outcome.isIgnored)
   }
 
@@ -137,7 +137,7 @@ struct Microphone: Capability {
     #expect([.undetermined, answer].contains(try #require(status)))
     let outcome = await handle.outcome
     #expect(outcome.isFinished == (answer == .granted))
-    let message = "Microphone is not authorized as needed: denied"
+    let message = "Microphone is not authorized as required: denied"
     #expect(outcome.isFinished || "\(outcome)".hasSuffix(message), "\(outcome)")
     #expect(await system.promptCount == 1)
   }

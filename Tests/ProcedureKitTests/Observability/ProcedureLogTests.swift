@@ -104,8 +104,8 @@ import TestingProcedureKit
     }
     try await queue.run(body.retry(.immediate, maxAttempts: 5))
     #expect(collector.messages.map(\.level) == [.info, .info])
-    #expect(collector.texts(.info).first?.hasPrefix("attempt 1 has failed") == true)
-    #expect(collector.texts(.info).last?.hasPrefix("attempt 2 has failed") == true)
+    #expect(collector.texts(.info).first?.hasPrefix("attempt 1 failed, retrying after") == true)
+    #expect(collector.texts(.info).last?.hasPrefix("attempt 2 failed, retrying after") == true)
     #expect(collector.messages.allSatisfy { $0.text.contains("7") && $0.metadata["procedure.name"] == "flaky" })
   }
 

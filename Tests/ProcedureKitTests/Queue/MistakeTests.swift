@@ -56,6 +56,6 @@ import Testing
       builder?.add(ProcedureTask("late") {})
       _ = graph
     }
-    #expect(message(late).contains("\"done\": \"late\" was added after the graph had been made"))
+    #expect(message(late).contains("\"done\": \"late\" was added after the graph was built"))
   }
 }

@@ -13,7 +13,7 @@ final class ProgressReader: EventReader {
   /// The progress of a run, until it ends.
   static func values(of run: Run) -> AsyncStream<ProcedureProgress> {
     ProgressReader(run.progressPart).stream { [name = run.name] in
-      await ProcedureContext.lendingSlot(forEventOf: name, $0)
+      await ProcedureContext.withSlotReleased(waitingFor: name, $0)
     }
   }
 
