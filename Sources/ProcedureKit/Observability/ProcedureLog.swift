@@ -1,8 +1,8 @@
-/// Where messages go, from which level on, and what is said of their sender.
+/// A log: the least level of its messages, their destination, and metadata for each message.
 ///
-/// The library writes few messages: a failure that no caller can see, a stalled queue, and a retry without a delay and without a limit (once for
-/// each name) at `warning`; a retry, and the failure that stops a graph or a parent, at `info`; a reused value at `debug`. A body writes its own messages to the log of its
-/// procedure:
+/// The library writes few messages. At `warning`: a failure that no caller can see, a stalled queue, and a retry without a delay and without
+/// a limit (once for each name). At `info`: a retry, and the failure that stops a graph or a parent. At `debug`: a reused value. A body writes
+/// its own messages to the log of its procedure:
 ///
 /// ```swift
 /// let upload = ProcedureTask("upload") { (photo: Photo) in
@@ -11,26 +11,26 @@
 /// }
 /// ```
 ///
-/// Messages go to ``ProcedureQueue/Configuration/log`` of the queue, else to ``shared``, the log of the process: set
-/// one of them to redirect. The default is standard error, from `notice` on. A message below the level of the log is not built.
+/// Messages are written to ``ProcedureQueue/Configuration/log`` of the queue, or else to ``shared``, the log of the process: set
+/// one of them to redirect messages. The default is standard error, from `notice` on. A message below the level of the log is not built.
 public struct ProcedureLog: Sendable {
-  /// The facts that belong to a message, by their names.
+  /// The metadata of a message, by name.
   public typealias Metadata = [String: String]
 
-  /// The least level of messages that reach the handler.
+  /// The lowest level of messages that the handler receives.
   public var level: Level
   /// The destination of the messages.
   public var handler: any ProcedureLogHandler
-  /// Facts for each message. The facts of a procedure and of a single message come before these, if the names are equal.
+  /// Metadata for each message. Metadata of a procedure or of a single message takes precedence if the names are equal.
   public var metadata: Metadata
-  /// The facts of the sender, made for a message that reaches the handler.
+  /// Creates the metadata of the sender, for a message that the handler receives.
   private var sender: (@Sendable () -> Metadata)?
 
   /// Creates a log.
   ///
   /// - Parameters:
-  ///   - level: The least level of messages that reach the handler.
-  ///   - metadata: Facts for each message.
+  ///   - level: The lowest level of messages that the handler receives.
+  ///   - metadata: Metadata for each message.
   ///   - handler: The destination of the messages.
   public init(
     level: Level = .notice, metadata: Metadata = [:], to handler: any ProcedureLogHandler = StandardErrorLogHandler()
@@ -40,22 +40,22 @@ public struct ProcedureLog: Sendable {
 
   private static let process = Locked(ProcedureLog())
 
-  /// The log of the process, for queues without a log of their own, and for procedures without a queue.
+  /// The log of the process, for queues whose configuration has no log, and for procedures without a queue.
   ///
-  /// Setting takes effect for the next message. Safe from any task.
+  /// A new value applies from the next message on. The property can be used from any task.
   public static var shared: ProcedureLog {
     get { process.withLock { $0 } }
     set {
-      // The former handler is released outside of the lock.
-      let former = process.withLock { log in
+      // The previous handler is released outside of the lock.
+      let previous = process.withLock { log in
         defer { log = newValue }
         return log
       }
-      _ = former
+      _ = previous
     }
   }
 
-  /// A log with the facts of a sender, which are made only for messages that reach the handler.
+  /// Returns the log with the metadata of a sender, which is created only for messages that the handler receives.
   func from(_ sender: @escaping @Sendable () -> Metadata) -> ProcedureLog {
     var log = self
     log.sender = sender
@@ -64,12 +64,12 @@ public struct ProcedureLog: Sendable {
 
   // MARK: Messages
 
-  /// Passes a message to the handler, if the level suffices; otherwise neither the text nor the metadata is built.
+  /// Passes a message to the handler if its level suffices; otherwise neither the text nor the metadata is built.
   ///
   /// - Parameters:
-  ///   - level: How important the message is.
+  ///   - level: The importance of the message.
   ///   - text: The text.
-  ///   - metadata: Facts for this message alone.
+  ///   - metadata: Metadata for this message alone.
   ///   - file: The file of the call.
   ///   - function: The function of the call.
   ///   - line: The line of the call.
@@ -144,19 +144,19 @@ public struct ProcedureLog: Sendable {
 }
 
 extension ProcedureLog {
-  /// How important a message is. The names and their order are those of swift-log.
+  /// The importance of a message. The names and their order are those of swift-log.
   public enum Level: Int, CaseIterable, Codable, Comparable, Sendable, CustomStringConvertible {
-    /// Every step, to follow one run.
+    /// Every step, for following one run.
     case trace
-    /// Details for those who look for a mistake: a value was reused.
+    /// Details for debugging: a value was reused.
     case debug
-    /// The normal course of things: a retry, a failure that stops a graph.
+    /// Normal operation: a retry, a failure that stops a graph.
     case info
-    /// Conditions that may need attention, and are no error. The least level by default.
+    /// Conditions that may need attention, but are not errors. The lowest level by default.
     case notice
-    /// Something that is lost or does not move, unless somebody looks: an unobserved failure, a stalled queue.
+    /// A loss or a standstill that needs attention: an unobserved failure, a stalled queue.
     case warning
-    /// A failure that the program has to deal with.
+    /// A failure that the program has to handle.
     case error
     /// A failure that ends the program, or a part of it.
     case critical
@@ -181,13 +181,13 @@ extension ProcedureLog {
 
 /// One message of a ``ProcedureLog``, as a handler receives it.
 public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
-  /// How important the message is.
+  /// The importance of the message.
   public var level: ProcedureLog.Level
   /// The text, in one or more lines.
   public var text: String
-  /// The facts that belong to the message, by their names: those of the sender, and those given with the message.
+  /// The metadata of the message, by name, including the metadata of the sender.
   public var metadata: ProcedureLog.Metadata
-  /// The file that sends the message, as `#fileID` gives it.
+  /// The file that sends the message, in the form of `#fileID`.
   public var file: String
   /// The function that sends the message.
   public var function: String
@@ -205,8 +205,9 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
 
   /// The message in one line: `warning: the disk is full [procedure.id=#42 procedure.name=Save]`.
   ///
-  /// Line breaks become spaces and other control characters `U+FFFD`, and characters that change the direction of text are left out, so that no
-  /// text can pretend to be another line, or control a terminal. A line has at most 4,096 characters for the text and 256 for each value; a cut ends in "…".
+  /// Line breaks become spaces, other control characters become `U+FFFD`, and characters that change the direction of text are removed, so that
+  /// no text can imitate another line, or control a terminal. A line has at most 4,096 characters for the text and 256 for each value; a shortened
+  /// text ends with "…".
   public var description: String {
     var line = "\(level): \(Self.oneLine(text, limit: 4_096))"
     guard !metadata.isEmpty else { return line }
@@ -225,9 +226,9 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
 
 /// The destination of log messages.
 ///
-/// The library calls a handler from any task, several at once, and waits until the handler returns. So a handler returns
-/// soon: slow destinations buffer. A handler must not wait for a procedure.
+/// The library calls a handler from any task, also concurrently, and waits until the handler returns. A handler must therefore return
+/// quickly: slow destinations need a buffer. A handler must not wait for a procedure.
 public protocol ProcedureLogHandler: Sendable {
-  /// Takes a message, which has at least the level of the log.
+  /// Receives a message whose level is at least the level of the log.
   func handle(_ message: ProcedureLogMessage)
 }

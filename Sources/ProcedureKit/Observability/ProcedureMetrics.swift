@@ -1,7 +1,7 @@
-/// The time that one run has spent in each part of its life, and its attempts.
+/// The time that one run has spent in each phase, and its attempts.
 ///
-/// Waits and pauses count wherever a modifier stands. While one layer of a procedure pauses and another one executes, as the copies of a hedge
-/// can, the time counts as executing.
+/// Waits and pauses count for every layer of modifiers. While one layer of a procedure pauses and another one executes, as the copies of a
+/// hedge can, the time counts as executing.
 ///
 /// All durations are measured on the clock of the queue. See ``ProcedureEvent/metrics``.
 public struct ProcedureMetrics: Hashable, Codable, Sendable {
@@ -15,15 +15,15 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
   public var claiming: Duration
   /// The time in which the body executed; for several attempts, the sum.
   public var executing: Duration
-  /// The time of the pauses: of a delay, between attempts, between repetitions.
+  /// The time of the pauses: delays, and the pauses between attempts and repetitions.
   public var paused: Duration
-  /// The time after the body, in which the run waited for children that the body produced, and called its end hooks.
+  /// The time after the body, in which the run waited for children that the body produced, and called the hooks of its end.
   public var finishing: Duration
-  /// The number of attempts that have started, including the retries of every layer of the procedure and of the procedures that its body calls; 0
-  /// if the body was never called.
+  /// The number of attempts that have started, including the retries of every layer of the procedure and of the procedures that its body calls.
+  /// 0 if the body was never called.
   public var attempts: Int
 
-  /// Creates metrics from their parts.
+  /// Creates metrics from their components.
   public init(
     pending: Duration = .zero, evaluating: Duration = .zero, waiting: Duration = .zero, claiming: Duration = .zero,
     executing: Duration = .zero, paused: Duration = .zero, finishing: Duration = .zero, attempts: Int = 0
@@ -46,46 +46,46 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
       attempts: try container.decode(Int.self, forKey: .attempts))
   }
 
-  /// The sum of all durations, saturated, without ``claiming``, which is a part of another one.
+  /// The sum of all durations, saturated. ``claiming`` is not added, since it is contained in ``waiting``.
   public var total: Duration {
     [evaluating, waiting, executing, paused, finishing].reduce(pending) { $0.addingSaturated($1) }
   }
 }
 
-/// What has happened on a queue since it was made: counts, times and latencies.
+/// Counts, times and latencies of a queue since its creation.
 ///
 /// Collected if ``ProcedureQueue/Configuration/collectsTotals`` is set. Procedures of `run`, `add` and `produce` count; nodes of
 /// graphs are parts of the procedure that runs the graph. See ``QueueSnapshot/totals``.
 public struct QueueTotals: Hashable, Codable, Sendable {
-  /// How many procedures have finished with a value, reused ones included.
+  /// The number of procedures that have finished with a value, including reused values.
   public private(set) var finishedCount = 0
-  /// How many procedures have failed, refused ones included.
+  /// The number of procedures that have failed, including refused ones.
   public private(set) var failedCount = 0
-  /// How many procedures were cancelled.
+  /// The number of cancelled procedures.
   public private(set) var cancelledCount = 0
-  /// How many procedures were ignored, since a condition was not satisfied.
+  /// The number of procedures that were ignored because a condition was not satisfied.
   public private(set) var ignoredCount = 0
-  /// How many procedures have finished with a value that was there already.
+  /// The number of procedures that have finished with an existing value.
   public private(set) var reusedCount = 0
-  /// How many procedures the queue has refused: it was full or shut down, or a deadline had passed. A refusal that
-  /// ``ProcedureQueue/tryAdd(_:input:after:)-(_,_,[ProcedureDependency])`` throws counts, too.
+  /// The number of procedures that the queue has refused because it was full or shut down, or because a deadline had passed. An error
+  /// that ``ProcedureQueue/tryAdd(_:input:after:)-(_,_,[ProcedureDependency])`` throws counts, too.
   public private(set) var refusedCount = 0
-  /// How many attempts have followed a failed one, in any layer of a procedure, and in the nodes of graphs.
+  /// The number of attempts after a failed attempt, in any layer of a procedure, and in the nodes of graphs.
   public private(set) var retryCount = 0
   /// The sums of the times of all procedures.
   public private(set) var times = ProcedureMetrics()
-  /// How long procedures have waited for dependencies, conditions, resources and slots, each in all.
+  /// The total time that each procedure has waited for dependencies, conditions, resources and slots.
   public private(set) var waiting = DurationHistogram()
-  /// How long bodies have executed, for each procedure that has started.
+  /// The execution times of the bodies of all procedures that have started.
   public private(set) var executing = DurationHistogram()
 
-  /// Creates totals of nothing.
+  /// Creates totals that count no procedures.
   public init() {}
 
-  /// How many procedures have ended.
+  /// The number of procedures that have ended.
   public var count: Int { finishedCount + failedCount + cancelledCount + ignoredCount }
 
-  /// Adds the totals of another queue, or of another time.
+  /// Adds the totals of another queue, or of another period.
   public mutating func merge(_ other: QueueTotals) {
     finishedCount += other.finishedCount
     failedCount += other.failedCount
@@ -102,7 +102,7 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   /// Counts the retries of a node, which is otherwise a part of its graph.
   mutating func countNode(_ metrics: ProcedureMetrics) { retryCount += max(metrics.attempts - 1, 0) }
 
-  /// Counts a run that has ended; one without metrics was refused.
+  /// Counts a run that has ended. A run without metrics was refused.
   mutating func count(_ outcome: ProcedureOutcome<Void>, _ metrics: ProcedureMetrics?, isReused: Bool) {
     switch outcome {
     case .finished: finishedCount += 1
@@ -136,7 +136,7 @@ extension ProcedureMetrics {
   }
 }
 
-/// How many durations were how long: fixed buckets, so that histograms of several queues can be merged.
+/// The distribution of durations over fixed buckets, so that histograms of several queues can be merged.
 ///
 /// The bounds are 1, 2.5 and 5 times each power of ten from a microsecond to a thousand seconds; the last bucket has no bound. Memory and
 /// the time to record a duration are constant.
@@ -147,7 +147,7 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
     return [.nanoseconds(unit), .nanoseconds(unit * 5 / 2), .nanoseconds(unit * 5)]
   }
 
-  /// The number of durations in each bucket, at most as long as its bound; one bucket more than ``bounds``.
+  /// The number of durations in each bucket that do not exceed its bound; has one more element than ``bounds``.
   public private(set) var counts: [Int]
   /// The sum of all durations, saturated.
   public private(set) var sum: Duration
@@ -168,14 +168,14 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
     guard counts.count == Self.bounds.count + 1, counts.allSatisfy({ $0 >= 0 }) else {
       throw DecodingError.dataCorruptedError(
         forKey: .counts, in: container,
-        debugDescription: "a histogram has \(Self.bounds.count + 1) counts, of which none is negative")
+        debugDescription: "a histogram needs \(Self.bounds.count + 1) counts, none of them negative")
     }
   }
 
   /// The number of all durations.
   public var count: Int { counts.reduce(0, +) }
 
-  /// Adds a duration. Negative ones count as zero.
+  /// Adds a duration. Negative durations count as zero.
   public mutating func record(_ duration: Duration) {
     let index = Self.bounds.partitioningIndex { duration <= $0 }
     counts[index] += 1
@@ -188,9 +188,9 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
     sum = sum.addingSaturated(other.sum)
   }
 
-  /// Returns the bound of the bucket that the given part of the durations does not exceed.
+  /// Returns the bound of the bucket that the given fraction of the durations does not exceed.
   ///
-  /// - Parameter part: The part, from 0 to 1: 0.99 for the bound that all but a hundredth keep. Other values are clamped.
+  /// - Parameter part: The fraction, from 0 to 1: 0.99 for the bound that only a hundredth of the durations exceed. Other values are clamped.
   /// - Returns: The bound; `nil` for an empty histogram, and if the duration is in the last bucket, which has no bound.
   public func quantile(_ part: Double) -> Duration? {
     let all = count
@@ -206,7 +206,7 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
 }
 
 extension [Duration] {
-  /// The index of the first element for which the predicate holds; elements after it have to, too.
+  /// The index of the first element that satisfies the predicate, which all later elements must satisfy, too.
   fileprivate func partitioningIndex(_ predicate: (Duration) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {

@@ -1,27 +1,27 @@
-/// A queue at one moment: the procedures on the queue, and the wait of each procedure.
+/// The state of a queue at one moment: the procedures on the queue, and what each procedure waits for.
 ///
-/// All entries are of the same moment. Of a graph, the nodes that execute or wait are shown after the graph, with the graph as
-/// their parent; nodes whose dependencies have not finished are not shown.
+/// All entries are of the same moment. The nodes of a graph that execute or wait follow the graph, with the graph as
+/// their parent; nodes whose dependencies have not finished are not listed.
 public struct QueueSnapshot: Codable, Sendable {
   /// The queue's name.
   public let name: String
-  /// How many bodies may execute at once.
+  /// The number of bodies that may execute at a time.
   public let maxConcurrentProcedures: Int
-  /// How many slots are taken at this moment.
+  /// The number of slots in use.
   public let slotsInUse: Int
-  /// How many added procedures may wait; see ``ProcedureQueue/Configuration/maxWaitingProcedures``.
+  /// The number of added procedures that may wait; see ``ProcedureQueue/Configuration/maxWaitingProcedures``.
   public let maxWaitingProcedures: Int
-  /// How many bodies of one key may execute at once; see ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
+  /// The number of bodies of one key that may execute at a time; see ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
   public let maxConcurrentProceduresPerKey: Int
-  /// How many added procedures of one key may wait; see ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey``.
+  /// The number of added procedures of one key that may wait; see ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey``.
   public let maxWaitingProceduresPerKey: Int
-  /// Whether the queue starts no procedure until the queue is resumed.
+  /// Whether the queue starts no procedures until it is resumed.
   public let isSuspended: Bool
   /// Whether the queue admits no further procedures.
   public let isShutDown: Bool
-  /// What has happened on the queue, if ``ProcedureQueue/Configuration/collectsTotals`` is set.
+  /// The counts and times of the queue, if ``ProcedureQueue/Configuration/collectsTotals`` is set.
   public let totals: QueueTotals?
-  /// Every procedure that has not finished, in order of admission.
+  /// All procedures that have not finished, in order of admission.
   public internal(set) var procedures: [Entry]
 
   /// One procedure on the queue.
@@ -30,23 +30,22 @@ public struct QueueSnapshot: Codable, Sendable {
     public let procedure: ProcedureIdentity
     /// The state of the run.
     public let state: ProcedureState
-    /// The run whose body runs or has produced this run, or the graph of this node; `nil` for a run of its own.
+    /// The run whose body runs or has produced this run, or the graph of this node; `nil` for a top-level run.
     public let parent: ProcedureIdentity?
-    /// The description of the run's key, or of the key of the run around; see ``Procedure/keyed(by:)``.
+    /// The description of the run's key, or of the key of the enclosing run; see ``Procedure/keyed(by:)``.
     public let key: String?
-    /// The number of the slot in which the body executes, as ``ProcedureEvent/slot`` tells; `nil` without one, and if the queue is neither
-    /// observed nor collects totals. A node has the slot of its graph's worker, which is shown for a node with modifiers only.
+    /// The number of the slot in which the body executes, as in ``ProcedureEvent/slot``; `nil` without a slot, and if the queue neither has a
+    /// subscriber nor collects totals. A node has the slot of its graph's worker, which is listed only for a node with modifiers.
     public let slot: Int?
-    /// How far the run is, if progress is reported or read; see ``ProgressReporter``. Nodes with nothing but a body have none.
+    /// The progress of the run, if progress is reported or read; see ``ProgressReporter``. Nodes without modifiers have none.
     public let progress: Double?
-    /// Why a node of a durable graph is executed although the journal has a value of the node, or of others of the graph; `nil` for every
-    /// other run.
+    /// The reason why a node of a durable graph is executed although the journal has values of the graph; `nil` for every other run.
     public let executionCause: ExecutionCause?
-    /// The wait of the run; `nil` while the body works, or waits for anything that is not the library's.
+    /// The wait of the run; `nil` while the body works, or waits for something outside of the library.
     public let wait: Wait?
   }
 
-  /// The wait that keeps a procedure from going on.
+  /// A wait that keeps a procedure from continuing.
   public enum Wait: Codable, Hashable, Sendable {
     /// The procedure waits for dependencies.
     case dependencies([ProcedureIdentity])
@@ -56,22 +55,22 @@ public struct QueueSnapshot: Codable, Sendable {
     case resumption
     /// Other runs hold resources that the procedure claims, or have claimed them earlier.
     case resources([ExclusionWait])
-    /// Other runs hold the slots, or come first.
+    /// Other runs hold the slots, or are earlier in line.
     case slot
-    /// Other runs of the described key hold all `limit` slots that each key may have, or come first. See
+    /// Other runs with the described key hold all `limit` slots that each key may have, or are earlier in line. See
     /// ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
     case key(String, limit: Int)
     /// The procedure pauses between two attempts, or before the first. `until` is the end of the pause, if known.
     case pause(until: ProcedureInstant?)
-    /// The body awaits these procedures, and lends the slot meanwhile.
+    /// The body awaits these procedures, and has released its slot.
     case procedures([ProcedureIdentity])
-    /// The body waits until all procedures of the queue of this name have finished.
+    /// The body waits until all procedures of the queue with this name have finished.
     case idleness(of: String)
-    /// The body waits for room on the full queue of this name.
+    /// The body waits for room on the full queue with this name.
     case room(on: String)
-    /// The body waits for an event of the procedure or the queue of this name.
+    /// The body waits for an event of the procedure or the queue with this name.
     case events(of: String)
-    /// The body has ended or waits, and children that the body has produced have not finished.
+    /// The body has ended or waits, and children that it has produced have not finished.
     case children([ProcedureIdentity])
     /// The graph waits for its nodes.
     case nodes
@@ -96,7 +95,7 @@ extension QueueSnapshot.Entry: CustomStringConvertible {
   /// The procedure in logs: `"mail" (#6) pending, waits for "copy" (#2)`.
   public var description: String {
     "\(procedure)\(key.map { " of key \($0.quoted)" } ?? "") \(state)\(wait.map { ", waits for \($0)" } ?? "")"
-      + (executionCause.map { ", again, since \($0)" } ?? "")
+      + (executionCause.map { ", again because \($0)" } ?? "")
   }
 }
 
@@ -107,7 +106,7 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .dependencies(let procedures), .procedures(let procedures):
       procedures.map(\.description).joined(separator: ", ")
     case .conditions(let names): "its conditions " + names.map(\.quoted).joined(separator: ", ")
-    case .resources([]): "its turn to claim what it needs"
+    case .resources([]): "its turn to claim resources"
     case .resources(let waits): waits.map { "\($0.resource.quoted), which \($0.holder) holds" }.joined(separator: ", ")
     case .resumption: "the queue to be resumed"
     case .slot: "a slot"
@@ -118,7 +117,7 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .events(let name): "an event of \(name.quoted)"
     case .children(let children): "its children " + children.map(\.description).joined(separator: ", ")
     case .nodes: "its nodes"
-    case .graphLimit(let limit): "one of the \(limit) nodes that may execute at once"
+    case .graphLimit(let limit): "one of the \(limit) nodes that may execute at a time"
     case .rateLimit: "its turn at a rate limiter"
     }
   }
@@ -133,14 +132,14 @@ extension ProcedureQueue {
   public nonisolated func snapshot() -> QueueSnapshot { core.snapshot() }
 }
 
-/// The look of a snapshot at one wait of a body.
+/// A snapshot's view of one wait of a body.
 enum BodyWaitLook: Sendable {
   case procedure(ProcedureIdentity)
   /// The leader of the execution of a key.
   case execution(SharedWorkTable.Key, Run)
   case other(QueueSnapshot.Wait)
 
-  /// `nil` for a wait that is over, although the body has not gone on yet. Made under the lock.
+  /// Returns `nil` for a wait that is over, even if the body has not resumed yet. Called under the lock.
   init?(_ wait: RunWait) {
     switch wait {
     case .run(let awaited):

@@ -1,37 +1,37 @@
-/// Internal. Measures the runs of one queue: the time in each part of their lives, and the numbers of their slots.
+/// Internal. Measures the runs of one queue: the time in each phase, and the numbers of their slots.
 ///
-/// The runs are known by their places in the machine. The machine reports each change, at an instant that it is given. Runs that were there
-/// before measuring began are not known.
+/// The runs are identified by their indices in the machine. The machine reports each change, with its instant. Runs that were admitted
+/// before measuring began are unknown.
 ///
-/// The layers, attempts, calls and copies of a procedure are runs of their own within the run that is reported. Their pauses and waits count
-/// for the reported run: while none of them holds a slot, the time of an executing run is that of a layer that pauses or waits.
+/// The layers, attempts, calls and copies of a procedure are nested runs of the reported run. Their pauses and waits count
+/// for the reported run: while none of them holds a slot, the time of an executing run counts as the wait or the pause of its nested runs.
 struct RunMeters: Sendable {
-  /// A part of the life of a run, to which the time counts.
+  /// A category of time in a run.
   enum Bucket: UInt8, Sendable {
     case pending, evaluating, claiming, waiting, executing, paused, finishing
   }
 
   private struct Meter {
-    /// The instant of the latest change; negative if the run is not known.
+    /// The instant of the latest change; negative if the run is unknown.
     var since: Int64 = -1
     var bucket = Bucket.pending
     var slot: Int32 = -1
-    /// The instant since which the run stands in line for its slot; negative if it does not.
+    /// The instant since which the run has waited for its slot; negative if it does not wait.
     var lineStart: Int64 = -1
-    /// How long the run has stood in line for its latest slot.
+    /// The time that the run has waited for its latest slot.
     var slotWait: Int64 = 0
-    /// The number of the arrival, by which a run is known after another one has taken its place.
+    /// The number of the admission, which distinguishes the run from a later run with the same index.
     var admission: UInt64 = 0
-    /// The place and the arrival of the reported run that this run is a part of; the run itself, if it is no part.
+    /// The index and the admission of the reported run to which this run belongs; of the run itself if it is not nested.
     var reported: (member: Int32, admission: UInt64)
-    /// How many slots the run and its parts hold.
+    /// The number of slots that the run and its nested runs hold.
     var slotCount: Int32 = 0
-    /// How many parts of the run are evaluated, claim resources, wait for a slot, and pause.
+    /// The numbers of nested runs that are evaluated, claim resources, wait for a slot, and pause.
     var partCounts: (evaluating: Int32, claiming: Int32, waiting: Int32, paused: Int32) = (0, 0, 0, 0)
-    /// The time in each part, in nanoseconds.
+    /// The time in each bucket, in nanoseconds.
     var times: (Int64, Int64, Int64, Int64, Int64, Int64, Int64) = (0, 0, 0, 0, 0, 0, 0)
 
-    /// The part of the run's life to which the time counts now.
+    /// The bucket to which the time counts now.
     private var countedBucket: Bucket {
       guard bucket == .executing, slotCount == 0 else { return bucket }
       if partCounts.paused > 0 { return .paused }
@@ -66,11 +66,11 @@ struct RunMeters: Sendable {
   }
 
   private var meters: ContiguousArray<Meter> = []
-  /// The slots that are taken, a bit for each.
+  /// The slots in use, one bit for each.
   private var slots: ContiguousArray<UInt64> = []
   private var admissionCount: UInt64 = 0
 
-  /// A run has arrived, as a part of a reported run or, if `reported` is negative, as a reported run.
+  /// A run was admitted, as a nested run of a reported run or, if `reported` is negative, as a reported run.
   mutating func admitted(_ member: Int32, partOf reported: Int32, at instant: Int64) {
     admissionCount += 1
     while meters.count <= Int(member) { meters.append(Meter(reported: (-1, 0))) }
@@ -91,7 +91,7 @@ struct RunMeters: Sendable {
     }
   }
 
-  /// Changes the meter of the run that this run is a part of, if that has not ended.
+  /// Changes the meter of the reported run to which this run belongs, unless that run has ended.
   private mutating func changeReported(of member: Int32, at instant: Int64, _ change: (inout Meter) -> Void) {
     let (reported, admission) = meters[Int(member)].reported
     guard reported != member, isKnown(reported), meters[Int(reported)].admission == admission else { return }
@@ -99,24 +99,24 @@ struct RunMeters: Sendable {
     change(&meters[Int(reported)])
   }
 
-  /// The run has got a slot or given it back: one more or less for itself and for the run that it is a part of.
+  /// The run has received or released a slot: changes the counts of the run itself and of its reported run.
   private mutating func changeSlotCount(of member: Int32, by change: Int32, at instant: Int64) {
     meters[Int(member)].pass(to: instant)
     meters[Int(member)].slotCount += change
     changeReported(of: member, at: instant) { $0.slotCount += change }
   }
 
-  /// A run stands in line for a slot.
+  /// A run was enqueued for a slot.
   mutating func enqueued(_ member: Int32, at instant: Int64) {
     if isKnown(member) { meters[Int(member)].lineStart = instant }
   }
 
-  /// A run that has stood in line for a slot does not need it.
+  /// A run that was enqueued no longer needs a slot.
   mutating func dequeued(_ member: Int32) {
     if isKnown(member) { meters[Int(member)].lineStart = -1 }
   }
 
-  /// A run has got a slot: the lowest number that is free. O(w / 64) for w slots in use.
+  /// A run has received a slot: the lowest free number. O(w / 64) for w slots in use.
   mutating func slotTaken(_ member: Int32, at instant: Int64) {
     guard isKnown(member) else { return }
     changeSlotCount(of: member, by: 1, at: instant)
@@ -141,13 +141,13 @@ struct RunMeters: Sendable {
     if isKnown(member) { meters[Int(member)].since = -1 }
   }
 
-  /// The number of the slot of a run; -1 if the run has none, or is not known.
+  /// Returns the number of the slot of a run; -1 if the run has none, or is unknown.
   func slot(of member: Int32) -> Int32 { isKnown(member) ? meters[Int(member)].slot : -1 }
 
-  /// How long a run has stood in line for its latest slot, in nanoseconds; negative if the run is not known, or has no slot.
+  /// Returns how long a run has waited for its latest slot, in nanoseconds; negative if the run is unknown, or has no slot.
   func slotWait(of member: Int32) -> Int64 { slot(of: member) < 0 ? -1 : meters[Int(member)].slotWait }
 
-  /// The metrics of a run at an instant, without its attempts; `nil` if the run is not known.
+  /// Returns the metrics of a run at an instant, without its attempts; `nil` if the run is unknown.
   func metrics(of member: Int32, at instant: Int64) -> ProcedureMetrics? {
     guard isKnown(member) else { return nil }
     var meter = meters[Int(member)]

@@ -1,5 +1,5 @@
 extension QueueCore {
-  /// Returns the runs that are there, with the wait of each.
+  /// Returns the current runs, with the wait of each.
   func snapshot() -> QueueSnapshot {
     let (empty, looks) = read { state in
       var looks: [SnapshotEntryBuilder] = []
@@ -31,8 +31,8 @@ extension QueueCore {
   }
 }
 
-/// The look of a snapshot at one run, or one layer of a run. Made under the lock, and kept until the lock is released: the release of a last
-/// reference to another run can call the user.
+/// A snapshot's view of one run, or one layer of a run. Created under the lock, and kept until the lock is released: releasing the last
+/// reference to another run can call the user's code.
 private struct SnapshotEntryBuilder: Sendable {
   let run: Run
   let state: ProcedureState
@@ -45,7 +45,7 @@ private struct SnapshotEntryBuilder: Sendable {
   private let limitOfKey: Int?
   let waits: [BodyWaitLook]
   private let pauseEnd: ProcedureInstant?
-  /// The dependencies that have not ended.
+  /// The unfinished dependencies.
   let dependencies: [ProcedureIdentity]
   /// The resources that the run claims, and the other runs that hold them.
   private let holders: [(key: ResourceKey, holder: Run)]
@@ -72,7 +72,7 @@ private struct SnapshotEntryBuilder: Sendable {
     limitOfKey = state.machine.isKeyFull(owner) ? state.machine.fairQueue.limit : nil
     waits = state.runs[run].details.waits.values.compactMap { BodyWaitLook($0.wait) }
     pauseEnd = state.runs[run].details.pause.end
-    // Other queues may have ended a dependency or released a resource, and not yet have reached this run: it waits for nothing then.
+    // Other queues may have ended a dependency or released a resource, and not yet have notified this run. Then the snapshot shows no wait.
     dependencies = state.runs[run].details.dependencies.handles.filter { !$0.asRunDependency.dependencyRun.isFinished }
       .map(\.identity)
     holders = phase == .claiming ? run.core.resources.holders(of: run) : []
@@ -83,7 +83,7 @@ private struct SnapshotEntryBuilder: Sendable {
     nodes = graph?.unfinishedNodes ?? GraphRun.UnfinishedNodes()
   }
 
-  /// The wait that is shown for a run of several layers: that of the outermost one which waits, or of the pause that the state is about.
+  /// Returns the wait that is shown for a run of several layers: of the outermost waiting layer, or the pause that the state reports.
   func wait(amongThoseOf layers: [SnapshotEntryBuilder], _ isSuspended: Bool) -> QueueSnapshot.Wait? {
     let pausing = state == .pausing ? layers.first { $0.phase == .pausing } : nil
     return pausing?.wait(isSuspended) ?? layers.lazy.compactMap { $0.wait(isSuspended) }.first
@@ -129,11 +129,11 @@ private struct SnapshotEntryBuilder: Sendable {
     return other ?? (waits.isEmpty || children.isEmpty ? nil : .children(children))
   }
 
-  /// The nodes of a graph that execute or wait for a slot and are no runs of their own.
+  /// Returns the nodes of a graph that execute or wait for a slot and have no separate runs.
   func nodes(_ key: String?, _ isSuspended: Bool) -> [QueueSnapshot.Entry] {
     guard let graph else { return [] }
     let wait: QueueSnapshot.Wait = isSuspended ? .resumption : nodes.limit.map { .graphLimit($0) } ?? .slot
-    // The queue may have been resumed, and its worker wait for the slot.
+    // The queue may have been resumed while its worker waits for the slot.
     let waitOfHeld: QueueSnapshot.Wait = isSuspended ? .resumption : .slot
     func entry(_ node: Int32, _ wait: QueueSnapshot.Wait?) -> QueueSnapshot.Entry {
       QueueSnapshot.Entry(

@@ -1,11 +1,11 @@
-/// Internal. A text that identifies something: a file, a key, a node. Two are equal if their bytes are.
+/// Internal. A text that identifies a file, a key or a node. Two texts are equal if their bytes are.
 ///
-/// Swift's `==` takes two spellings of `é` for one text. Files and journals store bytes, in which they are two.
+/// Swift's `==` considers two spellings of `é` equal. Files and journals store bytes, in which the spellings differ.
 package struct ByteText: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The text.
   package let text: String
 
-  /// Makes the key of a text.
+  /// Creates the key of a text.
   package init(_ text: String) { self.text = text }
 
   package static func == (one: ByteText, other: ByteText) -> Bool { one.text.hasBytes(of: other.text) }
@@ -20,8 +20,7 @@ package struct ByteText: Hashable, Comparable, Sendable, CustomStringConvertible
   /// The text.
   package var description: String { text }
 
-  /// Returns a value by which equal keys of a user are found: of a text, or a part of one, the bytes; of everything else what its own `==`
-  /// says.
+  /// Returns a value for looking up equal keys of a user: strings and substrings are compared by their bytes, and other values by their own `==`.
   static func key(_ value: some Hashable) -> AnyHashable {
     if let text = value as? any StringProtocol { return AnyHashable(ByteText(String(text))) }
     return AnyHashable(value)
@@ -32,7 +31,7 @@ extension String {
   /// Whether both texts have the same bytes.
   package func hasBytes(of other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 
-  /// Whether a text comes before another one: in Swift's order, and in the order of the bytes where Swift sees one text.
+  /// Whether a text precedes another one: in Swift's order, and in the order of the bytes if Swift considers them equal.
   package func precedes(_ other: String) -> Bool { self == other ? ByteText(self) < ByteText(other) : self < other }
 }
 

@@ -11,7 +11,7 @@ extension Duration {
     return words(for: rounded, in: Self.units.first { rounded >= $0.size } ?? Self.units[0], places: 3)
   }
 
-  /// The duration in seconds with microseconds, for comparing many at a glance: `12.000345 seconds`.
+  /// The duration in seconds with microseconds, for comparing many durations at a glance: `12.000345 seconds`.
   var inSeconds: String {
     words(for: magnitude(roundedTo: Self.nanosecond * 1_000), in: Self.units[0], places: 6)
   }
@@ -77,7 +77,7 @@ extension Duration {
 
   /// Returns the product with `factor`, saturated. A product that is not a number is zero.
   func scaled(by factor: Double) -> Duration {
-    // In parts: the conversions between `Double` and `Int128` take a microsecond each.
+    // Scaled in parts, since the conversions between `Double` and `Int128` take a microsecond each.
     let second = 1e18
     let product = ((Double(components.seconds) * second + Double(components.attoseconds)) * factor).rounded()
     guard product > 0 else { return .zero }
@@ -87,7 +87,7 @@ extension Duration {
       secondsComponent: Int64(((product - rest) / second).rounded()), attosecondsComponent: Int64(rest))
   }
 
-  /// Returns a random duration between two bounds. The bounds are saturated first and can come in either order.
+  /// Returns a random duration between two bounds. The bounds are saturated first and can be in either order.
   static func random(
     between one: Duration, and other: Duration, using generator: inout any RandomNumberGenerator
   ) -> Duration {

@@ -19,7 +19,7 @@ struct IndexedHeap<Entry: IndexedHeapEntry> {
   var count: Int { entries.count }
   var isEmpty: Bool { entries.isEmpty }
 
-  /// Inserts an entry; in O(1) if the entry comes last.
+  /// Inserts an entry; in O(1) if the entry is the last one.
   mutating func insert(_ entry: Entry, _ positions: inout Positions) {
     while positions.count <= Int(entry.index) { positions.append(-1) }
     entries.append(entry)
@@ -32,7 +32,7 @@ struct IndexedHeap<Entry: IndexedHeapEntry> {
     if position < entries.count { replace(at: position, with: last, &positions) }
   }
 
-  /// Puts another entry, or the same with another order, in the place of one.
+  /// Replaces an entry with another one, or with the same entry in another order.
   mutating func replace(at position: Int, with entry: Entry, _ positions: inout Positions) {
     if position > 0, entry.comes(before: entries[(position - 1) / 2]) {
       moveUp(entry, from: position, &positions)

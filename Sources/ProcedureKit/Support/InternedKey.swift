@@ -5,14 +5,13 @@ import Synchronization
 /// Comparing, hashing and releasing a key can call the user's code. A key is therefore looked up once, outside of all
 /// locks; its object can be compared anywhere.
 final class InternedKey: Hashable, Sendable {
-  /// The first value that was given for the key.
+  /// The value with which the key was created.
   let value: any Hashable & Sendable
   private let userHash: Int
   private let number: UInt64
   private static let index = Index()
 
-  /// Returns the key of `value`. Texts are equal if their bytes are; values of different types can be
-  /// equal, as in `AnyHashable`.
+  /// Returns the key of `value`. Strings are equal if their bytes are; values of different types can be equal, as in `AnyHashable`.
   static func of(_ value: any Hashable & Sendable) -> InternedKey { index.key(value) }
 
   private init(_ value: any Hashable & Sendable, hash: Int, number: UInt64) {

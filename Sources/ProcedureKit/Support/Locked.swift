@@ -10,13 +10,13 @@ package final class Locked<Value: Sendable>: Sendable {
     contents = Mutex(value)
   }
 
-  /// Calls a function with the value, under the lock. The function must not call what belongs to a user.
+  /// Calls a function with the value, under the lock. The function must not call code of a user.
   package func withLock<R: Sendable, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
     try contents.withLock { value throws(E) in try body(&value) }
   }
 }
 
-/// Internal. Where a task leaves a result for others. The first result counts.
+/// Internal. A box in which a task leaves a result for other tasks. The first result counts.
 ///
 /// `package` for `ProcedureKitRemote`.
 package final class ResultBox<Value: Sendable>: Sendable {

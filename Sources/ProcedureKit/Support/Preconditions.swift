@@ -1,5 +1,4 @@
-/// Internal. Traps with a message on a programming error, in release builds as well. A `precondition` prints no message
-/// there.
+/// Internal. Traps with a message on a programming error, also in release builds, in which a `precondition` prints no message.
 ///
 /// - Parameters:
 ///   - isRight: The condition that a correct program meets.

@@ -1,15 +1,15 @@
-/// Names and messages from elsewhere, made harmless for terminals, logs, diagrams and error messages: the only place that decides which
+/// Makes external names and messages harmless for terminals, logs, diagrams and error messages: the only place that decides which
 /// characters may be shown.
 ///
-/// A name can come from a file, a server or a command line. A control character in it could erase a line of a terminal or pretend to be another
-/// line, and a character that changes the direction of text changes all that follows.
+/// A name can come from a file, a server or a command line. A control character in a name could erase a line of a terminal or imitate
+/// another line, and a character that changes the direction of text affects all text after it.
 extension StringProtocol {
   /// The text in one line, without control characters. O(n).
   ///
-  /// Control characters and line ends become spaces. Left out are characters without a shape, such as those that change the direction of text,
-  /// and a letter's accents after the fourth, which would be painted over other lines.
+  /// Control characters and line ends become spaces. Invisible characters, such as those that change the direction of text, are removed, and so
+  /// are the accents of a letter after the fourth, which would be drawn over other lines.
   package var inOneLine: String {
-    // Most names are plain, and cost no look at the tables of Unicode.
+    // Most names are plain, and need no access to the Unicode tables.
     if utf8.allSatisfy({ (0x20..<0x7f).contains($0) }) { return String(self) }
     return unicodeScalars.harmless()
   }
@@ -22,7 +22,7 @@ extension StringProtocol {
 
   /// The text in one line, as ``inOneLine``, of at most `limit` characters, the last of which is "…" if the text is longer.
   ///
-  /// O(limit), also if a letter has a million accents.
+  /// O(limit), even if a letter has a million accents.
   package func shortened(to limit: Int) -> String {
     var result = ""
     var count = 0
@@ -35,7 +35,7 @@ extension StringProtocol {
     return result
   }
 
-  /// The text with some scalars replaced. Scalar by scalar: a quote with an accent or a joiner is another character for Swift, and a quote for
+  /// The text with some scalars replaced. Works on scalars: a quote with an accent or a joiner is another character for Swift, and a quote for
   /// every other language. O(n).
   ///
   /// - Parameter replacement: Returns the text for a scalar; `nil` keeps the scalar.
@@ -67,18 +67,18 @@ extension Sequence where Element == Unicode.Scalar {
 }
 
 extension Unicode.Scalar {
-  /// Returns the scalar that may be shown in the place of this one, itself if it is harmless; `nil` to leave it out.
+  /// Returns the scalar that may be shown in place of this one, itself if it is harmless; `nil` to omit it.
   package func harmless(control: Unicode.Scalar = " ") -> Unicode.Scalar? {
     if (" "..."~").contains(self) { return self }
     switch properties.generalCategory {
     case .control: return ["\n", "\r", "\t"].contains(self) ? " " : control
     case .lineSeparator, .paragraphSeparator: return " "
-    // The joiners hold emoji together, and letters of some scripts apart.
+    // The joiners keep emoji together, and letters of some scripts apart.
     case .format: return ["\u{200C}", "\u{200D}"].contains(self) ? self : nil
     default: return self
     }
   }
 
-  /// Whether the scalar is painted over the one before.
+  /// Whether the scalar is drawn over the previous one.
   package var isAccent: Bool { [.nonspacingMark, .enclosingMark].contains(properties.generalCategory) }
 }

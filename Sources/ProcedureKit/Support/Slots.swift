@@ -1,4 +1,4 @@
-/// Internal. Elements that are found by a number, which another element gets after the removal.
+/// Internal. Elements that are identified by a number, which is reused after the removal of the element.
 struct Slots<Element> {
   private var elements: ContiguousArray<Element> = []
   private var vacant: ContiguousArray<Int32> = []
@@ -23,7 +23,7 @@ struct Slots<Element> {
 
   mutating func removeAll() { (elements, vacant) = ([], []) }
 
-  /// Gives back the memory of more than 1,024 elements if none is left; returns whether it has done so.
+  /// Releases the memory of more than 1,024 elements if no element is left. Returns whether memory was released.
   mutating func releaseMemory() -> Bool {
     guard count == 0, elements.count > 1_024 else { return false }
     removeAll()

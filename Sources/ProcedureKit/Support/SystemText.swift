@@ -1,12 +1,12 @@
-/// Text for the operating system: a path, an argument, or a variable. The system has bytes there, which need not be UTF-8.
+/// Text for the operating system: a path, an argument, or a variable. The system treats such text as bytes, which need not be UTF-8.
 ///
-/// A literal makes a text, and an interpolation keeps the bytes of the texts in it:
+/// A literal creates a text, and an interpolation keeps the bytes of the texts in it:
 ///
 /// ```swift
 /// let file: SystemText = "\(folder)/kitten.ppm"
 /// ```
 ///
-/// Two texts are equal if their bytes are: a file `é` in composed form is another file than `é` in decomposed form, while two `String` values
+/// Two texts are equal if their bytes are: a file `é` in composed form is not the file `é` in decomposed form, while two `String` values
 /// with these names are equal.
 public struct SystemText:
   Hashable, Comparable, Codable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible
@@ -19,7 +19,7 @@ public struct SystemText:
     self.bytes = Array(bytes)
   }
 
-  /// Creates a text that is encoded as UTF-8, in the form in which the string has it.
+  /// Creates a text that is encoded as UTF-8, without normalizing the string.
   public init(_ text: some StringProtocol) {
     bytes = Array(text.utf8)
   }
@@ -34,15 +34,15 @@ public struct SystemText:
     bytes = interpolation.bytes
   }
 
-  /// Creates a text from a string of the system, which ends before the first zero.
+  /// Creates a text from a string of the system, which ends at the first zero.
   package init(cString: UnsafePointer<CChar>) {
     var count = 0
     while cString[count] != 0 { count += 1 }
     bytes = UnsafeBufferPointer(start: cString, count: count).map(UInt8.init(bitPattern:))
   }
 
-  /// The text for people. Bytes that are not UTF-8, and those of characters that control a terminal or change the direction of text, are written in
-  /// hexadecimal: `caf\xe9`.
+  /// The text in a printable form. Bytes that are not UTF-8, and bytes of characters that control a terminal or change the direction of text, are
+  /// written in hexadecimal: `caf\xe9`.
   public var description: String {
     if bytes.allSatisfy({ (0x20..<0x7f).contains($0) }) { return String(decoding: bytes, as: UTF8.self) }
     var (parser, iterator, position) = (UTF8.ForwardParser(), bytes.makeIterator(), 0)
@@ -76,10 +76,10 @@ public struct SystemText:
   /// Whether the text has no bytes.
   public var isEmpty: Bool { bytes.isEmpty }
 
-  /// Whether a zero is among the bytes. The system would take only what comes before.
+  /// Whether the bytes contain a zero. The system would use only the bytes before it.
   package var containsZero: Bool { bytes.contains(0) }
 
-  /// The path of the folder around a file or folder, without a slash at its end; `nil` for the root, and for a name without a slash.
+  /// The path of the folder that contains a file or folder, without a trailing slash; `nil` for the root, and for a name without a slash.
   package var parentFolder: SystemText? {
     guard let end = bytes.lastIndex(of: UInt8(ascii: "/")), bytes.count > 1 else { return nil }
     return SystemText(bytes: bytes[..<max(end, 1)])
@@ -87,7 +87,7 @@ public struct SystemText:
 
   /// Calls a function with the bytes and a zero after them.
   ///
-  /// - Precondition: There is no zero among the bytes.
+  /// - Precondition: The bytes contain no zero.
   package func withCString<R, E: Error>(_ body: (UnsafePointer<CChar>) throws(E) -> R) throws(E) -> R {
     precondition(!containsZero, "the system would cut \(description) at a zero")
     let characters = bytes.map(CChar.init(bitPattern:)) + [0]
@@ -110,7 +110,7 @@ public struct SystemText:
     bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
   }
 
-  /// The bytes of an interpolation: those of texts as they are, and the UTF-8 of other values.
+  /// The bytes of an interpolation: the bytes of texts unchanged, and the UTF-8 of other values.
   public struct Interpolation: StringInterpolationProtocol {
     fileprivate var bytes: [UInt8] = []
 

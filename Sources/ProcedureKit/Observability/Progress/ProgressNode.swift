@@ -1,8 +1,9 @@
 import Synchronization
 
-/// One run in the tree of progress, or one graph.
+/// A node in the tree of progress: a run, or a graph.
 ///
-/// There is a part only where progress is reported or read, and then also for all runs around. A part calls nothing under its lock, which is taken last.
+/// A node exists only where progress is reported or read, and then also for all runs around. A node calls no other code under its lock, which is
+/// always the last one taken.
 ///
 /// `package` for `ProcedureKitRemote`.
 package final class ProgressNode: Sendable {
@@ -13,7 +14,7 @@ package final class ProgressNode: Sendable {
     var readers: [(id: ObjectIdentifier, waiter: Waiter)] = []
     /// The run, which announces each percent; `nil` for a graph, and from the end of the run on.
     var run: Run?
-    /// The percents that were announced last.
+    /// The percentage that was announced last.
     var announced = -1
     var isAnnouncing = false
     /// The graphs that the run executes.
@@ -21,7 +22,7 @@ package final class ProgressNode: Sendable {
     /// For each node of a graph, whether it has been counted.
     var counted: ContiguousArray<Bool>
 
-    /// Returns what is to be announced, unless another task announces: that one asks again afterwards.
+    /// Returns the progress to announce, unless another task is announcing: that task asks again afterwards.
     mutating func nextAnnouncement() -> (run: Run, progress: ProcedureProgress)? {
       guard let run, !isAnnouncing, progress.percent > announced else { return nil }
       (isAnnouncing, announced) = (true, progress.percent)
@@ -29,16 +30,16 @@ package final class ProgressNode: Sendable {
     }
   }
 
-  /// The identity in the part around: of the run, or of the first node of the graph.
+  /// The identity in the parent: of the run, or of the first node of the graph.
   let id: ProcedureID
   private let parent: ProgressNode?
   private let time: QueueClock
   private let state: Mutex<State>
 
   /// - Parameters:
-  ///   - id: The identity in the part around.
-  ///   - parent: The part around.
-  ///   - progress: The beginning.
+  ///   - id: The identity in the parent.
+  ///   - parent: The parent.
+  ///   - progress: The initial progress.
   ///   - nodeCount: The number of nodes of a graph.
   ///   - time: The time of the queue.
   ///   - run: The run, which announces each percent; `nil` for a graph.
@@ -53,7 +54,7 @@ package final class ProgressNode: Sendable {
 
   var shown: ProcedureProgress { state.withLock { $0.progress.shown } }
 
-  /// The fraction that is shown; `nil` if the part has ended.
+  /// The published fraction; `nil` if the run or the graph has ended.
   package var fractionUnderWay: Double? { state.withLock { $0.progress.hasEnded ? nil : $0.progress.shown.fraction } }
 
   // MARK: Changes
@@ -68,12 +69,12 @@ package final class ProgressNode: Sendable {
 
   func childEnded(_ id: ProcedureID) { change { $0.progress.childEnded(id, at: $1.instant) } }
 
-  /// A node of a graph reports.
+  /// A node of a graph reports for the first time.
   func nodeCame(_ node: Int, _ id: ProcedureID, weight: Double) {
     state.withLock { if !$0.counted[node] { _ = $0.progress.childCame(id, weight: weight) } }
   }
 
-  /// A node of a graph has ended, in whatever way. Calling this function again has no effect.
+  /// A node of a graph has ended, with any outcome. Calling this function again has no effect.
   func nodeEnded(_ node: Int, _ id: ProcedureID, weight: Double) {
     change { state, reading in
       guard !state.counted[node] else { return }
@@ -106,7 +107,7 @@ package final class ProgressNode: Sendable {
     if let fraction { parent?.change { [id] in $0.progress.childAdvanced(id, to: fraction, at: $1.instant) } }
   }
 
-  /// Announces what is shown, outside of all locks and in order: a task that comes while another one announces leaves that to the other.
+  /// Announces published progress outside of all locks, and in order. If another task is announcing, that task announces this change, too.
   private func announce(from first: (run: Run, progress: ProcedureProgress)?) {
     var next = first
     while let (run, progress) = next {
@@ -120,7 +121,7 @@ package final class ProgressNode: Sendable {
 
   // MARK: Graphs
 
-  /// The part of a graph that the run executes, made if there is none.
+  /// Returns the progress node of a graph that the run executes, which is created if there is none.
   func graph(_ id: ProcedureID, make: () -> ProgressNode) -> (part: ProgressNode, isNew: Bool) {
     state.withLock { state in
       if let part = state.graphs[id] { return (part, false) }
@@ -131,10 +132,10 @@ package final class ProgressNode: Sendable {
     }
   }
 
-  /// A graph has ended. If nodes are left, the graph has failed, and may be tried again: nothing of it counts.
+  /// A graph has ended. If nodes are left, the graph has failed and may be retried, so its progress is withdrawn.
   func graphEnded(_ id: ProcedureID) {
     guard let graph = state.withLock({ $0.graphs.removeValue(forKey: id) }) else { return }
-    // What is less than a billionth is due to rounding.
+    // A difference below a billionth is due to rounding.
     if graph.shown.fraction < 1 - 1e-9, graph.weight > 0 {
       state.withLock { $0.progress.childWithdrawn(id) }
     } else {
@@ -148,7 +149,7 @@ package final class ProgressNode: Sendable {
 
   // MARK: Readers
 
-  /// What is shown, if the reader has not read that.
+  /// Returns the published progress, unless the reader has already read it.
   func take(for reader: ObjectIdentifier) -> ProcedureProgress? {
     state.withLock { state in
       guard state.versions[reader] != state.progress.version else { return nil }
@@ -157,11 +158,11 @@ package final class ProgressNode: Sendable {
     }
   }
 
-  /// Stores a waiter until something else is shown. `true` if there is something to read already; `nil` if nothing follows.
+  /// Stores a waiter until the next change. Returns `true` if there is a value to read already; `nil` if no value follows.
   func register(_ waiter: Waiter, for reader: ObjectIdentifier) -> Bool? {
     state.withLock { state in
       guard state.versions[reader] == state.progress.version else { return true }
-      // Asked under the lock: a cancel that comes later finds the waiter among the readers.
+      // Checked under the lock: a later cancellation finds the waiter among the readers.
       if state.progress.hasEnded || Task.isCancelled { return nil }
       state.readers.append((reader, waiter))
       return false
@@ -180,57 +181,57 @@ package final class ProgressNode: Sendable {
   func remove(_ reader: ObjectIdentifier) { state.withLock { _ = $0.versions.removeValue(forKey: reader) } }
 }
 
-/// Decides how far a part is. A value: one run with what it has started, or one graph with its nodes.
+/// Computes the progress of one run with its children, or of one graph with its nodes.
 ///
-/// The body of a run, once it has reported, is one part of weight 1, and each child is another one, of the child's weight. The nodes of a graph are
-/// parts of the graph, whose weight is their sum. What is shown never goes back.
+/// The body of a run, once it has reported, is a part of weight 1, and each child is a part of the child's weight. The nodes of a graph are
+/// parts of the graph, whose weight is their sum. The published progress never decreases.
 struct ProgressState {
   private struct Child {
     let weight: Double
     var fraction = 0.0
   }
 
-  /// What is shown, without the remaining time of a part that has not ended.
+  /// The published progress, without the remaining time of a node that has not ended.
   private var value = ProcedureProgress()
   private(set) var hasEnded = false
-  /// Counts the changes of what is shown.
+  /// The number of changes of the published progress.
   private(set) var version = 0
   /// The fraction that the body has reported, if it has.
   private var reported: Double?
   /// The children that have not ended.
   private var children: [ProcedureID: Child] = [:]
-  /// The sum of all weights, and the sum of what is done of them.
+  /// The sum of all weights, and the sum of their completed fractions.
   private(set) var total: Double
   private var done = 0.0
   private var isFixed: Bool
   /// The instant and the fraction from which the speed is measured.
   private var beginning: (instant: ProcedureInstant, fraction: Double)?
-  /// How long the part has taken since the beginning, and how many times as long the rest takes, as of the latest advance.
+  /// The time since the beginning, and the ratio of the remaining time to that time, as of the latest advance.
   private var pace: (elapsed: Duration, factor: Double)?
 
   /// - Parameters:
-  ///   - total: The weight of all children, if it is known; otherwise the weights of the children are added up as they come.
-  ///   - start: The instant at which the body has started, if that is known.
+  ///   - total: The weight of all children, if it is known; otherwise the weights of the children are added as they appear.
+  ///   - start: The instant at which the body has started, if it is known.
   init(total: Double? = nil, start: ProcedureInstant? = nil) {
     self.total = total ?? 0
     isFixed = total != nil
     beginning = start.map { ($0, 0) }
   }
 
-  /// What is shown.
+  /// The published progress.
   var shown: ProcedureProgress {
     var shown = value
     if let pace { shown.remaining = pace.elapsed.scaled(by: pace.factor) }
     return shown
   }
 
-  /// The fraction that is shown.
+  /// The published fraction.
   var fraction: Double { value.fraction }
 
-  /// The whole percents that are shown.
+  /// The published fraction in whole percents.
   var percent: Int { value.percent }
 
-  /// The body has reported a fraction, and perhaps the units that it stands for.
+  /// The body has reported a fraction, and possibly the corresponding units.
   mutating func bodyReported(
     _ fraction: Double, completed: Int? = nil, of total: Int? = nil, at now: @autoclosure () -> ProcedureInstant
   ) {
@@ -244,7 +245,7 @@ struct ProgressState {
     show(at: now())
   }
 
-  /// A child has come. Returns whether the child is new.
+  /// A child has appeared. Returns whether the child is new.
   mutating func childCame(_ id: ProcedureID, weight: Double) -> Bool {
     guard !hasEnded, children[id] == nil else { return false }
     children[id] = Child(weight: weight)
@@ -252,7 +253,7 @@ struct ProgressState {
     return true
   }
 
-  /// A child is so far.
+  /// The progress of a child has changed.
   mutating func childAdvanced(_ id: ProcedureID, to fraction: Double, at now: @autoclosure () -> ProcedureInstant) {
     guard let index = children.index(forKey: id), fraction > children.values[index].fraction else { return }
     let child = children.values[index]
@@ -261,14 +262,14 @@ struct ProgressState {
     show(at: now())
   }
 
-  /// A child has ended, in whatever way, and counts as done.
+  /// A child has ended, with any outcome, and counts as completed.
   mutating func childEnded(_ id: ProcedureID, at now: @autoclosure () -> ProcedureInstant) {
     guard let child = children.removeValue(forKey: id) else { return }
     done += (1 - child.fraction) * child.weight
     show(at: now())
   }
 
-  /// A child has failed that is tried again: nothing of the child counts any more.
+  /// A failed child will be retried: its progress no longer counts.
   mutating func childWithdrawn(_ id: ProcedureID) {
     guard let child = children.removeValue(forKey: id) else { return }
     done -= child.fraction * child.weight

@@ -1,4 +1,4 @@
-/// Internal. The reading side of a stream of progress, which has only the newest value.
+/// Internal. The reading side of a stream of progress, which buffers only the newest value.
 final class ProgressReader: EventReader {
   private let part: ProgressNode
 
@@ -10,7 +10,7 @@ final class ProgressReader: EventReader {
     part.remove(ObjectIdentifier(self))
   }
 
-  /// The progress of a run, until it ends.
+  /// Returns the progress of a run, until it ends.
   static func values(of run: Run) -> AsyncStream<ProcedureProgress> {
     ProgressReader(run.progressPart).stream { [name = run.name] in
       await ProcedureContext.withSlotReleased(waitingFor: name, $0)
@@ -31,14 +31,14 @@ final class ProgressReader: EventReader {
 }
 
 extension Run {
-  /// The part of the reporting run in the tree of progress, made with those of all runs around if there is none.
+  /// The node of the reporting run in the tree of progress, created with the nodes of all runs around if there is none.
   package var progressPart: ProgressNode {
     let run = reported
     let (existing, started) = run.core.read { ($0.runs[run].details.extensions.progress, $0.runs[run].started) }
     if let existing { return existing }
     let isNode = run.kind == .node || run.kind == .bareNode
     let graph = isNode ? run.parent?.currentGraph : nil
-    // A node that is left of a graph that has ended is part of nothing.
+    // A remaining node of an ended graph has no parent.
     let around = graph?.progressPart ?? (isNode ? nil : run.parent?.progressPart)
     let made = ProgressNode(
       run.id, in: around, ProgressState(start: started < 0 ? nil : ProcedureInstant(nanoseconds: started)),
@@ -75,7 +75,7 @@ extension Run {
 
   var currentGraph: GraphRun? { core.read { $0.runs[self].details.extensions.graph } }
 
-  /// Takes the children and graphs of the run, and of its layers, that are there already.
+  /// Adds the existing children and graphs of the run, and of its layers.
   private func adoptParts(into part: ProgressNode) {
     let (graph, children) = core.read { state in
       (state.runs[self].details.extensions.graph, Array(state.runs[self].details.children.byID.values))
