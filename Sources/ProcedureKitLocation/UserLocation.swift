@@ -1,22 +1,22 @@
 public import ProcedureKit
 import Synchronization
 
-/// A procedure that measures where the device is, once.
+/// A procedure that measures the location of the device, once.
 ///
 /// ```swift
 /// let locate = UserLocation(from: GPSDaemon(), accuracy: 50, patience: .seconds(10))
 /// let location = try await queue.run(locate.timeout(.seconds(60)))
 /// ```
 ///
-/// The value is the first location of the source with the required accuracy. With a ``patience``, a worse location is good enough
-/// after that time. Without a timeout, a source that never measures is awaited until the procedure is cancelled.
+/// The value is the first location of the source with the required accuracy. With a ``patience``, a less accurate location is accepted
+/// after that time. Without a timeout, the procedure waits for a source that never measures until the procedure is cancelled.
 public struct UserLocation: InputlessProcedure {
   /// The source of locations.
   public var source: any LocationSource
-  /// The largest ``Location/horizontalAccuracy`` in metres that is accepted; `nil` accepts every location. A location without an
+  /// The largest accepted ``Location/horizontalAccuracy``, in metres; `nil` accepts every location. A location without an
   /// estimate does not meet a requirement.
   public var accuracy: Double?
-  /// The time after which the most accurate location so far is the value, or the first one that comes then; `nil` waits for
+  /// The time after which the most accurate location so far is accepted, or the first one that arrives then; `nil` waits for
   /// the required accuracy.
   public var patience: Duration?
   /// The clock of the patience.
@@ -33,10 +33,10 @@ public struct UserLocation: InputlessProcedure {
   /// "user location".
   public var name: String { "user location" }
 
-  /// Measures until there is a location that is accurate enough. A cancel ends the measuring.
+  /// Measures until a location is accurate enough. Cancellation ends the measurement.
   ///
   /// - Returns: The location.
-  /// - Throws: ``LocationError/Kind-swift.struct/ended`` if the source ends before; the errors of the source; `CancellationError`.
+  /// - Throws: ``LocationError/Kind-swift.struct/ended`` if the source ends first; the errors of the source; `CancellationError`.
   public func execute() async throws -> Location {
     let choice = LocationChoice(accuracy)
     let (cancels, cancel) = AsyncStream.makeStream(of: Never.self)
@@ -44,7 +44,7 @@ public struct UserLocation: InputlessProcedure {
       try await withThrowingTaskGroup(of: Location?.self) { group in
         defer { group.cancelAll() }
         group.addTask { try await measure(choice) }
-        // A body in the task of its caller can be cancelled while the task is not.
+        // A body that executes in its caller's task can be cancelled although the task is not.
         group.addTask {
           for await _ in cancels {}
           throw CancellationError()
@@ -71,11 +71,11 @@ public struct UserLocation: InputlessProcedure {
     }
     try Task.checkCancellation()
     throw LocationError(
-      .ended, "the source of locations has ended before there was one of the required accuracy: retry later.")
+      .ended, "the source ended before it measured a location of the required accuracy. Retry later.")
   }
 }
 
-/// Chooses among the locations of a source.
+/// Selects a location of a source.
 private final class LocationChoice: Sendable {
   private let accuracy: Double?
   private let state = Mutex<(best: Location?, isTimeOver: Bool)>((nil, false))

@@ -4,7 +4,7 @@ import Synchronization
 /// A task executor with one thread, which executes jobs and waits for programs in between: an event loop.
 ///
 /// The executor is for many short programs. On another executor, the end of a program wakes the thread that waits for all programs,
-/// and that thread wakes the one that goes on with the procedure. Here both are the same thread:
+/// and that thread wakes the thread that continues the procedure. Here both are the same thread:
 ///
 /// ```swift
 /// var configuration = ProcedureQueue.Configuration("commands", maxConcurrentProcedures: 8)
@@ -12,19 +12,19 @@ import Synchronization
 /// let queue = ProcedureQueue(configuration)
 /// ```
 ///
-/// Programs run beside each other as on every queue. What this process does for them does not: *a body on this executor must neither block
-/// nor compute for long*. Meanwhile no output of any program is read, on whatever queue, no end is seen, and no other body of this
-/// executor goes on. Such work belongs on another executor:
+/// Programs run concurrently, as on every queue. The work of this process does not: *a body on this executor must neither block
+/// nor compute for long*. During that time, no output of any program is read, on any queue, no end is detected, and no other body of this
+/// executor continues. Execute such work on another executor:
 ///
 /// ```swift
 /// let names = try await withTaskExecutorPreference(globalConcurrentExecutor) { try list(folder) }
 /// ```
 ///
-/// Jobs are executed in the order in which they are enqueued, whatever their priority. The thread stays as long as the process.
+/// Jobs are executed in the order in which they are enqueued, regardless of their priority. The thread exists until the process ends.
 public final class EventLoopExecutor: TaskExecutor {
   private struct Jobs {
     var waiting: [UnownedJob] = []
-    /// Whether the thread waits for programs, or is about to, and has to be woken for a job.
+    /// Whether the thread waits for programs, or is about to, and must be woken for a job.
     var mustWake = false
   }
 
@@ -53,11 +53,11 @@ public final class EventLoopExecutor: TaskExecutor {
 
   /// Reads the outputs of programs, and awaits their ends, in the thread of this executor.
   let poller: OutputPoller
-  /// The standard input of all programs that have none. A program that opened the file itself would start later.
+  /// The standard input of all programs without an input. Opening it once for all lets programs start faster.
   let emptyInput: Int32
   private let jobs = Mutex(Jobs())
 
-  /// Starts the thread, which keeps the executor.
+  /// Starts the thread, which retains the executor.
   ///
   /// - Throws: `POSIXError` if the process can open no further descriptors.
   init(_ set: any DescriptorSet) throws {
@@ -69,7 +69,7 @@ public final class EventLoopExecutor: TaskExecutor {
     thread.start()
   }
 
-  /// Has a job executed in the thread, after the jobs before. The concurrency runtime calls this, in any thread.
+  /// Executes a job in the thread, after the jobs before it. The concurrency runtime calls this function from any thread.
   ///
   /// - Parameter job: The job.
   public func enqueue(_ job: UnownedJob) {
@@ -90,13 +90,13 @@ public final class EventLoopExecutor: TaskExecutor {
         return jobs.mustWake
       }
       let keys = poller.next(waits: isIdle)
-      // What is handled now enqueues jobs, and needs no wake for that.
+      // Handling these events enqueues jobs, which need no wake.
       jobs.withLock { $0.mustWake = false }
       poller.handle(keys)
     }
   }
 
-  /// Executes jobs, and those that they enqueue, for some rounds: programs get their turn even if there are always more jobs.
+  /// Executes jobs, and the jobs that they enqueue, for some rounds, so that programs are handled even if there are always more jobs.
   private func executeJobs() {
     let executor = asUnownedTaskExecutor()
     for _ in 0..<16 {
@@ -110,8 +110,8 @@ public final class EventLoopExecutor: TaskExecutor {
     }
   }
 
-  /// Lets the system drop the signal that each end of a program raises. If the thread that has started the program blocks the signal, as threads
-  /// of Dispatch do, the signal wakes another thread of this process, usually the main one.
+  /// Lets the system discard the signal that each end of a program raises. If the thread that has started the program blocks the signal, as
+  /// threads of Dispatch do, the signal would wake another thread of this process, usually the main thread.
   private func acceptEndSignal() {
     var signals = sigset_t()
     sigemptyset(&signals)

@@ -1,7 +1,7 @@
 public import ProcedureKit
 
 extension ProcedureQueue {
-  /// Adds a program to the queue, and returns the lines of its outputs as they come.
+  /// Adds a program to the queue, and returns the lines of its outputs as they arrive.
   ///
   /// ```swift
   /// for try await line in queue.lines(of: ProcessProcedure("log"), input: ProcessRequest("journalctl", ["-f"])) {
@@ -9,14 +9,14 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// Nothing starts before the first line is asked for. The program waits while more than a few lines have not been taken. After
-  /// the last line, the error of the procedure is thrown, if any. Leaving the loop early, or cancelling the
-  /// iterating task, cancels the procedure; only the latter waits for the end. A body that iterates lends its slot.
+  /// No program starts before the caller asks for the first line. The program waits while more than a few lines have not been taken. After
+  /// the last line, the error of the procedure is thrown, if any. Leaving the loop early, or cancelling the iterating task, cancels the
+  /// procedure; only the latter waits for its end. A body that iterates releases its slot while it waits.
   ///
   /// - Parameters:
-  ///   - procedure: How to run the program. Its ``ProcessProcedure/onLine`` is called before each line is handed out.
-  ///   - input: What to start.
-  /// - Returns: The lines of both outputs, in the order in which they were read. Each iteration starts the program anew.
+  ///   - procedure: The procedure that runs the program. Its ``ProcessProcedure/onLine`` is called before each line is returned.
+  ///   - input: The program to start.
+  /// - Returns: The lines of both outputs, in the order in which they were read. Each iteration starts the program again.
   public nonisolated func lines(
     of procedure: ProcessProcedure, input: ProcessRequest
   ) -> some AsyncSequence<ProcessLine, any Error> & Sendable {

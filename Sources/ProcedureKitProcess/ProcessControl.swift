@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// The means to suspend, resume and signal a program that executes.
+/// Suspends, resumes and signals an executing program.
 ///
-/// Each function reaches the program's whole process group, and does nothing once the procedure has finished.
+/// Each function affects the program's whole process group, and has no effect once the procedure has finished.
 public final class ProcessControl: Sendable {
   private struct State {
     var isStopping = false
@@ -18,22 +18,22 @@ public final class ProcessControl: Sendable {
     self.processIdentifier = processIdentifier
   }
 
-  /// Stops the program until it is resumed. A suspended program keeps its slot.
+  /// Suspends the program until it is resumed. A suspended program keeps its slot.
   ///
-  /// - Returns: Whether the program, or a process of its group, was there.
+  /// - Returns: Whether the program, or a process of its group, existed.
   @discardableResult public func suspend() -> Bool { send(SIGSTOP) }
 
-  /// Lets a suspended program go on.
+  /// Resumes a suspended program.
   ///
-  /// - Returns: Whether the program, or a process of its group, was there.
+  /// - Returns: Whether the program, or a process of its group, existed.
   @discardableResult public func resume() -> Bool { send(SIGCONT) }
 
   /// Sends a signal.
   ///
-  /// - Parameter signal: The number of the signal, `SIGHUP` for example.
-  /// - Returns: Whether the program, or a process of its group, was there.
+  /// - Parameter signal: The number of the signal, for example, `SIGHUP`.
+  /// - Returns: Whether the program, or a process of its group, existed.
   @discardableResult public func send(_ signal: Int32) -> Bool {
-    // Under the lock, so that no signal follows `collect`: the system can give the id to other processes then.
+    // Under the lock, so that no signal is sent after `collect`, when the system can give the id to other processes.
     state.withLock { !$0.isCollected && kill(-processIdentifier, signal) == 0 }
   }
 
@@ -45,14 +45,14 @@ public final class ProcessControl: Sendable {
       defer { state.isStopping = true }
       return !state.isStopping
     }
-    // A program may take a second signal as the order to end at once. A suspended program receives the signal when it is resumed.
+    // Sent once, since a program may take a second signal as the order to end immediately. A suspended program receives it when it is resumed.
     return isFirst && send(SIGTERM) && send(SIGCONT)
   }
 
-  /// Takes the status of the program, which has ended. If the program was stopped, the rest of its group is killed before.
+  /// Takes the status of the ended program. If the program was stopped, first kills the rest of its group.
   ///
-  /// Until then the system keeps the id, so that no signal reaches the processes of others. Returns `nil` if the status is lost: other code of
-  /// this process has taken it, or ignores SIGCHLD.
+  /// Before this call, the system keeps the id, so that no signal is sent to unrelated processes. Returns `nil` if the status is lost: other
+  /// code of this process has taken it, or ignores SIGCHLD.
   func collect() -> ProcessStatus? {
     state.withLock { state in
       if state.isStopping { kill(-processIdentifier, SIGKILL) }

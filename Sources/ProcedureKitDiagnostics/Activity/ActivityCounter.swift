@@ -1,13 +1,13 @@
 public import ProcedureKit
 import Synchronization
 
-/// Tells whether anything is under way, for an indicator: active at once, idle some time after the last procedure has ended.
+/// Reports whether work is in progress, for an indicator: active immediately, and idle some time after the last procedure has ended.
 ///
 /// ```swift
 /// let transfers = ActivityCounter()
 /// let download = Download().counted(by: transfers)
 /// for await isActive in transfers.changes { indicator.isHidden = !isActive }
-/// ```
+/// An indicator does not flicker between two procedures: work that begins within the delay keeps the counter active.
 ///
 /// An indicator does not flicker between two procedures: work that begins within the delay keeps the counter active.
 public final class ActivityCounter: Sendable {
@@ -16,7 +16,7 @@ public final class ActivityCounter: Sendable {
     var isActive = false
     /// Waits until the counter becomes idle.
     var idling: Task<Void, Never>?
-    /// Counts the waits, so that one that comes too late is recognized.
+    /// The number of the latest wait, so that an outdated wait is recognized.
     var idlingNumber = 0
     var subscribers: [Int: AsyncStream<Bool>.Continuation] = [:]
     var subscriberNumber = 0
@@ -29,7 +29,7 @@ public final class ActivityCounter: Sendable {
   /// Creates a counter that is idle.
   ///
   /// - Parameters:
-  ///   - delay: How long nothing has to be under way until the counter is idle.
+  ///   - delay: The time without work after which the counter becomes idle.
   ///   - clock: The clock of the delay.
   public init(idleAfter delay: Duration = .seconds(1), clock: any Clock<Duration> = ContinuousClock()) {
     self.delay = delay
@@ -42,15 +42,15 @@ public final class ActivityCounter: Sendable {
     for subscriber in state.subscribers.values { subscriber.finish() }
   }
 
-  /// How many procedures and calls of ``during(_:)`` are under way.
+  /// The number of procedures and calls of ``during(_:)`` that are in progress.
   public var count: Int { state.withLock { $0.count } }
 
-  /// Whether anything is under way, or was until within the delay.
+  /// Whether work is in progress, or was in progress within the delay.
   public var isActive: Bool { state.withLock { $0.isActive } }
 
-  /// Whether the counter is active: the value at the beginning, and each change.
+  /// Whether the counter is active: the current value, and each change.
   ///
-  /// A slow reader misses changes, and gets the newest value. Each access is a subscription of its own, which ends with its iteration,
+  /// A slow reader misses changes, and receives the newest value. Each access creates a new subscription, which ends with its iteration,
   /// and with the counter.
   public var changes: AsyncStream<Bool> {
     let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
@@ -64,7 +64,7 @@ public final class ActivityCounter: Sendable {
     return stream
   }
 
-  /// Calls a function, which counts as under way until it returns.
+  /// Calls a function, which counts as work in progress until it returns.
   ///
   /// - Parameter body: The function.
   /// - Returns: The result of the function.
@@ -85,7 +85,7 @@ public final class ActivityCounter: Sendable {
       defer { state.idling = nil }
       return state.idling
     }
-    // The clock of the user is told of the cancel, and so outside of the lock.
+    // Cancelling can call the user's clock, so it happens outside of the lock.
     idling?.cancel()
   }
 
@@ -95,7 +95,7 @@ public final class ActivityCounter: Sendable {
       guard state.count == 0 else { return }
       guard delay > .zero else { return set(false, &state) }
       let (number, clock, delay) = (state.idlingNumber, clock, delay)
-      // Ends after the delay; cancelled when anything begins, and with the counter.
+      // Ends after the delay; cancelled when new work begins, and with the counter.
       state.idling = ReaderTask.start { [weak self] in
         try? await clock.sleep(for: delay)
         self?.state.withLock { state in
@@ -115,10 +115,10 @@ public final class ActivityCounter: Sendable {
 }
 
 extension Procedure {
-  /// Returns the procedure, which an activity counter counts while the body executes, with all attempts written before.
+  /// Returns the procedure, which an activity counter counts while the body executes, including all attempts of earlier modifiers.
   ///
   /// - Parameter counter: The counter.
-  /// - Returns: The procedure that is counted.
+  /// - Returns: The counted procedure.
   public func counted(by counter: ActivityCounter) -> ProcedureTask<Input, Output> {
     intercepted { _, next in try await counter.during { try await next() } }
   }

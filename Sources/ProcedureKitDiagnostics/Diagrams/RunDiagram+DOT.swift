@@ -8,7 +8,7 @@ extension RunDiagram {
     if omittedCount > 0 { lines.append("  more [label=\"and \(omittedCount) more\", shape=plaintext, style=\"\"];") }
     for arrow in arrows {
       var attributes: [String] = []
-      // An arrow leads to a node; Graphviz cuts the line at the border of the box around.
+      // An arrow leads to a node; Graphviz clips the line at the border of the surrounding box.
       if parts[arrow.from] != nil { attributes.append("ltail=cluster\(arrow.from)") }
       if parts[arrow.to] != nil { attributes.append("lhead=cluster\(arrow.to)") }
       if arrow.isCritical { attributes.append("penwidth=4") }
@@ -37,7 +37,7 @@ extension RunDiagram {
     }
   }
 
-  /// A run that is drawn as a node: the run itself, or the first one in its box.
+  /// Returns the run that is drawn as a node: the run itself, or the first one in its box.
   private func anchor(of index: Int) -> Int {
     var index = index
     while let first = parts[index]?.first { index = first }

@@ -7,17 +7,17 @@ import ProcedureKit
 /// print(diagram.mermaid)
 /// ```
 ///
-/// A graph, or a run with children, is a box around its nodes or children. Each run has its name and how long its body has executed;
-/// a sign before the name tells failed (✕), cancelled (⊘), reused (↺), skipped (↷) and ignored (∅) runs for people who do not
-/// tell the colours apart. The diagram of a graph that has not run is `ProcedureGraph.mermaid`.
+/// A graph, or a run with children, is a box around its nodes or children. Each run has its name and the execution time of its body;
+/// a sign before the name marks failed (✕), cancelled (⊘), reused (↺), skipped (↷) and ignored (∅) runs for people who cannot
+/// distinguish the colours. The diagram of a graph that has not run is `ProcedureGraph.mermaid`.
 public struct RunDiagram: Sendable {
-  /// The runs that are drawn, in the order of their beginnings.
+  /// The drawn runs, in the order of their beginnings.
   let runs: [RunRecord]
-  /// How many runs are left out.
+  /// The number of omitted runs.
   let omittedCount: Int
-  /// The positions of the runs around which a box is drawn, and of the runs in the box. The key -1 is for runs in no box.
+  /// The positions of the runs that are drawn as a box, and of the runs in the box. The key -1 is for runs in no box.
   let parts: [Int: [Int]]
-  /// From which run to which an arrow leads, as positions.
+  /// The arrows between runs, by position.
   let arrows: [Arrow]
   /// The positions of the runs of the critical path.
   let critical: Set<Int>
@@ -32,7 +32,7 @@ public struct RunDiagram: Sendable {
   ///
   /// - Parameters:
   ///   - recording: The runs.
-  ///   - limit: How many runs are drawn, the first ones; tools that draw refuse or are slow with thousands.
+  ///   - limit: The number of runs that are drawn, starting with the first; drawing tools refuse, or are slow with, thousands of runs.
   public init(_ recording: RunRecording, limit: Int = 300) {
     let runs = Array(recording.runs.prefix(max(limit, 1)))
     let positions = Dictionary(runs.enumerated().map { ($1.id, $0) }) { first, _ in first }
@@ -40,7 +40,7 @@ public struct RunDiagram: Sendable {
     let steps = Set(zip(path, path.dropFirst()).map { [$0, $1] })
     self.runs = runs
     omittedCount = recording.runs.count - runs.count
-    // Runs begin in order, parents first: a parent that stands later is a mistake in the recording.
+    // Runs begin in order, parents first. A parent that follows its child is an error in the recording.
     parts = Dictionary(grouping: runs.indices) { index in
       runs[index].parent.flatMap { positions[$0] }.flatMap { $0 < index ? $0 : nil } ?? -1
     }
@@ -63,7 +63,7 @@ public struct RunDiagram: Sendable {
     return (sign + run.name.shortened(to: 60), run.executions.isEmpty ? nil : run.executionTime.short)
   }
 
-  /// The colours of the ground and the border of runs that ended in this way; `nil` for runs that have not ended.
+  /// Returns the fill and border colours of runs with this outcome; `nil` is for runs that have not ended.
   static func colours(of outcome: RunRecord.Outcome?) -> (fill: String, stroke: String) {
     switch outcome {
     case .finished: ("#d6e6f7", "#2f6fb3")

@@ -4,7 +4,7 @@
 
   /// Writes messages to the unified log of Apple's systems.
   ///
-  /// `notice` and `warning` become `default`, `error` stays, `critical` becomes `fault`. The text and the metadata are
+  /// `notice` and `warning` become `default`, `error` is unchanged, and `critical` becomes `fault`. The text and the metadata are
   /// public, so that they can be read in Console.
   public struct UnifiedLogHandler: ProcedureLogHandler {
     private let logger: os.Logger

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// A page in the text format of Prometheus in the making: metrics one after the other, each with its samples.
+/// Builds a page in the text format of Prometheus: a sequence of metrics, each with its samples.
 struct PrometheusPage {
   /// The type of a metric.
   enum Kind: String {
@@ -12,7 +12,7 @@ struct PrometheusPage {
   private(set) var text = ""
   private var metric = ""
 
-  /// Begins a metric, to which the samples that follow belong.
+  /// Begins a metric, to which the following samples belong.
   mutating func begin(_ metric: String, _ kind: Kind, _ help: String) {
     self.metric = metric
     text += "# HELP \(metric) \(help)\n# TYPE \(metric) \(kind.rawValue)\n"
@@ -24,7 +24,7 @@ struct PrometheusPage {
     text += "\(metric)\(suffix){\(list)} \(Self.number(value))\n"
   }
 
-  /// Adds the samples of a histogram. The counts of its buckets include those of all smaller ones.
+  /// Adds the samples of a histogram. The count of each bucket includes the counts of all smaller buckets.
   mutating func add(_ histogram: DurationHistogram, _ labels: [Label]) {
     var count = 0
     for (index, inBucket) in histogram.counts.enumerated() {

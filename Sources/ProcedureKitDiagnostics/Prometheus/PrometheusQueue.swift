@@ -1,8 +1,8 @@
 import ProcedureKit
 
-/// The queues of one name, added up: the format allows each series once.
+/// The sum of the queues with one name, since the format allows each series only once.
 struct PrometheusQueue {
-  /// The states that are counted: those of a procedure that has not ended.
+  /// The counted states: all states of a procedure that has not ended.
   static let states: [ProcedureState] = [.pending, .evaluating, .waiting, .executing, .pausing, .finishing]
 
   let name: String
@@ -12,7 +12,7 @@ struct PrometheusQueue {
   private(set) var states: [ProcedureState: Int] = [:]
   private(set) var totals: QueueTotals?
 
-  /// Adds up snapshots, in the order of the first of each name.
+  /// Sums snapshots by name, in the order in which the names first occur.
   static func merged(_ snapshots: [QueueSnapshot]) -> [PrometheusQueue] {
     var queues: [PrometheusQueue] = []
     var indices: [ByteText: Int] = [:]

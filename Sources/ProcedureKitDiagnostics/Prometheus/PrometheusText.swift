@@ -1,14 +1,14 @@
 public import ProcedureKit
 
-/// Writes the state and the totals of queues in the text format of Prometheus, for a server to answer `/metrics` with.
+/// Writes the state and the totals of queues in the text format of Prometheus, for a server that answers `/metrics`.
 ///
 /// ```swift
 /// let page = PrometheusText([uploads.snapshot(), thumbnails.snapshot()])
 /// respond(page.text, contentType: PrometheusText.contentType)
 /// ```
 ///
-/// Each queue is a value of the label `queue`; queues of the same name are added up. Counts and times of the past are there for queues
-/// with `collectsTotals`. Times are in seconds.
+/// Each queue is a value of the label `queue`; queues with the same name are added up. Counts and times of the past are available for
+/// queues with `collectsTotals`. Times are in seconds.
 ///
 /// | metric | type | further labels |
 /// |---|---|---|
@@ -30,7 +30,7 @@ public struct PrometheusText: Sendable {
 
   /// Writes the text. O(n) for n procedures on the queues.
   ///
-  /// - Parameter snapshots: The queues. The names of queues are cut after 200 characters.
+  /// - Parameter snapshots: The queues. The names of queues are shortened to 200 characters.
   public init(_ snapshots: [QueueSnapshot]) {
     let queues = PrometheusQueue.merged(snapshots)
     let counted = queues.compactMap { queue in queue.totals.map { (queue.name, $0) } }
@@ -43,9 +43,9 @@ public struct PrometheusText: Sendable {
         page.add(count, [("queue", queue.name), ("state", "\(state)")])
       }
     }
-    page.begin("procedurekit_slots", .gauge, "How many bodies may execute at once.")
+    page.begin("procedurekit_slots", .gauge, "Bodies that may execute at a time.")
     for queue in queues { page.add(queue.slots, [("queue", queue.name)]) }
-    page.begin("procedurekit_slots_in_use", .gauge, "Slots that are taken.")
+    page.begin("procedurekit_slots_in_use", .gauge, "Slots in use.")
     for queue in queues { page.add(Double(queue.slotsInUse), [("queue", queue.name)]) }
     page.begin("procedurekit_suspended_queues", .gauge, "Queues that start no procedure until they are resumed.")
     for queue in queues { page.add(Double(queue.suspendedCount), [("queue", queue.name)]) }
@@ -59,13 +59,13 @@ public struct PrometheusText: Sendable {
       for (outcome, count) in counts { page.add(Double(count), [("queue", name), ("outcome", outcome)]) }
     }
     page.begin(
-      "procedurekit_procedures_reused_total", .counter, "Procedures that finished with a value that was there.")
+      "procedurekit_procedures_reused_total", .counter, "Procedures that finished with an existing value.")
     for (name, totals) in counted { page.add(Double(totals.reusedCount), [("queue", name)]) }
     page.begin("procedurekit_procedures_refused_total", .counter, "Procedures that the queue has refused.")
     for (name, totals) in counted { page.add(Double(totals.refusedCount), [("queue", name)]) }
     page.begin("procedurekit_retries_total", .counter, "Attempts after the first.")
     for (name, totals) in counted { page.add(Double(totals.retryCount), [("queue", name)]) }
-    page.begin("procedurekit_time_seconds_total", .counter, "Time of all procedures in each part of their lives.")
+    page.begin("procedurekit_time_seconds_total", .counter, "Time of all procedures in each phase.")
     for (name, totals) in counted {
       let times = totals.times
       let parts = [

@@ -2,15 +2,15 @@ public import ProcedureKit
 
 /// One run, from its admission to its end.
 ///
-/// All times are counted from the beginning of the recording, so that runs of several queues can be compared.
+/// All times are measured from the beginning of the recording, so that runs of several queues can be compared.
 public struct RunRecord: Sendable, Identifiable {
   /// The execution of the body in one attempt.
   public struct Execution: Sendable {
     /// The number of the attempt, from 1.
     public var attempt: Int
-    /// The number of the slot; `nil` for a body without one.
+    /// The number of the slot; `nil` for a body without a slot.
     public var slot: Int?
-    /// How long the run stood in line for the slot before; `nil` if that is not known.
+    /// The time that the run waited for the slot; `nil` if it is unknown.
     public var slotWait: Duration?
     /// The time at which the body was called.
     public var begin: Duration
@@ -23,15 +23,15 @@ public struct RunRecord: Sendable, Identifiable {
     }
   }
 
-  /// A wait of the body for another run that has ended.
+  /// A body's wait for another run.
   public struct Await: Sendable {
     /// The awaited run.
     public var run: ProcedureID
     /// The time at which the body continued.
     public var end: Duration
-    /// The number of the slot in which the body continued; `nil` for a body without one.
+    /// The number of the slot in which the body continued; `nil` for a body without a slot.
     public var slot: Int?
-    /// How long the body stood in line for the slot; `nil` if that is not known.
+    /// The time that the body waited for the slot; `nil` if it is unknown.
     public var slotWait: Duration?
 
     /// Creates a wait.
@@ -44,11 +44,11 @@ public struct RunRecord: Sendable, Identifiable {
   public enum Outcome: String, Sendable, CaseIterable {
     /// The body has returned a value.
     case finished
-    /// A value that was there already was used.
+    /// An existing value was used.
     case reused
     /// The run has failed.
     case failed
-    /// A dependency has failed, so that the body was not called.
+    /// A dependency has failed, so the body was not called.
     case skipped
     /// A condition was not satisfied.
     case ignored
@@ -66,29 +66,29 @@ public struct RunRecord: Sendable, Identifiable {
   public var parent: ProcedureID?
   /// The run of the graph, if this run is a node.
   public var graph: ProcedureID?
-  /// The runs for whose ends this run has waited before it started.
+  /// The runs for which this run waited before it started.
   public var dependencies: [ProcedureID] = []
   /// The waits of the body for other runs, in the order of their ends.
   ///
-  /// A record has the first 10,000 of a run; the time of later ones counts as that of the body.
+  /// A record contains the first 10,000 waits of a run; the time of later waits counts as execution time.
   public var awaits: [Await] = []
-  /// The collection of which the run is an element, as the name of a `map`.
+  /// The collection of which the run is an element: the name of a `map`.
   public var collection: String?
   /// The time at which the run was admitted.
   public var begin: Duration
-  /// The time at which the run ended; `nil` if the run has not.
+  /// The time at which the run ended; `nil` if the run has not ended.
   public var end: Duration?
   /// The executions of the body, one for each attempt.
   public var executions: [Execution] = []
   /// The end of the run; `nil` if the run has not ended.
   public var outcome: Outcome?
-  /// The error, the reason of the cancel, or the name of the reused value or of the condition.
+  /// The error, the reason for the cancellation, or the name of the reused value or of the condition.
   public var reason: String?
-  /// The dependency whose failure began it all, if the run was skipped.
+  /// The dependency that failed first, if the run was skipped.
   public var cause: ProcedureIdentity?
-  /// Why a node of a durable graph was executed although the journal had a value of the node, or of others of the graph.
+  /// The reason why a node of a durable graph was executed although the journal had values of the graph.
   public var executionCause: ExecutionCause?
-  /// The time in each part of the run's life.
+  /// The time that the run spent in each phase.
   public var metrics: ProcedureMetrics?
 
   /// Creates the record of a run that has not ended.
@@ -96,7 +96,7 @@ public struct RunRecord: Sendable, Identifiable {
     (self.id, self.name, self.queue, self.begin) = (id, name, queue, begin)
   }
 
-  /// How long the bodies of all attempts have executed, without the waits and pauses of inner layers once the run has ended.
+  /// The execution time of the bodies of all attempts. After the end of the run, waits and pauses of inner layers are not included.
   public var executionTime: Duration {
     metrics?.executing
       ?? executions.reduce(.zero) { sum, execution in sum + ((execution.end ?? execution.begin) - execution.begin) }

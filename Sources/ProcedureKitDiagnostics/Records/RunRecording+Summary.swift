@@ -1,5 +1,5 @@
 extension RunRecording {
-  /// How many runs have ended in each way; ways without a run are left out.
+  /// The number of runs for each outcome; outcomes without a run are omitted.
   var counts: [(outcome: RunRecord.Outcome, count: Int)] {
     RunRecord.Outcome.allCases.compactMap { outcome in
       let count = runs.count { $0.outcome == outcome }
@@ -15,7 +15,7 @@ extension RunRecording {
     return parts.isEmpty ? all : all + ": " + parts.joined(separator: ", ")
   }
 
-  /// What the recording lacks; `nil` if it lacks nothing.
+  /// A description of the recording's gaps; `nil` if it is complete.
   var gaps: String? {
     var parts: [String] = []
     if droppedCount > 0 { parts.append("\(droppedCount) earlier runs were dropped") }

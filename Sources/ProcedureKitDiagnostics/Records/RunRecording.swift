@@ -1,12 +1,12 @@
-/// The runs of some queues over some time.
+/// The runs of some queues during some time.
 public struct RunRecording: Sendable {
   /// The runs, in the order of their beginnings.
   public var runs: [RunRecord]
-  /// How long the recording has lasted.
+  /// The duration of the recording.
   public var duration: Duration
-  /// How many runs were dropped since there were more than the recorder keeps.
+  /// The number of runs that were dropped because the recorder was full.
   public var droppedCount: Int
-  /// How many events were lost since the recorder was too slow; runs can lack an end then.
+  /// The number of events that were lost because the recorder was too slow. Runs can then lack an end.
   public var lostEventCount: Int
 
   /// Creates a recording.

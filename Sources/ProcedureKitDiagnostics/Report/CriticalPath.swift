@@ -1,19 +1,20 @@
 public import ProcedureKit
 
-/// The chain of runs that decided how long a recording took: shortening a run that is not part of it shortens nothing.
+/// The chain of runs that determined the duration of a recording: shortening any other run would not shorten the whole.
 ///
-/// The path ends with the run that ended last, and leads back in time, at each moment to what happened last before the path could continue:
-/// from a body that has awaited another run to that run, from a run that has waited for a slot to the run that released the slot, from a run that has
-/// waited for dependencies to the one that ended last, and from a nested run, a child or a node to the run around it. The durations of all steps add up to
-/// the whole time: a wait that leads nowhere, as for a resource, a condition or a pause, belongs to the run that waited.
+/// The path ends with the run that ended last, and is followed backwards in time. At each moment it leads to what the path last waited for:
+/// from a body that has awaited another run to that run, from a run that has waited for a slot to the run that released the slot, from a run
+/// that has waited for dependencies to the dependency that ended last, and from a nested run, a child or a node to the run around it. The
+/// durations of all steps add up to the whole time: a wait that leads to no run, as for a resource, a condition or a pause, belongs to the run
+/// that waited.
 public struct CriticalPath: Sendable {
-  /// One run of the path, for a part of its life.
+  /// One run of the path, for a part of its duration.
   public struct Step: Sendable {
     /// The run.
     public let id: ProcedureID
     /// The name of the procedure.
     public let name: String
-    /// How much of the path's duration the run has taken.
+    /// The part of the path's duration that the run has taken.
     public var duration: Duration { times.total }
     /// The part of the duration in which the body executed.
     public var executing: Duration { times.executing }
@@ -25,19 +26,19 @@ public struct CriticalPath: Sendable {
   public struct Row: Sendable {
     /// The name of the procedure, or of the collection.
     public let name: String
-    /// How many runs the row stands for.
+    /// The number of runs that the row represents.
     public internal(set) var count: Int
     /// The parts of the duration, of all runs together.
     public internal(set) var times: ProcedureMetrics
     /// The run with the longest duration, with the sum of its times in the row.
     public internal(set) var slowest: Step
-    /// How much of the path's duration the runs have taken.
+    /// The part of the path's duration that the runs have taken.
     public var duration: Duration { times.total }
   }
 
-  /// The runs, in the order of time. A body that has awaited several others one after another is there several times.
+  /// The runs, in the order of time. A body that has awaited several other runs in turn is listed several times.
   public let steps: [Step]
-  /// The steps, in the order of time, of which those of the elements of one `map` are one row.
+  /// The steps, in the order of time, where the elements of one `map` form one row.
   public let rows: [Row]
 
   /// The sum of the durations of all steps.
@@ -57,7 +58,7 @@ public struct CriticalPath: Sendable {
     }
     var rows: [Row] = []
     var indices: [Collection: Int] = [:]
-    // An element whose body awaits others has several steps.
+    // An element whose body awaits other runs has several steps.
     var elements: [ProcedureID: Step] = [:]
     for step in steps {
       let run = search.lives[step.id]?.run

@@ -6,14 +6,14 @@ struct PathSearch {
   struct Life {
     let run: RunRecord
     var marks: [Mark] = []
-    /// The times of conditions, resources and pauses that no step has.
+    /// The times of conditions, resources and pauses that are not yet assigned to a step.
     var rest: ProcedureMetrics
-    /// How long layers of the procedure have waited and paused while the body executed, as far as no step has it.
+    /// The time for which layers of the procedure have waited and paused while the body executed, as far as no step includes it.
     var inside: Duration
     /// The earliest moment before the first start that the search has reached.
     var earliest: Duration?
 
-    /// The first mark after a moment. O(log n) for n marks, which are in the order of time.
+    /// Returns the first mark after a moment. O(log n) for n marks, which are sorted by time.
     func firstMark(after time: Duration) -> Mark? {
       var (low, high) = (0, marks.count)
       while low < high {
@@ -24,7 +24,7 @@ struct PathSearch {
     }
   }
 
-  /// Something in the life of a run at which the path can lead to another run.
+  /// A moment of a run at which the path can lead to another run.
   struct Mark {
     enum Kind {
       /// The execution of this index begins.
@@ -37,7 +37,7 @@ struct PathSearch {
 
     let kind: Kind
     let time: Duration
-    /// How long the run has stood in line for its slot before; `nil` if that is not known.
+    /// The time that the run waited for its slot before; `nil` if it is unknown.
     var slotWait: Duration?
     /// The slot in which the run continues.
     var slot: Slot?
@@ -50,12 +50,12 @@ struct PathSearch {
     let number: Int
   }
 
-  /// A run has had a slot.
+  /// A period in which a run had a slot.
   private struct Use {
     let run: ProcedureID
     let mark: Int
     let begin: Duration
-    /// When the run released the slot; `nil` if that is not known, since its body began to wait at an unknown time.
+    /// The moment at which the run released the slot; `nil` if it is unknown, since its body began to wait at an unknown time.
     let end: Duration?
   }
 
@@ -63,9 +63,9 @@ struct PathSearch {
   private var uses: [Slot: [Use]] = [:]
   /// The steps so far, from the last to the first.
   private var steps: [CriticalPath.Step] = []
-  /// The runs from which the path has led to others, the latest last.
+  /// The runs from which the path has led to other runs, the latest last.
   private var passed: [ProcedureID] = []
-  /// The runs with which the path has continued where no other cause was known.
+  /// The runs with which the path has continued because no other cause was known.
   private var resumed: Set<ProcedureID> = []
   private var last: ProcedureID?
 
@@ -89,7 +89,7 @@ struct PathSearch {
 
   // MARK: Preparation
 
-  /// The marks of a run in the order of time. A graph has awaited its nodes also where no event says so.
+  /// Returns the marks of a run, sorted by time. A graph has awaited its nodes even where no event reports it.
   private func marks(of id: ProcedureID, _ nodes: [RunRecord]) -> [Mark] {
     guard let run = lives[id]?.run else { return [] }
     func slot(_ number: Int?) -> Slot? { number.map { Slot(queue: ByteText(run.queue), number: $0) } }
@@ -98,7 +98,7 @@ struct PathSearch {
       waits.append(
         Mark(kind: .awaited(wait.run), time: wait.end, slotWait: wait.slotWait, slot: slot(wait.slot)))
     }
-    // Of those at one moment, the order of the events; the nodes come first.
+    // Marks of one moment keep the order of the events; the nodes come first.
     let order = waits.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
     var remaining = order.map(\.element)[...]
     var marks: [Mark] = []
@@ -123,7 +123,7 @@ struct PathSearch {
         var end: Duration?
         switch life.marks.dropFirst(index + 1).first.map({ ($0.kind, $0.time) }) {
         case (.awaited(let other), let time)?:
-          // A nested run begins as the wait begins.
+          // A nested run begins when the wait begins.
           end = lives[other].map { min(max($0.run.begin, mark.time), time) }
         case (_, let time)?: end = time
         case nil: break
@@ -144,7 +144,7 @@ struct PathSearch {
   /// Finds the path. Called once.
   mutating func path() -> [CriticalPath.Step] {
     guard var id = last, var time = lives[id]?.run.end else { return [] }
-    // Each round passes a mark or the beginning of a run; a recording that is damaged must not lead in circles.
+    // Each round passes a mark or the beginning of a run; the limit prevents an endless search in a damaged recording.
     for _ in 0..<4 * lives.values.reduce(lives.count, { $0 + $1.marks.count }) {
       if let (other, moment) = leave(id, at: time) {
         passed.append(id)
@@ -157,10 +157,10 @@ struct PathSearch {
     return steps.reversed().filter { $0.duration > .zero }
   }
 
-  /// The moment at which the search stands.
+  /// The moment that the search has reached.
   private var reached = Duration.zero
 
-  /// A run without a cause has begun: the path continues with a run that was there before, and from which it has come.
+  /// A run without a known cause has begun: the path continues with an earlier run from which it has led to others.
   private mutating func resume(before time: Duration) -> (ProcedureID, Duration)? {
     while let id = passed.popLast() {
       guard let life = lives[id], life.run.begin < time else { continue }
@@ -176,7 +176,7 @@ struct PathSearch {
     return nil
   }
 
-  /// Goes back in the life of a run, until the path leads to another run. `nil` if nothing that is known has caused the run.
+  /// Follows a run backwards until the path leads to another run. Returns `nil` if no known event has caused the run.
   private mutating func leave(_ id: ProcedureID, at moment: Duration) -> (ProcedureID, Duration)? {
     var time = moment
     while true {
@@ -214,7 +214,7 @@ struct PathSearch {
     }
   }
 
-  /// Goes back from the first start of a run, or from a moment before, to what has let it start.
+  /// Follows a run backwards from its first start, or from an earlier moment, to the cause of the start.
   private mutating func begin(of id: ProcedureID, at time: Duration, _ start: Mark?) -> (ProcedureID, Duration)? {
     reached = time
     guard let run = lives[id]?.run, time < lives[id]?.earliest ?? (time + .nanoseconds(1)) else { return nil }
@@ -226,7 +226,7 @@ struct PathSearch {
       add(time - release.time, to: \.waiting, of: id)
       return (release.run, release.time)
     }
-    // Without a wait in line that is known, the run has waited for its slot all the time.
+    // Without a recorded wait for a slot, the run has waited for its slot the whole time.
     let isPending = start.map { $0.slotWait != nil } ?? run.executions.isEmpty
     addWaits(time - ready, slotWait: start?.slotWait, of: id, otherwise: isPending ? \.pending : \.waiting)
     reached = ready
@@ -234,11 +234,11 @@ struct PathSearch {
     return run.parent.flatMap { lives[$0] == nil ? nil : ($0, ready) }
   }
 
-  /// The run that released the slot which a run has waited for, and when; `nil` if the run has not waited for a slot, or the slot was free.
+  /// Returns the run that released the slot for which a run has waited; `nil` if the run has not waited for a slot, or the slot was free.
   ///
   /// - Parameters:
-  ///   - mark: The moment at which the run got the slot.
-  ///   - earliest: The run has not waited for its slot before this moment.
+  ///   - mark: The moment at which the run received the slot.
+  ///   - earliest: The moment before which the run has not waited for its slot.
   /// - Returns: The run, and the moment at which it released the slot.
   private func release(before mark: Mark, after earliest: Duration) -> (run: ProcedureID, time: Duration)? {
     guard let slot = mark.slot, let position = mark.position, position > 0, mark.slotWait != .zero,
@@ -269,7 +269,7 @@ struct PathSearch {
     append(times, life.run)
   }
 
-  /// Adds a wait before a start, of which the parts follow each other: conditions, a pause, resources, and the slot.
+  /// Adds a wait before a start, in its order: conditions, a pause, resources, and the slot.
   private mutating func addWaits(
     _ duration: Duration, slotWait: Duration?, of id: ProcedureID,
     otherwise part: WritableKeyPath<ProcedureMetrics, Duration>
@@ -288,7 +288,7 @@ struct PathSearch {
     append(times, life.run)
   }
 
-  /// Adds what no step has of a part.
+  /// Adds the time of a category that no step includes.
   private mutating func take(
     _ part: WritableKeyPath<ProcedureMetrics, Duration>, upTo duration: inout Duration, of id: ProcedureID
   ) {

@@ -3,9 +3,9 @@ import ProcedureKit
 extension RunReport {
   private static let listLimit = 100
 
-  /// The report as a page of its own, with the timeline: no scripts, and nothing from elsewhere.
+  /// The report as a self-contained page, with the timeline: no scripts, and no external resources.
   ///
-  /// Lists show a hundred rows, and say how many more there are.
+  /// Lists show up to a hundred rows, and the number of further rows.
   public var html: String {
     var body = "<h1>\(MarkupText.escape(recording.summary))</h1>\n"
     if let gaps = recording.gaps { body += "<p class=\"gaps\">\(MarkupText.escape(gaps))</p>\n" }
@@ -29,11 +29,11 @@ extension RunReport {
       return [cell(group.name)] + numbers.map(number) + [cell(hasSlowest ? group.slowest : "")]
     }
     if !others.isEmpty {
-      body += section("Not executed to the end", ["procedure", "why"], others) {
+      body += section("Not executed to the end", ["procedure", "reason"], others) {
         [nameCell($0), cell(explanation(of: $0))]
       }
     }
-    body += section("Executed again", ["procedure", "why"], executedAgain) {
+    body += section("Executed again", ["procedure", "reason"], executedAgain) {
       [nameCell($0), cell(Self.cause(of: $0))]
     }
     return """

@@ -4,9 +4,9 @@ extension RunReport {
   private static let width = 80
   private static let listLimit = 10
 
-  /// The report for a terminal, 80 columns wide; only a longer word makes a longer line.
+  /// The report for a terminal, 80 columns wide; only a longer word makes a line longer.
   ///
-  /// Lists show the ten longest, and say how many more there are.
+  /// Lists show the ten longest entries, and the number of further entries.
   public var text: String {
     var lines = [recording.summary]
     if let gaps = recording.gaps { lines.append(gaps) }
@@ -26,7 +26,7 @@ extension RunReport {
           [
             group.executing.short, "\(group.count)", group.longest.short, group.waiting.short, share(group.executing),
           ], of: "  " + group.name)
-        // Elements have names of their own.
+        // Elements can have different names.
         guard group.count > 1, !group.slowest.hasBytes(of: group.name) else { return row }
         return row + "\n    " + TerminalText.line("slowest: \(group.slowest)", columns: Self.width - 4).text
       }
@@ -35,7 +35,7 @@ extension RunReport {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// The rows of the path that take longest, in the order of time, each with its waits in a line of its own.
+  /// The rows of the path that take longest, in the order of time, each followed by a line with its waits.
   private var pathLines: [String] {
     let rows = criticalPath.rows
     guard !rows.isEmpty else { return [] }
@@ -62,7 +62,7 @@ extension RunReport {
     return elements.count > listLimit ? shown + ["  … and \(elements.count - listLimit) more"] : shown
   }
 
-  /// A name and its explanation, broken between words where a line is full.
+  /// Returns a name and its explanation, broken between words where a line is full.
   private static func paragraph(_ name: String, _ explanation: String) -> String {
     let head = TerminalText.line(name, columns: 32)
     var (text, columns) = ("  " + head.text + ":", head.columns + 3)
@@ -75,7 +75,7 @@ extension RunReport {
     return text
   }
 
-  /// A row of a table: a name, and columns that are aligned at their right ends.
+  /// Returns a row of a table: a name, and columns that are aligned on the right.
   private static func row(_ columns: [String], of name: String) -> String {
     let cells = columns.map { padded($0, to: columns.count > 3 ? 10 : 12) }.joined()
     let room = width - cells.count

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Says where the time of a recording has gone, and why runs have failed, were skipped, ignored, cancelled or reused.
+/// Reports where the time of a recording was spent, and why runs failed or were skipped, ignored, cancelled or reused.
 ///
 /// ```swift
 /// let report = RunReport(await recorder.finish())
@@ -8,31 +8,31 @@ import ProcedureKit
 /// try Data(report.html.utf8).write(to: URL(filePath: "report.html"))
 /// ```
 public struct RunReport: Sendable {
-  /// The runs of one name, or the elements of a `map`.
+  /// The runs with one name, or the elements of a `map`.
   public struct Group: Sendable {
     /// The name of the procedures, or of the `map`.
     public var name: String
-    /// How many runs there were.
+    /// The number of runs.
     public var count: Int
-    /// How long their bodies have executed, together.
+    /// The total execution time of their bodies.
     public var executing: Duration
-    /// How long the longest of them has executed.
+    /// The longest execution time of one run.
     public var longest: Duration
-    /// The name of the run that has executed longest.
+    /// The name of the run with the longest execution time.
     public var slowest: String
-    /// How long they have waited for dependencies, conditions, resources and slots, together.
+    /// The total time that the runs have waited for dependencies, conditions, resources and slots.
     public var waiting: Duration
   }
 
   /// The runs.
   public let recording: RunRecording
-  /// The chain of runs that decided how long all took.
+  /// The chain of runs that determined the total duration.
   public let criticalPath: CriticalPath
-  /// What was executed, by name; the longest execution time first.
+  /// The executed runs, by name; the longest execution time first.
   public let groups: [Group]
-  /// The runs that have failed, in the order of time. The first is most likely the cause of others.
+  /// The failed runs, in the order of time. The first one is most likely the cause of others.
   public let failures: [RunRecord]
-  /// The runs that ended in another way than with a value of their body, but for failures, in the order of time.
+  /// The runs that neither failed nor ended with a value of their body, in the order of time.
   public let others: [RunRecord]
   /// The nodes of durable graphs that were executed again, in the order of time, with their ``RunRecord/executionCause``.
   public let executedAgain: [RunRecord]
@@ -43,7 +43,7 @@ public struct RunReport: Sendable {
   public init(_ recording: RunRecording) {
     self.recording = recording
     criticalPath = CriticalPath(recording)
-    // A graph, or a run with children, executes as long as they do: their time is told once.
+    // A graph, or a run with children, executes as long as they do, so its own time is not counted.
     let parents = Set(recording.runs.compactMap(\.parent))
     var groups: [ByteText: Group] = [:]
     for run in recording.runs where !parents.contains(run.id) && !run.executions.isEmpty {
@@ -69,7 +69,7 @@ public struct RunReport: Sendable {
     executedAgain = ended.filter { $0.executionCause != nil }
   }
 
-  /// How many runs have ended in each way.
+  /// The number of runs for each outcome.
   public var counts: [(outcome: RunRecord.Outcome, count: Int)] { recording.counts }
 
   /// Returns the share of the recording in percent: `42 %`.
@@ -78,7 +78,7 @@ public struct RunReport: Sendable {
     return all > 0 ? "\(Int((duration.inSeconds / all * 100).rounded())) %" : "–"
   }
 
-  /// Returns what a row of the critical path has waited for, and its slowest run if there are several; `nil` if there is nothing to say.
+  /// Returns what a row of the critical path has waited for, and its slowest run if there are several; `nil` if there is neither.
   func explanation(of row: CriticalPath.Row) -> String? {
     let times = row.times
     let waits = [
@@ -94,10 +94,10 @@ public struct RunReport: Sendable {
     return parts.isEmpty ? nil : parts.joined(separator: "; ")
   }
 
-  /// Whether a part of the critical path is not just the time that a computer needs to go from one run to the next.
+  /// Whether a part of the critical path is longer than the time that a computer needs to start the next run.
   private func isNotable(_ duration: Duration) -> Bool { duration > .zero && duration * 200 >= criticalPath.duration }
 
-  /// Returns why a run has ended as it did, in one line.
+  /// Returns the reason for the outcome of a run, in one line.
   func explanation(of run: RunRecord) -> String {
     let reason = run.reason?.shortened(to: 400)
     return switch run.outcome {

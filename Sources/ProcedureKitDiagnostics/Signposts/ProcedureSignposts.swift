@@ -10,9 +10,9 @@
   /// configuration.interceptor = signposts.interceptor
   /// ```
   ///
-  /// An interval begins before the body is called, in the task that executes the body, and ends after the body, also if the body
-  /// throws or is cancelled. Each attempt is an interval, and tells the procedure's name, its identity and the number of the attempt. Without
-  /// Instruments recording, an execution costs one check.
+  /// An interval begins before the body is called, in the task that executes the body, and ends after the body, even if the body
+  /// throws or is cancelled. Each attempt is an interval, with the procedure's name, its identity and the number of the attempt. Unless
+  /// Instruments is recording, an execution costs one check.
   public struct ProcedureSignposts: Sendable {
     private let signposter: OSSignposter
 

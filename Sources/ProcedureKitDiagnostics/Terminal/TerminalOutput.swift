@@ -1,21 +1,21 @@
 import Dispatch
 public import Foundation
 
-/// The place where a ``TerminalProgress`` writes, and how.
+/// The destination of a ``TerminalProgress``, and its properties.
 public struct TerminalOutput: Sendable {
-  /// Whether a line can be taken back and replaced by another one. Otherwise each procedure gets a line of its own.
+  /// Whether a line can be replaced by another one. Otherwise each procedure gets a separate line.
   public var isLive: Bool
   /// Whether failures are red.
   public var usesColor: Bool
-  /// Returns the number of columns; asked before each drawing, since a window can change.
+  /// Returns the number of columns; called before each drawing, since a window can change its size.
   public var columnCount: @Sendable () -> Int
   /// Writes text, and returns when the text is written. Called by one task at a time.
   public var write: @Sendable (String) async -> Void
 
-  /// Creates an output of your own.
+  /// Creates a custom output.
   ///
   /// - Parameters:
-  ///   - isLive: Whether a line can be taken back by `"\r\u{1b}[K"`.
+  ///   - isLive: Whether a line can be erased by `"\r\u{1b}[K"`.
   ///   - usesColor: Whether failures are red.
   ///   - columnCount: Returns the number of columns.
   ///   - write: Writes text. While this function waits, nothing is drawn, and no queue is delayed.
@@ -26,16 +26,18 @@ public struct TerminalOutput: Sendable {
     (self.isLive, self.usesColor, self.columnCount, self.write) = (isLive, usesColor, columnCount, write)
   }
 
-  /// Creates an output to a file: live if the file is a terminal, and the environment does not say `TERM=dumb`; with colors unless
-  /// the environment has [`NO_COLOR`](https://no-color.org). Errors of writing are ignored.
+  /// Creates an output to a file.
+  ///
+  /// The output is live if the file is a terminal, unless the environment contains `TERM=dumb`. It uses colors unless the environment contains
+  /// [`NO_COLOR`](https://no-color.org). Errors of writing are ignored.
   ///
   /// - Parameters:
-  ///   - file: The file, which has to stay open.
-  ///   - environment: The environment; by default that of the process.
+  ///   - file: The file, which must stay open.
+  ///   - environment: The environment; by default the environment of the process.
   public init(to file: FileHandle, environment: [String: String] = ProcessInfo.processInfo.environment) {
     let descriptor = file.fileDescriptor
     let isLive = isatty(descriptor) == 1 && environment["TERM"] != "dumb"
-    // A terminal can stop its writers for as long as the user likes, which none of the threads of Swift's tasks must wait for.
+    // A user can stop a terminal for any time, and with it all writers. No thread of Swift's tasks may wait for that.
     let thread = DispatchQueue(label: "ProcedureKitDiagnostics.TerminalOutput", qos: .userInitiated)
     self.init(
       isLive: isLive, usesColor: isLive && (environment["NO_COLOR"] ?? "").isEmpty,
@@ -56,7 +58,7 @@ public struct TerminalOutput: Sendable {
   /// Standard output.
   public static var standardOutput: TerminalOutput { TerminalOutput(to: .standardOutput) }
 
-  /// The columns of a terminal, 80 if it does not tell.
+  /// Returns the number of columns of a terminal, or 80 if it is unknown.
   private static func columnCount(of descriptor: Int32) -> Int {
     var size = winsize()
     let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0

@@ -1,14 +1,14 @@
 public import ProcedureKit
 
-/// Shows on a terminal what queues do, in one line that changes; elsewhere in plain lines.
+/// Shows the progress of queues on a terminal, in one live line; in other outputs, in plain lines.
 ///
 /// ```swift
 /// let progress = TerminalProgress()
 /// let report = try await progress.show(queue) { try await queue.run(job) }
 /// ```
 ///
-/// On a terminal the last line tells how many procedures have ended, of how many so far, how many execute and which, the oldest
-/// first, with the percents of those that report progress. Failures, with their reasons, stay above this line:
+/// On a terminal, the last line shows how many of the procedures so far have ended, how many are executing, and their names, the oldest
+/// first, with the percentage of each that reports progress. Failures, with their reasons, stay above this line:
 ///
 /// ```
 /// [ 7/23] load torn: failed
@@ -16,12 +16,12 @@ public import ProcedureKit
 /// [12/23] 2 running, 1 failed: resize cat-64.png 45 %, write kitten-256.png
 /// ```
 ///
-/// In a file or a pipe, and on a terminal with `TERM=dumb`, each procedure that has finished or failed gets a line. At the end a summary is
-/// written. A graph is not counted, but its nodes are.
+/// In a file or a pipe, and on a terminal with `TERM=dumb`, each procedure that has finished or failed gets a line. At the end, a summary is
+/// written. The nodes of a graph are counted, but not the graph itself.
 ///
-/// The queues wait for nothing: a terminal that is too slow, or stopped by its user, makes the reader slow, which loses events then, and the summary says
-/// how many. Names and errors are shown without their control characters. The cursor is never hidden, so a process that is killed
-/// leaves nothing behind but an unfinished line.
+/// The queues never wait for the output. If a terminal is too slow, or stopped by its user, events can be lost, and the summary shows their
+/// number. Names and errors are shown without control characters. The cursor is never hidden, so a killed process leaves at most an
+/// unfinished line.
 public final class TerminalProgress: ProcedureLogHandler {
   private let screen: TerminalScreen
   private let readers = FeedReaders(priority: .high)
@@ -32,12 +32,11 @@ public final class TerminalProgress: ProcedureLogHandler {
 
   /// Creates a progress that shows nothing yet.
   ///
-  /// - Parameters:
-  ///   - output: The place to write to. Results of a program usually go to standard output, and its progress to standard error.
-  ///   - showsFailures: Whether a failure gets a line, and its reason more. A program that reports failures by itself passes `false`, so that each
+  /// - output: The destination. Results of a program usually go to standard output, and its progress to standard error.
+  ///   - showsFailures: Whether a failure gets a line, followed by its reason. A program that reports failures itself passes `false`, so that each
   ///     is reported once. Failures are counted in any case.
   ///   - interval: The time between two drawings.
-  ///   - clock: The clock of the interval, and of the time that the summary tells.
+  ///   - clock: The clock of the interval, and of the time in the summary.
   public init(
     on output: TerminalOutput = .standardError, showsFailures: Bool = true,
     every interval: Duration = .milliseconds(100), clock: any Clock<Duration> = ContinuousClock()
@@ -45,7 +44,7 @@ public final class TerminalProgress: ProcedureLogHandler {
     let screen = TerminalScreen(output, showsFailures: showsFailures, elapsed: Self.stopwatch(clock))
     let (stream, changes) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     (self.screen, self.changes, self.clock, self.interval) = (screen, changes, clock, interval)
-    // Ends with this object, or by `finish`. Above the procedures, which keep all threads busy: what is shown afterwards is no progress.
+    // Ends with this object, or by `finish`. The priority is above that of procedures, which keep all threads busy: progress must be shown in time.
     drawing = ReaderTask.start(priority: .high) {
       for await _ in stream where !Task.isCancelled {
         await screen.draw()
@@ -66,7 +65,7 @@ public final class TerminalProgress: ProcedureLogHandler {
 
   /// Shows the procedures of a queue from now on, until ``finish()``. Has no effect after that.
   ///
-  /// - Parameter queue: The queue, which is not kept alive. Several queues can be shown together.
+  /// - Parameter queue: The queue, which is not retained. Several queues can be shown together.
   public func show(_ queue: ProcedureQueue) {
     show(queue.feed())
   }
@@ -81,7 +80,7 @@ public final class TerminalProgress: ProcedureLogHandler {
     }
   }
 
-  /// Shows the procedures of a queue while a function executes, and finishes, also if the function throws.
+  /// Shows the procedures of a queue while a function executes, and then finishes, even if the function throws.
   ///
   /// - Parameters:
   ///   - queue: The queue.
@@ -102,10 +101,10 @@ public final class TerminalProgress: ProcedureLogHandler {
     }
   }
 
-  /// Writes text above the status, in lines of its own. Has no effect after ``finish()``.
+  /// Writes text above the status, in separate lines. Has no effect after ``finish()``.
   ///
-  /// Text that a program writes by other means to a terminal with a status can be mixed up with the status. While a terminal is
-  /// stopped by its user, a megabyte of text is kept; more is lost, and the summary says so.
+  /// Text that a program writes by other means to a terminal with a status can overlap the status. While a terminal is
+  /// stopped by its user, up to a megabyte of text is kept; further text is lost, and the summary reports the loss.
   ///
   /// - Parameter text: The text, which can have several lines; control characters become spaces.
   public func print(_ text: String) {
@@ -113,9 +112,9 @@ public final class TerminalProgress: ProcedureLogHandler {
     changes.yield()
   }
 
-  /// Writes a message of a log above the status; after ``finish()``, to standard error.
+  /// Writes a log message above the status; after ``finish()``, to standard error.
   ///
-  /// A log that goes to standard error by itself would be mixed up with the status:
+  /// A log that writes to standard error directly would overlap the status:
   ///
   /// ```swift
   /// configuration.log = ProcedureLog(to: progress)
@@ -125,9 +124,9 @@ public final class TerminalProgress: ProcedureLogHandler {
     changes.yield()
   }
 
-  /// Shows the events until now, removes the status, and writes a summary. Calling this function again only waits for that.
+  /// Shows the events until now, removes the status, and writes a summary. A second call only waits for the first.
   ///
-  /// Cancelling the caller changes nothing.
+  /// Cancelling the caller has no effect.
   public func finish() async {
     await readers.stop()
     drawing.cancel()

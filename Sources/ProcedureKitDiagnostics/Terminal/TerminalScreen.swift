@@ -5,16 +5,16 @@ import Synchronization
 final class TerminalScreen: Sendable {
   private struct State {
     var status = TerminalStatus()
-    /// The lines that are not written yet.
+    /// The lines that were not written yet.
     var lines = ""
     /// The status that the terminal shows.
     var shown = ""
-    /// How many texts were not printed, since the terminal was too slow.
+    /// The number of texts that were not printed because the terminal was too slow.
     var lostTexts = 0
     var isEnded = false
   }
 
-  /// How many bytes of lines may wait until readers do, and printed texts are lost.
+  /// The number of bytes that may wait; beyond it, readers wait, and printed texts are lost.
   private static let patience = 1 << 20
 
   private let state = Mutex(State())
@@ -31,9 +31,9 @@ final class TerminalScreen: Sendable {
   /// Whether lines wait for a slow terminal.
   var isFull: Bool { state.withLock { !$0.isEnded && $0.lines.utf8.count >= Self.patience } }
 
-  /// Takes an event.
+  /// Records an event.
   func take(_ event: ProcedureEvent, of queue: Int) {
-    // The user's own description, and so made before the lock is taken.
+    // Calls the user's description, and is therefore evaluated before the lock is taken.
     let reason = event.kind == .didFinish ? event.error.map { "\($0)" } : nil
     state.withLock { state in
       guard !state.isEnded, let ending = state.status.take(event, of: queue) else { return }
@@ -41,7 +41,7 @@ final class TerminalScreen: Sendable {
     }
   }
 
-  /// Returns whether the text is shown, or would be on a terminal that is not too slow.
+  /// Prints a text. Returns whether the text is shown, or would be on a terminal that is fast enough.
   func print(_ text: String) -> Bool {
     let lines = words.printed(text)
     return state.withLock { state in
@@ -51,9 +51,9 @@ final class TerminalScreen: Sendable {
     }
   }
 
-  /// Writes the lines that wait, and draws the status anew, if there is anything new. Called by one task at a time.
+  /// Writes the waiting lines, and draws the status again if anything has changed. Called by one task at a time.
   func draw() async {
-    // One column stays free: in the last one some terminals wrap.
+    // The last column stays free, since some terminals wrap there.
     let columns = output.isLive ? output.columnCount() - 1 : 0
     let text = state.withLock { state in
       replacement(in: &state, by: words.status(state.status, columns: columns))
@@ -61,7 +61,7 @@ final class TerminalScreen: Sendable {
     if !text.isEmpty { await output.write(text) }
   }
 
-  /// Writes the lines that wait and a summary, in place of the status. Nothing is written after that.
+  /// Writes the waiting lines and a summary, in place of the status. Later calls write nothing.
   func end() async {
     let duration = elapsed()
     let text = state.withLock { state in
@@ -73,9 +73,9 @@ final class TerminalScreen: Sendable {
   }
 
   private func replacement(in state: inout State, by status: String) -> String {
-    let (lines, former) = (state.lines, state.shown)
-    guard !lines.isEmpty || status != former else { return "" }
+    let (lines, previous) = (state.lines, state.shown)
+    guard !lines.isEmpty || status != previous else { return "" }
     (state.lines, state.shown) = ("", status)
-    return (former.isEmpty ? "" : "\r\u{1b}[K") + lines + status
+    return (previous.isEmpty ? "" : "\r\u{1b}[K") + lines + status
   }
 }

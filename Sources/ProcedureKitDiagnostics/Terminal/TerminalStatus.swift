@@ -1,14 +1,14 @@
 import ProcedureKit
 
-/// Counts the runs of queues by their events. A value, in memory that depends on how many runs there are at once.
+/// Counts the runs of queues by their events. A value type, whose memory depends on the number of concurrent runs.
 ///
-/// A run that executes a graph stands for its nodes, and is not counted beside them.
+/// A run that executes a graph is represented by its nodes, and is not counted itself.
 struct TerminalStatus {
-  /// The end of a run that is worth a line.
+  /// The end of a run that gets a line.
   struct Ending {
     let name: String
     let outcome: RunRecord.Outcome
-    /// How many runs have ended, this one included, and how many there were.
+    /// The number of runs that have ended, including this one, and the number of all runs.
     let number: Int
     let total: Int
   }
@@ -21,26 +21,26 @@ struct TerminalStatus {
     var hasExecuted = false
     var isReused = false
     var percent: Int?
-    /// The number of the latest start, of all starts on the queues.
+    /// The number of the latest start on any queue.
     var start = 0
     var hasFailedPart = false
   }
 
   private var runs: [ProcedureID: Run] = [:]
-  /// The latest starts of the runs that execute, the oldest first, among some that are over.
+  /// The latest starts of executing runs, the oldest first. Some of these may have ended.
   private var starts: [(id: ProcedureID, number: Int)] = []
   private var startCount = 0
-  /// How many runs there were.
+  /// The number of runs.
   private(set) var total = 0
-  /// How many runs have ended.
+  /// The number of runs that have ended.
   private(set) var finished = 0
-  /// How many bodies execute.
+  /// The number of executing bodies.
   private(set) var executing = 0
   private(set) var counts: [RunRecord.Outcome: Int] = [:]
-  /// How many events were lost.
+  /// The number of lost events.
   private(set) var lost = 0
 
-  /// Takes an event.
+  /// Records an event.
   ///
   /// - Parameters:
   ///   - event: The event.
@@ -97,14 +97,14 @@ struct TerminalStatus {
     if run.isCounted {
       finished += 1
     } else {
-      // The failure of a graph is that of a node, unless no node has failed.
+      // A graph fails because a node has failed, which was reported, or by itself.
       guard outcome == .failed, !run.hasFailedPart else { return nil }
     }
     counts[outcome, default: 0] += 1
     return Ending(name: run.name, outcome: outcome, number: finished, total: total)
   }
 
-  /// Events of a queue were lost: which of its runs are still there is not known. Those that are come again.
+  /// Events of a queue were lost, so its current runs are unknown. Runs that still exist are added again by their next events.
   private mutating func forget(_ queue: Int) {
     for (id, run) in runs where run.queue == queue {
       runs[id] = nil
@@ -122,19 +122,19 @@ struct TerminalStatus {
     }
   }
 
-  /// The run of a start, if the run still executes and has not started again.
+  /// Returns the run of a start, if the run still executes and has not started again.
   private func executes(_ start: (id: ProcedureID, number: Int)) -> Run? {
     runs[start.id].flatMap { $0.isExecuting && $0.start == start.number ? $0 : nil }
   }
 
-  /// The first runs that execute, the oldest first, with the percents that are done of those that report progress.
+  /// Returns the first executing runs, the oldest first, with the completed percentage of those that report progress.
   func firstExecuting(_ limit: Int) -> some Sequence<(name: String, percent: Int?)> {
     starts.lazy.compactMap(executes).prefix(limit).map { ($0.name, $0.percent) }
   }
 }
 
 extension RunRecord.Outcome {
-  /// The outcome of a run, by its last event.
+  /// Creates the outcome of a run from its last event.
   init(of event: ProcedureEvent, isReused: Bool, hasExecuted: Bool) {
     switch event.outcome {
     case .finished, nil: self = isReused ? .reused : .finished

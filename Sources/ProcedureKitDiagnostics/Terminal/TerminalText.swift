@@ -2,15 +2,15 @@ import ProcedureKit
 
 /// Text for one line of a terminal: without control characters, and measured in columns.
 enum TerminalText {
-  /// Returns text in one line that is at most as wide as given, and does nothing but show characters.
+  /// Returns text in one line of limited width that only displays characters.
   ///
-  /// Line breaks, tabs and control characters, and so escape sequences, become spaces; characters that change the direction of
-  /// the text are left out. O(columns), however long the text is.
+  /// Line breaks, tabs and control characters, and therefore escape sequences, become spaces; characters that change the direction of
+  /// the text are removed. O(columns), however long the text is.
   ///
   /// - Parameters:
   ///   - text: The text.
   ///   - limit: The number of columns. Longer text ends in "…".
-  /// - Returns: The line and its width, which no terminal exceeds.
+  /// - Returns: The line, and the largest width that any terminal gives it.
   static func line(_ text: some StringProtocol, columns limit: Int) -> (text: String, columns: Int) {
     var line = String.UnicodeScalarView()
     var (columns, columnsOfShort, endOfShort) = (0, 0, line.endIndex)
@@ -26,16 +26,16 @@ enum TerminalText {
       }
       if let shown { line.append(shown) }
       columns += width
-      // The "…" has to find room after the short line.
+      // The "…" must fit after the shortened line.
       if columns < limit { (columnsOfShort, endOfShort) = (columns, line.endIndex) }
     }
     return (String(line), columns)
   }
 
-  /// The scalar to show, if any, and its columns.
+  /// Returns the scalar to show, if any, and its columns.
   private static func shape(of scalar: Unicode.Scalar) -> (shown: Unicode.Scalar?, columns: Int) {
     if (" "..."~").contains(scalar) { return (scalar, 1) }
-    // The character before becomes an emoji, which is a column wider.
+    // The previous character becomes an emoji, which is one column wider.
     if scalar == "\u{FE0F}" { return (scalar, 1) }
     guard let shown = scalar.harmless() else { return (nil, 0) }
     if shown == " " { return (" ", 1) }

@@ -5,7 +5,7 @@ extension Duration {
     return Double(seconds) + Double(attoseconds) / 1e18
   }
 
-  /// The duration with three digits that count: `1.25 s`, `340 ms`, `12.5 µs`, `2 min 5 s`.
+  /// The duration with three significant digits: `1.25 s`, `340 ms`, `12.5 µs`, `2 min 5 s`.
   var short: String {
     let seconds = inSeconds
     let magnitude = seconds.magnitude
@@ -21,7 +21,7 @@ extension Duration {
     return Self.number(seconds / unit.size) + " " + unit.name
   }
 
-  /// The number with three digits that count, and no zeros at its end.
+  /// Returns the number with three significant digits, without trailing zeros.
   private static func number(_ value: Double) -> String {
     let places = value.magnitude >= 99.95 ? 0 : value.magnitude >= 9.995 ? 1 : 2
     let factor = [1.0, 10, 100][places]

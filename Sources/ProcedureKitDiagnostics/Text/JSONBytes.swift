@@ -1,8 +1,8 @@
-/// The bytes of a JSON text in the making. Any text of Swift becomes a valid string of JSON.
+/// Builds the bytes of a JSON text. Any Swift string becomes a valid JSON string.
 struct JSONBytes {
   private(set) var bytes: [UInt8] = []
 
-  /// Appends text as it is.
+  /// Appends text without escaping.
   mutating func append(_ text: StaticString) {
     text.withUTF8Buffer { bytes.append(contentsOf: $0) }
   }
@@ -35,7 +35,7 @@ struct JSONBytes {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Takes all bytes out.
+  /// Removes and returns all bytes.
   mutating func take() -> [UInt8] {
     defer { bytes = [] }
     return bytes

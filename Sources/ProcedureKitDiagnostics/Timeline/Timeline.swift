@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// A picture of a recording: a lane for each slot, with what executed there from left to right.
+/// A picture of a recording: a lane for each slot, with its executions from left to right.
 ///
 /// ```swift
 /// let timeline = Timeline(await recorder.finish())
@@ -8,19 +8,19 @@ import ProcedureKit
 /// ```
 ///
 /// The strip before an execution is the time in which the run waited although its lane was free: for a dependency, a condition, a
-/// resource, or its next attempt. Colours tell the outcome; a failed run
-/// is hatched, too, and marked with ✕. Of each execution, a tooltip tells the name, the times, and the reason of a failure.
+/// resource, or its next attempt. Colours show the outcome; a failed run is also hatched and marked with ✕. The tooltip of each execution
+/// shows the name, the times, and the reason for a failure.
 public struct Timeline: Sendable {
-  /// The runs that are drawn.
+  /// The drawn runs.
   public var recording: RunRecording
   /// The width in points; at least 400.
   public var width: Int
 
-  /// How many lanes are drawn at most.
+  /// The largest number of drawn lanes.
   private static let laneLimit = 200
   private static let (top, laneHeight, barHeight, axisHeight, legendHeight) = (28, 26, 17, 22, 30)
   private static let labelWidth = 120
-  /// About the width of a letter of the text in a bar.
+  /// The approximate width of a letter in a bar.
   private static let letterWidth = 6.6
 
   /// Creates a picture of a recording.
@@ -108,11 +108,11 @@ public struct Timeline: Sendable {
     svg += name(of: run, x: left + 4, y: y, width: barWidth - 8) + "</g>\n"
   }
 
-  /// The name in its bar. The picture within the picture cuts off wide letters.
+  /// Returns the name in its bar. The nested picture cuts off wide letters.
   private func name(of run: RunRecord, x: Double, y: Int, width: Double) -> String {
     let room = Int(width / Self.letterWidth)
     let name = TerminalText.line(TimelineStyle.sign(of: run.outcome) + run.name, columns: room).text
-    // Of a name that is cut off, a few letters tell nothing.
+    // A few letters of a shortened name would not identify it.
     guard !name.isEmpty, room >= 5 || !name.hasSuffix("…") else { return "" }
     return "<svg x=\"\(x.short)\" y=\"\(y)\" width=\"\(width.short)\" height=\"\(Self.barHeight)\">"
       + "<text class=\"name\" y=\"12\">\(MarkupText.escape(name))</text></svg>"
@@ -122,7 +122,7 @@ public struct Timeline: Sendable {
     let execution = run.executions[bar.execution]
     var lines = [run.name.shortened(to: 200) + " \(run.id)"]
     if run.executions.count > 1 { lines.append("attempt \(execution.attempt) of \(run.executions.count)") }
-    lines.append("executed \((bar.end - bar.begin).short), from \(bar.begin.short) on")
+    lines.append("executed \((bar.end - bar.begin).short), starting at \(bar.begin.short)")
     if bar.execution == 0 { lines.append("waited \((bar.begin - run.begin).short)") }
     lines.append(run.outcome?.rawValue ?? "still executing")
     if let reason = run.reason { lines.append(reason.shortened(to: 300)) }
@@ -149,6 +149,6 @@ public struct Timeline: Sendable {
 }
 
 extension Double {
-  /// The number with two places.
+  /// The number with two decimal places.
   fileprivate var short: String { String((self * 100).rounded() / 100) }
 }

@@ -1,11 +1,11 @@
-/// The steps of a time axis: round ones.
+/// The marks of a time axis, at round times.
 struct TimelineAxis {
-  /// The times that are marked, from zero on.
+  /// The marked times, starting at zero.
   let marks: [Duration]
 
   /// - Parameters:
   ///   - duration: The length of the axis.
-  ///   - count: About how many marks there may be.
+  ///   - count: The approximate number of marks.
   init(_ duration: Duration, count: Int) {
     let nanoseconds = max(duration.inNanoseconds, 1)
     var step: Int64 = 1

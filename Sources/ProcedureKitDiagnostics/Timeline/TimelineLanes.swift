@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Which lane each execution of a recording is drawn in: that of its slot, or a further one where executions overlap, since a slot was lent.
+/// The lane of each execution: the lane of its slot, or a further lane if executions overlap because a waiting body has released the slot.
 struct TimelineLanes {
   /// An execution of a run.
   struct Bar {
@@ -13,7 +13,7 @@ struct TimelineLanes {
     let end: Duration
   }
 
-  /// How many letters the name of a lane has at most.
+  /// The largest number of letters in the name of a lane.
   private static let nameLimit = 17
 
   private(set) var bars: [Bar] = []
@@ -43,7 +43,7 @@ struct TimelineLanes {
         placed.append(Placed(run: run, execution: index, depth: 0, slot: slot, begin: execution.begin, end: end))
       }
     }
-    // Of those that begin at once, the outer one first.
+    // Of executions that begin together, the outer one comes first.
     placed.sort { ($0.begin, $1.end) < ($1.begin, $0.end) }
     var ends: [Slot: [Duration]] = [:]
     for index in placed.indices {

@@ -1,4 +1,4 @@
-/// The colours and patterns of a timeline. The colours differ for colour-blind people, too, and no outcome is told by a colour alone.
+/// The colours and patterns of a timeline. Colour-blind people can distinguish the colours, and no outcome is shown by a colour alone.
 enum TimelineStyle {
   /// Returns the name of the style of an outcome.
   static func name(of outcome: RunRecord.Outcome?) -> String { outcome?.rawValue ?? "open" }

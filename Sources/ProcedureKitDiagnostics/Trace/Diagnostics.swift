@@ -3,7 +3,7 @@ import Foundation
 import ProcedureKit
 import Synchronization
 
-/// Traces a program by an environment variable.
+/// Enables traces by an environment variable.
 public enum Diagnostics {
   private static let recorder = Mutex<TraceRecorder?>(nil)
 
@@ -22,13 +22,13 @@ public enum Diagnostics {
   /// $ PROCEDURE_TRACE=trace.json ./tool
   /// ```
   ///
-  /// Call this function at the beginning of the program: queues that were made before are not traced, but for
-  /// `ProcedureQueue.shared`. The trace is completed when the process exits, also by `exit`; one that is killed leaves a
-  /// trace that viewers open. See ``TraceRecorder``. A trace that cannot be written is told to the log, and changes nothing else.
+  /// Call this function at the beginning of the program: queues that were created before are not traced, except for
+  /// `ProcedureQueue.shared`. The trace is completed when the process exits, also by `exit`; a killed process leaves a
+  /// trace that viewers can open. See ``TraceRecorder``. If the trace cannot be written, an error is logged.
   ///
   /// A second call has no effect.
   public static func start() {
-    // Foundation's environment has no value that is not UTF-8.
+    // Foundation's environment contains only values that are valid UTF-8.
     guard let value = getenv("PROCEDURE_TRACE"), value.pointee != 0 else { return }
     start(tracingTo: SystemText(cString: value))
   }
@@ -43,7 +43,7 @@ public enum Diagnostics {
         return new
       }
     } catch {
-      // Outside of the lock, since a log is the user's.
+      // Outside of the lock, since the user can provide the log.
       ProcedureLog.shared.error("PROCEDURE_TRACE: \(error)")
       return
     }
@@ -56,7 +56,7 @@ public enum Diagnostics {
   private static func finish() {
     guard let recorder = recorder.withLock({ $0 }) else { return }
     let finished = DispatchSemaphore(value: 0)
-    // This thread is not of Swift's pool, and may wait here. If the pool is blocked, the process ends without the trace's end.
+    // This thread does not belong to Swift's pool, and may wait here. If the pool is blocked, the process ends with an incomplete trace.
     _ = ReaderTask.start {
       do {
         try await recorder.finish()

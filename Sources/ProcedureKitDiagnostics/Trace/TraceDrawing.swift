@@ -1,9 +1,9 @@
 import ProcedureKit
 
-/// Draws the events of queues as the lines of a trace. A value, which knows only the runs that have not ended.
+/// Draws the events of queues as the lines of a trace. A value type that knows only unfinished runs.
 struct TraceDrawing {
   private struct Queue {
-    /// The time of the recording at which the clock of the queue stood at zero.
+    /// The time of the recording at which the clock of the queue was zero.
     let offset: Int64
     var lanes = TraceLanes()
     var runs: Set<ProcedureID> = []
@@ -13,7 +13,7 @@ struct TraceDrawing {
     let queue: Int
     let name: String
     let dependencies: [ProcedureID]
-    /// How many runs that have not ended depend on this run.
+    /// The number of unfinished runs that depend on this run.
     var dependentCount = 0
     var waitName: String?
     var lane: TraceLanes.Lane?
@@ -28,7 +28,7 @@ struct TraceDrawing {
   private var arrowCount = 0
   private var latestTime: Int64 = 0
 
-  /// How many runs are known at this moment.
+  /// The number of known runs.
   var runCount: Int { runs.count }
 
   private static let nameLimit = 200
@@ -41,14 +41,14 @@ struct TraceDrawing {
   /// - Parameters:
   ///   - number: The number of the queue, from 1.
   ///   - name: The name of the queue.
-  ///   - offset: The time of the recording, in nanoseconds, at which the clock of the queue stood at zero.
+  ///   - offset: The time of the recording, in nanoseconds, at which the clock of the queue was zero.
   mutating func add(queue number: Int, name: String, offset: Int64) {
     queues[number] = Queue(offset: offset)
     let place = TraceLines.Place(queue: number, lane: 0, time: max(offset, 0))
     lines.name("process_name", name.shortened(to: Self.nameLimit), at: place)
   }
 
-  /// Ends everything that a queue has open, and removes the queue.
+  /// Ends all open slices of a queue, and removes the queue.
   mutating func remove(queue number: Int) {
     finishRuns(of: number, at: latestTime)
     queues[number] = nil
@@ -64,7 +64,7 @@ struct TraceDrawing {
 
   // MARK: Events
 
-  /// The error or the reason that an event is drawn with. Calls the user's own description, and so is called outside of locks.
+  /// Returns the error or the reason of an event. Calls the user's description, and therefore must be called outside of locks.
   static func problem(in event: ProcedureEvent) -> String? {
     guard [.retrying, .didCancel, .didFinish].contains(event.kind) else { return nil }
     return (event.error ?? event.reason).map { "\($0)".shortened(to: errorLimit) }
@@ -102,7 +102,7 @@ struct TraceDrawing {
     switch event.outcome {
     case .failed: "failed"
     case .ignored: "ignored"
-    default: "ended by a cancel"
+    default: "ended by cancellation"
     }
   }
 
@@ -168,7 +168,7 @@ struct TraceDrawing {
     }
   }
 
-  /// Draws an instant in the lane in which the run executes, or has executed.
+  /// Draws an instant in the lane in which the run is executing, or was executed last.
   private mutating func note(
     _ text: String, _ event: ProcedureEvent, _ problem: String?, _ queue: Int, _ time: Int64
   ) {

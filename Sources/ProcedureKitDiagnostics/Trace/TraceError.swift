@@ -7,7 +7,7 @@ public struct TraceError: Error, CustomStringConvertible, LocalizedError {
   /// The error of the system.
   public let underlying: any Error
 
-  /// The file, the reason, and what the trace lacks.
+  /// The file and the reason, and that the trace is incomplete.
   public var description: String {
     "the trace \(file.path) is incomplete: writing it failed: \(underlying.localizedDescription)"
   }

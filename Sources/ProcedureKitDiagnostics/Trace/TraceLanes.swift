@@ -1,22 +1,22 @@
-/// The lanes of one queue's executions: one for each slot, and further ones for bodies that execute in a slot that was lent.
+/// The lanes of one queue's executions: one for each slot, and further ones for bodies that execute in a slot of a waiting body.
 ///
-/// A body that waits lends its slot, so that its execution lasts while another body executes in the slot. In one lane, slices
-/// must not overlap: the other body takes the first free lane of the slot.
+/// A body that waits releases its slot, so that its execution continues while another body executes in the slot. In one lane, slices
+/// must not overlap, so the other body is drawn in the first free lane of the slot.
 struct TraceLanes {
   struct Lane: Hashable {
     /// The number of the slot; -1 for bodies without a slot.
     let slot: Int
-    /// 0 for the slot's own lane.
+    /// 0 for the first lane of the slot.
     let depth: Int
 
     /// The name that a viewer shows.
     var name: String {
       let name = slot < 0 ? "without slot" : "slot \(slot)"
-      return depth == 0 ? name : "\(name), lent (\(depth))"
+      return depth == 0 ? name : "\(name), lane \(depth + 1)"
     }
   }
 
-  /// Which depths are taken, for each slot.
+  /// The occupied depths of each slot.
   private var taken: [Int: [Bool]] = [:]
   private var numbers: [Lane: Int] = [:]
 

@@ -1,13 +1,13 @@
-/// The lines of a trace in the Chrome trace event format: an array of objects, each on a line of its own.
+/// The lines of a trace in the Chrome trace event format: an array of objects, one on each line.
 ///
-/// Every line but the first begins with a comma, so that an array that was never closed is what viewers open, too. See the
+/// Every line except the first begins with a comma, so that viewers can also open an array that was never closed. See the
 /// [format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
 struct TraceLines {
   /// A place in the picture.
   struct Place {
-    /// The queue: what the format calls a process.
+    /// The queue, which the format calls a process.
     let queue: Int
-    /// The lane: what the format calls a thread; 0 for the queue as a whole.
+    /// The lane, which the format calls a thread; 0 for the queue as a whole.
     let lane: Int
     /// Nanoseconds since the recording began.
     let time: Int64
@@ -21,24 +21,24 @@ struct TraceLines {
   private var json = JSONBytes()
   private var isEmpty = true
 
-  /// The number of bytes that were not taken.
+  /// The number of bytes that were not taken yet.
   var count: Int { json.bytes.count }
 
   mutating func take() -> [UInt8] { json.take() }
 
   // MARK: Lines
 
-  /// A slice of an execution begins.
+  /// Begins a slice of an execution.
   mutating func begin(_ name: String, at place: Place, _ details: [(StaticString, Value)]) {
     line("B", name, "run", place) { $0.details(details) }
   }
 
-  /// The latest slice of a lane ends.
+  /// Ends the latest slice of a lane.
   mutating func end(at place: Place) {
     line("E", nil, "run", place)
   }
 
-  /// A wait begins, or ends; waits of different runs may overlap.
+  /// Begins or ends a wait; waits of different runs may overlap.
   mutating func wait(_ name: String, of run: String, begins: Bool, at place: Place) {
     line(begins ? "b" : "e", name, "wait", place) { json in
       json.append(",\"id\":")
@@ -46,7 +46,7 @@ struct TraceLines {
     }
   }
 
-  /// Something happens, in a lane or, if the lane is 0, on the queue.
+  /// Draws an instant, in a lane or, if the lane is 0, on the queue.
   mutating func instant(_ name: String, at place: Place, _ details: [(StaticString, Value)] = []) {
     line("i", name, "run", place) { json in
       if place.lane == 0 { json.append(",\"s\":\"p\"") } else { json.append(",\"s\":\"t\"") }
@@ -54,7 +54,7 @@ struct TraceLines {
     }
   }
 
-  /// An arrow leads from the end of a dependency to the beginning of a dependent.
+  /// Draws an arrow from the end of a dependency to the beginning of a dependent.
   mutating func arrow(number: Int, from start: Place, to end: Place) {
     line("s", "dependency", "dependency", start) { json in
       json.append(",\"id\":")
@@ -71,7 +71,7 @@ struct TraceLines {
     line("M", kind.description, nil, place) { $0.details([("name", .text(name))]) }
   }
 
-  /// Puts a lane in its place among the lanes of a queue.
+  /// Sets the position of a lane among the lanes of a queue.
   mutating func sort(_ index: Int, at place: Place) {
     line("M", "thread_sort_index", nil, place) { $0.details([("sort_index", .number(index))]) }
   }

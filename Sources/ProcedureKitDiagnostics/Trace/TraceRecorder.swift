@@ -1,8 +1,9 @@
 public import Foundation
 public import ProcedureKit
 
-/// Writes what happens on queues to a file in the Chrome trace event format, for [Perfetto](https://ui.perfetto.dev) and
-/// `chrome://tracing`.
+/// Writes the events of queues to a file in the Chrome trace event format.
+///
+/// [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` show such files.
 ///
 /// ```swift
 /// let recorder = try TraceRecorder(file: URL(filePath: "trace.json"))
@@ -12,12 +13,12 @@ public import ProcedureKit
 /// ```
 ///
 /// A queue is a process of the trace, with a lane for each slot: the slices are executions, one for each attempt. Waits and pauses
-/// are slices beside the lanes. Arrows lead from a dependency to its dependents; cancels, failures, failed attempts and reused values are
-/// instants.
+/// are slices outside of the lanes. Arrows lead from a dependency to its dependents; cancellations, failures, failed attempts and reused
+/// values are instants.
 ///
-/// The trace is written while the queues work, in memory that depends on how many procedures there are at once and not on how many
-/// there were. A reader that is too slow loses the oldest events, which the trace marks with their number; the queues
-/// wait for nothing. When the process is killed, the file lacks at most the latest fifth of a second, and viewers open it: the
+/// The trace is written while the queues work, in memory that depends on the number of concurrent procedures, and not on the total
+/// number. A reader that is too slow loses the oldest events, and the trace marks the gap with their number; the queues
+/// never wait. When the process is killed, the file lacks at most the latest fifth of a second, and viewers can open it: the
 /// format allows an array that is not closed.
 ///
 /// To trace a program without changing it, see ``Diagnostics/start()``.
@@ -28,16 +29,16 @@ public final class TraceRecorder: Sendable {
   private let start = ContinuousClock.now
   private let readers = FeedReaders()
 
-  /// Creates the file, or empties the one that is there.
+  /// Creates the file, or empties an existing one.
   ///
   /// - Throws: ``TraceError`` if the file cannot be opened for writing.
   public convenience init(file: URL) throws {
-    // The system would open the path before NUL, which `path` leaves out.
+    // The system would open the path before the NUL, which `path` omits.
     guard !file.absoluteString.contains("%00") else { throw TraceError(file: file, underlying: POSIXError(.EINVAL)) }
     try self.init(path: SystemText(file.path), file)
   }
 
-  /// Creates the file, or empties the one that is there, at a path that need not be UTF-8, as one from the command line.
+  /// Creates the file, or empties an existing one. The path, for example from the command line, need not be UTF-8.
   ///
   /// - Throws: ``TraceError`` if the file cannot be opened for writing.
   public convenience init(path: SystemText) throws {
@@ -61,7 +62,7 @@ public final class TraceRecorder: Sendable {
 
   /// Records the events of a queue from now on, until ``finish()``. Has no effect after that.
   ///
-  /// - Parameter queue: The queue, which is not kept alive. A queue that is recorded twice is drawn twice.
+  /// - Parameter queue: The queue, which is not retained. A queue that is recorded twice is drawn twice.
   public func record(_ queue: ProcedureQueue) {
     record(queue.feed())
   }
@@ -81,7 +82,7 @@ public final class TraceRecorder: Sendable {
 
   /// Writes the events until now and closes the file. Calling this function again only returns the result.
   ///
-  /// Cancelling the caller changes nothing: the events that are left are written.
+  /// Cancelling the caller has no effect: the remaining events are written.
   ///
   /// - Throws: ``TraceError`` if the file could not be written. Bytes that were written before are kept.
   public func finish() async throws {

@@ -3,10 +3,10 @@ import Foundation
 import ProcedureKit
 import Synchronization
 
-/// Writes the lines of a trace to a file, in large pieces, on a dispatch queue of its own.
+/// Writes the lines of a trace to a file, in large chunks, on a separate dispatch queue.
 ///
-/// The lines that are not written yet are bounded: a task that draws waits while a piece is written. So a slow disk makes readers
-/// slow, whose feeds then mark a gap, and never a queue.
+/// The amount of unwritten lines is bounded: a task that draws waits while a chunk is written. A slow disk therefore slows down readers,
+/// whose feeds then mark a gap, and never a queue.
 final class TraceWriter: Sendable {
   typealias Output = @Sendable (Data) throws -> Void
 
@@ -17,9 +17,9 @@ final class TraceWriter: Sendable {
     var error: (any Error)?
   }
 
-  /// How many bytes are collected before they are written.
+  /// The number of bytes that are collected before they are written.
   static let pieceSize = 64 << 10
-  /// How long lines wait at most before they are written, if there are not enough for a piece.
+  /// The longest time that lines wait to be written, if they do not fill a chunk.
   private static let patience = DispatchTimeInterval.milliseconds(200)
 
   private let state = Mutex(State())
@@ -31,7 +31,7 @@ final class TraceWriter: Sendable {
     self.output = output
   }
 
-  /// Draws, and waits if the lines of a piece have to be written first.
+  /// Draws, and first waits if a full chunk has to be written.
   func draw(_ body: @Sendable (inout TraceDrawing) -> Void) async {
     let isFull = state.withLock { state in
       guard !state.isClosed else { return false }
@@ -49,20 +49,20 @@ final class TraceWriter: Sendable {
     }
   }
 
-  /// Writes soon what is there, also if nothing follows.
+  /// Schedules writing of the current lines, even if no further ones follow.
   private func planFlush(_ state: inout State) {
     guard !state.isFlushPlanned, state.drawing.lines.count > 0 else { return }
     state.isFlushPlanned = true
     disk.asyncAfter(deadline: .now() + Self.patience) { [weak self] in self?.flush() }
   }
 
-  /// Writes the lines that are there. On the dispatch queue.
+  /// Writes the current lines. Called on the dispatch queue.
   private func flush() {
     let (piece, writes) = state.withLock { state in
       state.isFlushPlanned = false
       return (state.drawing.lines.take(), state.error == nil)
     }
-    // After an error the file is incomplete already.
+    // After an error, the file is incomplete, so nothing more is written.
     guard writes, !piece.isEmpty else { return }
     do {
       try output(Data(piece))
@@ -72,12 +72,12 @@ final class TraceWriter: Sendable {
   }
 
   deinit {
-    // The lines that were still to be written, of a recorder that was dropped. Nothing else refers to the writer any more.
+    // Writes the remaining lines of a recorder that was dropped. No other reference to the writer exists.
     close()
     flush()
   }
 
-  /// Closes the array and writes all that is left. Further drawing has no effect.
+  /// Closes the array and writes all remaining lines. Further drawing has no effect.
   ///
   /// - Throws: The first error of writing.
   func finish() throws {

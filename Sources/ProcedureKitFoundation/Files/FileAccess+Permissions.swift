@@ -4,7 +4,7 @@ extension FileAccess {
     /// The bits of `chmod`: 4 for reading, 2 for writing, 1 for executing.
     public let rawValue: Int
 
-    /// Makes permissions from the bits of `chmod`.
+    /// Creates permissions from the bits of `chmod`.
     public init(rawValue: Int) {
       self.rawValue = rawValue
     }

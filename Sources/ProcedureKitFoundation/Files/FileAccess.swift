@@ -8,13 +8,13 @@ public import ProcedureKit
 ///   .condition(.authorized(for: FileAccess("/var/log/kitten.log", [.read, .write])))
 /// ```
 ///
-/// The capability is *available* if a file or a folder exists at the path; a symbolic link stands for its target.
+/// The capability is *available* if a file or a folder exists at the path; a symbolic link is followed to its target.
 /// Before creating a file, test the folder: `.write` for adding to the folder, and `.execute` for entering the folder.
 ///
 /// A request has no effect: neither Linux nor Apple's platforms prompt for the permissions of a file.
 /// `.authorized(for:)` and `.silent(.authorized(for:))` therefore behave alike: a missing permission fails the
-/// procedure at once with `conditionFailed`, whose `underlying` is the `CapabilityError`. On macOS, a protected folder
-/// prompts when a file is first opened, not before. A path outside of the sandbox is refused.
+/// procedure immediately with `conditionFailed`, whose `underlying` is the `CapabilityError`. On macOS, a protected folder
+/// prompts when a file is first opened, not earlier. A path outside of the sandbox is refused.
 ///
 /// The status describes the process's real user at one instant. On Linux, an administrator can read and write every
 /// file. A file can change between the test and the opening, so that opening can still fail.
@@ -24,7 +24,7 @@ public struct FileAccess: Capability, Hashable {
   /// The required permissions.
   public let permissions: Permissions
 
-  /// Makes a capability for a path.
+  /// Creates a capability for a path.
   ///
   /// - Parameters:
   ///   - path: The path of the file or the folder.
@@ -34,9 +34,9 @@ public struct FileAccess: Capability, Hashable {
     self.permissions = permissions
   }
 
-  /// Makes a capability for a path in a string.
+  /// Creates a capability for a path in a string.
   @_disfavoredOverload public init(_ path: String, _ permissions: Permissions) {
-    // Disfavored, so that a literal with the bytes of a text in it becomes a text.
+    // Disfavored, so that a literal that contains the bytes of a text becomes a text.
     self.init(SystemText(path), permissions)
   }
 
@@ -64,7 +64,7 @@ public struct FileAccess: Capability, Hashable {
   public func requestAuthorization(_ requirement: Void) async {}
 
   private func allows(_ mode: Int32) -> Bool {
-    // No file has a zero in its path, which the system would cut there.
+    // No path contains a zero; the system would cut the path there.
     !path.containsZero && path.withCString { access($0, mode) } == 0
   }
 }

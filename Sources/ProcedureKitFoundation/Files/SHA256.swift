@@ -1,4 +1,4 @@
-/// Internal. The hash function SHA-256 of FIPS 180-4, which Foundation lacks on Linux; for the examples, too.
+/// Internal. The hash function SHA-256 of FIPS 180-4, which Foundation lacks on Linux. Examples use it, too.
 package struct SHA256 {
   private static let constants: [UInt32] = [
     0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
@@ -39,7 +39,7 @@ package struct SHA256 {
     rest += bytes[position...]
   }
 
-  /// Returns the 32 bytes of the hash. Nothing can be added after.
+  /// Returns the 32 bytes of the hash. No bytes can be added afterwards.
   package mutating func finished() -> [UInt8] {
     let bits = count * 8
     add([0x80] + [UInt8](repeating: 0, count: Int((119 - count % 64) % 64)) + bits.bigEndianBytes)

@@ -1,16 +1,16 @@
 package import Foundation
 package import ProcedureKit
 
-/// Internal, for the examples, too. Calls of the system for files whose names are bytes: Foundation's take strings, which repair names that are
-/// not UTF-8, and then name other files.
+/// Internal, also for the examples. Calls the system with file names as bytes. Foundation's functions take strings, in which names that are not
+/// UTF-8 are repaired, and so refer to other files.
 ///
-/// Errors are those of the system, as `POSIXError`; a path with a zero in it is no path, `EINVAL`.
+/// Errors are the errors of the system, as `POSIXError`; a path that contains a zero is invalid (`EINVAL`).
 package enum SystemFiles {
-  /// What the system knows of a file.
+  /// Returns the system's information about a file.
   ///
   /// - Parameters:
   ///   - path: The path.
-  ///   - followsLinks: Whether a link at the end of the path stands for its target.
+  ///   - followsLinks: Whether a link at the end of the path is followed to its target.
   /// - Returns: The information; `nil` if there is no such file.
   /// - Throws: `POSIXError`.
   package static func information(_ path: SystemText, followsLinks: Bool = true) throws(POSIXError) -> stat? {
@@ -21,7 +21,7 @@ package enum SystemFiles {
     throw .latest
   }
 
-  /// Whether a folder is at the path.
+  /// Returns whether there is a folder at the path.
   package static func isFolder(_ path: SystemText) -> Bool {
     guard let information = try? information(path) else { return false }
     return information.st_mode & S_IFMT == S_IFDIR
@@ -36,11 +36,11 @@ package enum SystemFiles {
     }
   }
 
-  /// Reads a descriptor to its end, in pieces.
+  /// Reads a descriptor to its end, in chunks.
   ///
   /// - Parameters:
   ///   - descriptor: The descriptor, which stays open.
-  ///   - receive: Called for each piece.
+  ///   - receive: Called for each chunk.
   /// - Throws: `POSIXError`, or the error of the function.
   package static func read<E: Error>(_ descriptor: Int32, _ receive: (ArraySlice<UInt8>) throws(E) -> Void) throws {
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
@@ -76,7 +76,7 @@ package enum SystemFiles {
     }
   }
 
-  /// Returns the names in a folder, but `.` and `..`, in the order of their bytes.
+  /// Returns the names in a folder, except `.` and `..`, in the order of their bytes.
   package static func names(in folder: SystemText) throws(POSIXError) -> [SystemText] {
     let descriptor = try open(folder, O_RDONLY | O_DIRECTORY)
     guard let stream = fdopendir(descriptor) else {
@@ -99,7 +99,7 @@ package enum SystemFiles {
     }
   }
 
-  /// Returns where a link leads.
+  /// Returns the destination of a link.
   package static func destination(ofLink path: SystemText) throws(POSIXError) -> SystemText {
     let limit = Int(PATH_MAX)
     var buffer = [CChar](repeating: 0, count: limit)
@@ -115,27 +115,27 @@ package enum SystemFiles {
     return SystemText(cString: resolved)
   }
 
-  /// Returns the folder at which relative paths begin.
+  /// Returns the folder to which paths are relative.
   package static func currentFolder() throws(POSIXError) -> SystemText {
     guard let folder = getcwd(nil, 0) else { throw .latest }
     defer { free(folder) }
     return SystemText(cString: folder)
   }
 
-  /// Makes a folder, and the folders around it that are missing.
+  /// Creates a folder, and the missing folders around it.
   package static func makeFolders(_ path: SystemText) throws(POSIXError) {
     let slash = UInt8(ascii: "/")
     let ends = path.bytes.indices.dropFirst().filter { path.bytes[$0] == slash } + [path.bytes.count]
     for end in ends where path.bytes[end - 1] != slash {
       let folder = SystemText(bytes: path.bytes[..<end])
       guard try call(folder, { mkdir($0, 0o777) }) != 0 else { continue }
-      // The error may also be that of a file system that nobody may write to, while the folder is there.
+      // The error may be due to a read-only file system, although the folder exists.
       let error = POSIXError.latest
       guard isFolder(folder) else { throw error.code == .EEXIST ? POSIXError(.ENOTDIR) : error }
     }
   }
 
-  /// Gives a file another path, where it replaces a file that is there.
+  /// Moves a file to another path, where it replaces an existing file.
   package static func rename(_ path: SystemText, to newPath: SystemText) throws(POSIXError) {
     let status = try call(path) { (old) throws(POSIXError) in
       try call(newPath) { new in Foundation.rename(old, new) }
@@ -143,14 +143,15 @@ package enum SystemFiles {
     guard status == 0 else { throw .latest }
   }
 
-  /// Creates a file beside another path, to fill it and to give it that path then: readers never see a part of it.
+  /// Creates a temporary file in the folder of another path. After it is filled, it can be moved to that path, so that readers never see
+  /// a part of it.
   ///
-  /// The name is not to be guessed, and nothing that is there already is opened, so that no link leads the bytes elsewhere.
+  /// The name cannot be guessed, and no existing file is opened, so that no link can redirect the bytes.
   ///
   /// - Parameters:
-  ///   - path: The path beside which the file is created.
-  ///   - prefix: How the name of the file begins; it ends with `.partial`.
-  ///   - mode: The permissions, of which the system takes away those of its mask.
+  ///   - path: The path in whose folder the file is created.
+  ///   - prefix: The beginning of the file's name, which ends with `.partial`.
+  ///   - mode: The permissions, from which the system removes those in its mask.
   /// - Returns: The path of the file, and a descriptor to write to.
   /// - Throws: `POSIXError`.
   package static func makePartial(
@@ -162,7 +163,7 @@ package enum SystemFiles {
     return (partial, try open(partial, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode))
   }
 
-  /// Removes a file, or a link; nothing if there is none.
+  /// Removes a file, or a link. Has no effect if there is none.
   package static func remove(_ path: SystemText) throws(POSIXError) {
     guard try call(path, { unlink($0) }) != 0, errno != ENOENT else { return }
     throw .latest
@@ -178,9 +179,9 @@ package enum SystemFiles {
 }
 
 extension POSIXError {
-  /// The error of the call of the system that failed last in this thread.
+  /// The error of the last failed system call in this thread.
   package static var latest: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
 
-  /// The text of the system for people: `No such file or directory`.
+  /// The system's text for the error: `No such file or directory`.
   package var reason: String { String(cString: strerror(code.rawValue)) }
 }

@@ -10,7 +10,7 @@ public import ProcedureKit
 public struct DecodeJSON<Value: Decodable & Sendable>: Procedure {
   private let configure: @Sendable (JSONDecoder) -> Void
 
-  /// Makes a procedure that decodes.
+  /// Creates a procedure that decodes.
   ///
   /// - Parameter configure: Configures the decoder. `configure` is called for each run, with a new decoder.
   public init(configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }) {
@@ -20,11 +20,11 @@ public struct DecodeJSON<Value: Decodable & Sendable>: Procedure {
   /// The name with the decoded type: "decode Kitten from JSON".
   public var name: String { "decode \(Value.self) from JSON" }
 
-  /// Decodes a value. If the caller is cancelled before the start, the function throws; a later cancel has no effect.
+  /// Decodes a value. If the caller is cancelled before the start, the function throws; later cancellation has no effect.
   ///
   /// - Parameter data: UTF-8, or another encoding that JSON allows.
   /// - Returns: The value.
-  /// - Throws: `DecodingError`; `CancellationError` if the caller was cancelled before.
+  /// - Throws: `DecodingError`; `CancellationError` if the caller was cancelled before the start.
   @concurrent public func execute(_ data: Data) async throws -> Value {
     try ProcedureContext.checkCancellation()
     let decoder = JSONDecoder()

@@ -10,7 +10,7 @@ public import ProcedureKit
 public struct EncodeJSON<Value: Encodable & Sendable>: Procedure {
   private let configure: @Sendable (JSONEncoder) -> Void
 
-  /// Makes a procedure that encodes.
+  /// Creates a procedure that encodes.
   ///
   /// - Parameter configure: Configures the encoder. `configure` is called for each run, with a new encoder.
   public init(configure: @escaping @Sendable (JSONEncoder) -> Void = { _ in }) {
@@ -20,11 +20,11 @@ public struct EncodeJSON<Value: Encodable & Sendable>: Procedure {
   /// The name with the encoded type: "encode Kitten as JSON".
   public var name: String { "encode \(Value.self) as JSON" }
 
-  /// Encodes a value. If the caller is cancelled before the start, the function throws; a later cancel has no effect.
+  /// Encodes a value. If the caller is cancelled before the start, the function throws; later cancellation has no effect.
   ///
   /// - Parameter value: The value to encode.
   /// - Returns: UTF-8.
-  /// - Throws: `EncodingError`; `CancellationError` if the caller was cancelled before.
+  /// - Throws: `EncodingError`; `CancellationError` if the caller was cancelled before the start.
   @concurrent public func execute(_ value: Value) async throws -> Data {
     try ProcedureContext.checkCancellation()
     let encoder = JSONEncoder()

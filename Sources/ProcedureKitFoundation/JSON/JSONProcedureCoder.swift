@@ -1,21 +1,21 @@
 import Foundation
 
-/// Converts values to bytes and back, for a value that leaves the process or outlives it.
+/// Converts values to bytes and back, for values that leave the process or outlive it.
 ///
-/// The core knows no format. `JSONProcedureCoder` of ProcedureKitFoundation writes JSON.
+/// The protocol requires no particular format. ``JSONProcedureCoder`` writes JSON.
 public protocol ProcedureCoder: Sendable {
-  /// Returns a value as bytes. Equal values give equal bytes, so far as the value's own `encode(to:)` has a fixed order.
+  /// Returns a value as bytes. Equal values have equal bytes if the value's own `encode(to:)` has a fixed order.
   ///
   /// - Parameter value: The value to encode.
   /// - Returns: The bytes. They may be empty.
   /// - Throws: `EncodingError`, or an error of the coder.
   func encode<Value: Encodable>(_ value: Value) throws -> [UInt8]
 
-  /// Returns the value that bytes stand for.
+  /// Returns the value that bytes represent.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - bytes: Bytes from ``encode(_:)`` of the same kind of coder, possibly damaged on their way.
+  ///   - bytes: Bytes from ``encode(_:)`` of a coder of the same kind, possibly damaged.
   /// - Returns: The value.
   /// - Throws: `DecodingError`, or an error of the coder. Damaged bytes never trap.
   func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value
@@ -26,7 +26,7 @@ public protocol ProcedureCoder: Sendable {
 /// Infinity and NaN are written as text. A `Set`, and a `Dictionary` with keys that are neither `String` nor `Int`, has no fixed
 /// order: two equal values can give different bytes.
 public struct JSONProcedureCoder: ProcedureCoder {
-  /// Makes a coder.
+  /// Creates a coder.
   public init() {}
 
   /// Returns a value as UTF-8 encoded JSON.

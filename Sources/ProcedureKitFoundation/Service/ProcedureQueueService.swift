@@ -1,14 +1,14 @@
 public import ProcedureKit
 
-/// Runs a queue as a service: until a shutdown is asked for, and then until the queue is drained.
+/// Runs a queue as a service: until a shutdown is requested, and then until the queue is drained.
 ///
 /// ```swift
 /// extension ProcedureQueueService: @retroactive Service {}  // of ServiceLifecycle
 /// let service = ProcedureQueueService(jobs, grace: .seconds(20)) { try await gracefulShutdown() }
 /// ```
 ///
-/// The type has the shape of the `Service` of the package *Swift Service Lifecycle*, and works without the package, with signals or with any
-/// function that returns when the program has to end:
+/// The type has the shape of `Service` in the package *Swift Service Lifecycle*. It also works without the package, with signals or with any
+/// function that returns when the program should end:
 ///
 /// ```swift
 /// let service = ProcedureQueueService(jobs, grace: .seconds(20), until: .signals(.terminate, .interrupt))
@@ -26,7 +26,7 @@ public struct ProcedureQueueService: Sendable {
   /// - Parameters:
   ///   - queue: The queue.
   ///   - grace: The time that procedures have to finish after a shutdown; `nil` waits for all.
-  ///   - shutdown: Waits, and returns when the service has to end. An error ends the service at once.
+  ///   - shutdown: Waits, and returns when the service should end. An error ends the service immediately.
   public init(
     _ queue: ProcedureQueue, grace: Duration? = nil,
     until shutdown: @escaping @concurrent @Sendable () async throws -> Void
@@ -35,18 +35,18 @@ public struct ProcedureQueueService: Sendable {
   }
 
   #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
-    /// An occasion to end a service.
+    /// A source of shutdown requests.
     public struct Shutdown: Sendable {
       fileprivate let wait: @concurrent @Sendable () async throws -> Void
 
       /// Ends the service at the first of the signals.
       ///
-      /// The signals are received from this call on, so one that arrives before ``ProcedureQueueService/run()`` is not lost. After the first
-      /// signal, or when the service is cancelled, the signals have their former effect again: pressing Ctrl-C twice ends the process at once.
-      /// A signal that is ignored at this call stays ignored.
+      /// The signals are received from this call on, so a signal before ``ProcedureQueueService/run()`` is not lost. After the first
+      /// signal, or when the service is cancelled, the previous actions of the signals are restored: pressing Ctrl-C twice ends the process
+      /// immediately. A signal that is ignored when this function is called stays ignored.
       ///
       /// - Parameter signals: The signals, usually `.terminate` and `.interrupt`.
-      /// - Returns: The occasion.
+      /// - Returns: The source of shutdown requests.
       public static func signals(_ signals: ProcessSignal...) -> Shutdown {
         let received = ProcessSignals(signals)
         return Shutdown {
@@ -62,7 +62,7 @@ public struct ProcedureQueueService: Sendable {
     /// - Parameters:
     ///   - queue: The queue.
     ///   - grace: The time that procedures have to finish after a shutdown; `nil` waits for all.
-    ///   - shutdown: The occasion to end, such as `.signals(.terminate, .interrupt)`.
+    ///   - shutdown: The source of shutdown requests, such as `.signals(.terminate, .interrupt)`.
     public init(_ queue: ProcedureQueue, grace: Duration? = nil, until shutdown: Shutdown) {
       self.init(queue, grace: grace, until: shutdown.wait)
     }
@@ -70,10 +70,10 @@ public struct ProcedureQueueService: Sendable {
 
   /// Waits for the shutdown, refuses further procedures from then on, and returns when all procedures of the queue have finished.
   ///
-  /// Procedures that are left after the grace period are cancelled. A cancel of the caller cancels all procedures at once, before the
+  /// Procedures that are left after the grace period are cancelled. Cancelling the caller cancels all procedures immediately, before the
   /// shutdown and during the grace period, and the function still waits for their bodies.
   ///
-  /// - Throws: The error of waiting for the shutdown, which is a `CancellationError` after a cancel.
+  /// - Throws: The error of waiting for the shutdown, which is a `CancellationError` after a cancellation.
   public func run() async throws {
     do {
       try await shutdown()
@@ -85,7 +85,7 @@ public struct ProcedureQueueService: Sendable {
       group.addTask { await queue.shutDown(grace: grace) }
       group.addTask {
         await untilCancelled()
-        // The shortest grace period counts. After the end of the queue, nothing is left to cancel.
+        // The shortest grace period applies. After the end of the queue, no procedure is left to cancel.
         await queue.shutDown(grace: .zero)
       }
       await group.next()

@@ -19,17 +19,17 @@
     public static let hangUp = ProcessSignal(rawValue: SIGHUP)
     /// `SIGQUIT`: the user pressed Ctrl-\.
     public static let quit = ProcessSignal(rawValue: SIGQUIT)
-    /// `SIGUSR1`: has no meaning of its own.
+    /// `SIGUSR1`: has no predefined meaning.
     public static let user1 = ProcessSignal(rawValue: SIGUSR1)
-    /// `SIGUSR2`: has no meaning of its own.
+    /// `SIGUSR2`: has no predefined meaning.
     public static let user2 = ProcessSignal(rawValue: SIGUSR2)
 
-    /// The exit status by which a process says that this signal ended it: 128 and the number.
+    /// The exit status that reports that this signal ended a process: 128 plus the number.
     public var exitStatus: Int32 { 128 + rawValue }
   }
 
   extension ProcessSignal: CustomStringConvertible {
-    /// The name of the signal, such as `SIGINT`; `signal 34` if it has none here.
+    /// The name of the signal, such as `SIGINT`; `signal 34` if it has no name on this system.
     public var description: String {
       switch self {
       case .interrupt: "SIGINT"

@@ -15,7 +15,7 @@
   /// }
   /// ```
   ///
-  /// A program that should stop its work at the first signal, and end at once at the second, uses ``cancelling(_:)``:
+  /// A program that should stop its work at the first signal, and end immediately at the second, uses ``cancelling(_:)``:
   ///
   /// ```swift
   /// let signals = ProcessSignals(.interrupt, .terminate) { signal, count in
@@ -27,12 +27,12 @@
   ///
   /// Any number of sequences can exist at the same time, and each receives every signal. Create one for each consumer: two tasks that iterate
   /// the same sequence share its signals. A sequence keeps the newest 64 signals that its consumer has not read yet. Cancelling the task that
-  /// iterates ends the sequence. When the last sequence for a signal is released or stopped, the signal has its former effect again.
+  /// iterates ends the sequence. When the last sequence for a signal is released or stopped, the signal's previous action is restored.
   ///
   /// Two signals of the same kind that arrive almost at the same time can count as one, because the system keeps at most one of each kind. A
   /// signal that is ignored when the sequence is created stays ignored, and the sequence never receives it: `nohup` ignores `SIGHUP`, and a shell
   /// without job control ignores `SIGINT` and `SIGQUIT` for its background jobs, so that Ctrl-C does not end them. To receive such a signal
-  /// all the same, call `signal(SIGINT, SIG_DFL)` before. A signal that the parent of this process has blocked is received, too, and stays
+  /// nevertheless, call `signal(SIGINT, SIG_DFL)` first. A signal that the parent of this process has blocked is received, too, and stays
   /// unblocked. Processes that this process starts are not affected: their signals have the usual effect.
   public final class ProcessSignals: AsyncSequence, Sendable {
     /// A signal.
@@ -99,9 +99,9 @@
 
       func finish() { continuation.finish() }
 
-      /// Has `cancel` called at the first signal, or at once if there was one.
+      /// Registers a function that is called at the first signal, or immediately if there was one.
       ///
-      /// - Returns: What removes it again.
+      /// - Returns: The number with which the function can be removed.
       func onFirst(_ cancel: @escaping @Sendable () -> Void) -> Int {
         let (id, isLate) = state.withLock { state in
           state.nextID += 1
@@ -118,7 +118,7 @@
     private let signals: [ProcessSignal]
     fileprivate let inbox: Inbox
 
-    /// Starts to receive signals: when the initializer returns, none is missed.
+    /// Starts to receive signals. From the return of the initializer on, no signal is missed.
     ///
     /// - Parameters:
     ///   - signals: The signals. A signal that no process can receive, such as `SIGKILL`, is a programming mistake and traps.
@@ -131,7 +131,7 @@
       self.init(signals, onReceive: onReceive)
     }
 
-    /// Starts to receive signals: when the initializer returns, none is missed.
+    /// Starts to receive signals. From the return of the initializer on, no signal is missed.
     ///
     /// - Parameters:
     ///   - signals: The signals. A signal that no process can receive, such as `SIGKILL`, is a programming mistake and traps.
@@ -148,12 +148,12 @@
 
     deinit { stop() }
 
-    /// The first signal that arrived, if one did.
+    /// The first signal that arrived; `nil` if none did.
     public var first: ProcessSignal? { inbox.first }
 
-    /// Stops to receive signals, and ends the iteration after the signals that have arrived.
+    /// Stops receiving signals, and ends the iteration after the signals that have arrived.
     ///
-    /// A signal that no other sequence receives has its former effect again: usually, it ends the process.
+    /// The previous action of a signal that no other sequence receives is restored: usually, the signal ends the process.
     public func stop() {
       SignalReceiver.shared.remove(inbox, for: signals)
       inbox.finish()
@@ -168,13 +168,13 @@
     /// reaches the operation even while its own threads are busy. The function returns when the operation has ended. Cancelling the caller
     /// cancels the operation.
     ///
-    /// - Parameter operation: The work. To learn afterwards whether a signal stopped it, see ``first``.
+    /// - Parameter operation: The work. To find out afterwards whether a signal stopped it, see ``first``.
     /// - Returns: The result of the operation.
     /// - Throws: The error of the operation.
     public func cancelling<Value: Sendable>(_ operation: @escaping @Sendable () async throws -> Value) async rethrows
       -> Value
     {
-      // A task of its own, since only such a task can be cancelled from another thread. It is awaited here, and cancelled with the caller.
+      // A separate task, since only such a task can be cancelled from another thread. It is awaited here, and cancelled with the caller.
       let task = Task { try await operation() }
       let id = inbox.onFirst { task.cancel() }
       defer { inbox.remove(id) }

@@ -4,23 +4,23 @@
 
   /// Receives signals for every ``ProcessSignals`` of the process.
   ///
-  /// A handler of the system writes the number of each signal into a pipe, which is one of the few things that a handler may do. A thread reads the
-  /// pipe, and delivers. In contrast to a signal source of Dispatch, the signal is never set to be ignored, which child processes would inherit,
-  /// and no other signal, such as the one for the end of a child, wakes a thread.
+  /// A signal handler writes the number of each signal to a pipe, which is one of the few things that a handler may do. A thread reads the
+  /// pipe, and delivers the signals. In contrast to a signal source of Dispatch, the signal is never set to be ignored, which child processes would
+  /// inherit, and no other signal, such as the one for the end of a child, wakes a thread.
   final class SignalReceiver: Sendable {
     static let shared = SignalReceiver()
 
     private struct State {
       /// The receivers of each signal, in the order in which they were added.
       var inboxes: [Int32: [ProcessSignals.Inbox]] = [:]
-      /// The effect that each received signal had before.
-      var formerActions: [Int32: sigaction] = [:]
+      /// The previous action of each received signal.
+      var previousActions: [Int32: sigaction] = [:]
       var hasThread = false
     }
 
     private let state = Mutex(State())
 
-    /// What the handler needs. Atomics: the handler can interrupt any thread at any point, so it must not lock anything.
+    /// The state of the handler. It uses atomics, since the handler can interrupt any thread at any point, and must not lock anything.
     private struct Pipe: ~Copyable {
       let end = Atomic<Int32>(-1)
       let process = Atomic<Int32>(0)
@@ -30,7 +30,7 @@
     /// The bit of a number in the pipe that asks the thread to unblock a signal. Without the bit, the number reports a signal.
     private static let unblocks: UInt8 = 0x80
 
-    /// Begins to deliver signals to a receiver.
+    /// Begins delivering signals to a receiver.
     func add(_ inbox: ProcessSignals.Inbox, for signals: [ProcessSignal]) {
       state.withLock { state in
         if !state.hasThread {
@@ -46,28 +46,28 @@
       }
     }
 
-    /// Ends the delivery to a receiver. The last one for a signal restores the signal's former effect.
+    /// Ends the delivery to a receiver. When a signal has no receiver left, its previous action is restored.
     func remove(_ inbox: ProcessSignals.Inbox, for signals: [ProcessSignal]) {
       state.withLock { state in
         for signal in signals {
           guard state.inboxes[signal.rawValue]?.contains(where: { $0 === inbox }) == true else { continue }
           state.inboxes[signal.rawValue]?.removeAll { $0 === inbox }
           guard state.inboxes[signal.rawValue]?.isEmpty == true else { continue }
-          if var former = state.formerActions.removeValue(forKey: signal.rawValue) {
-            sigaction(signal.rawValue, &former, nil)
+          if var previous = state.previousActions.removeValue(forKey: signal.rawValue) {
+            sigaction(signal.rawValue, &previous, nil)
           }
         }
       }
     }
 
-    /// - Returns: Whether the signal is received; `false` if it has to stay ignored.
+    /// - Returns: Whether the signal is received; `false` if it must stay ignored.
     private func install(_ signal: ProcessSignal, _ state: inout State) -> Bool {
-      var former = sigaction()
+      var previous = sigaction()
       precondition(
-        sigaction(signal.rawValue, nil, &former) == 0,
+        sigaction(signal.rawValue, nil, &previous) == 0,
         "ProcessSignals cannot receive \(signal): the system has no such signal")
-      // The parent ignores the signal on behalf of the program: `nohup` the end of the terminal, a shell Ctrl-C for its background jobs.
-      if Self.isIgnored(former) { return false }
+      // The parent ignores the signal on behalf of the program: `nohup` ignores SIGHUP, and a shell ignores SIGINT for its background jobs.
+      if Self.isIgnored(previous) { return false }
       var action = sigaction()
       sigfillset(&action.sa_mask)
       action.sa_flags = .init(SA_RESTART)
@@ -75,8 +75,8 @@
       precondition(
         sigaction(signal.rawValue, &action, nil) == 0,
         "ProcessSignals cannot receive \(signal): the system does not deliver it")
-      state.formerActions[signal.rawValue] = former
-      // Threads inherit the signals that they block, so all may block this one. Until the thread has unblocked it, the system keeps the signal.
+      state.previousActions[signal.rawValue] = previous
+      // Threads inherit blocked signals, so all threads may block this one. The system keeps the signal until the thread has unblocked it.
       var request = UInt8(truncatingIfNeeded: signal.rawValue) | Self.unblocks
       _ = write(Self.pipe.end.load(ordering: .acquiring), &request, 1)
       return true
@@ -87,12 +87,12 @@
       precondition(
         Foundation.pipe(&ends) == 0, "ProcessSignals cannot make a pipe: \(String(cString: strerror(errno)))")
       for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-      // A handler must not block. A pipe holds the numbers of thousands of signals.
+      // The handler must not block. A pipe can hold the numbers of thousands of signals.
       _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
       Self.pipe.process.store(getpid(), ordering: .relaxed)
       Self.pipe.end.store(ends[1], ordering: .releasing)
       let readEnd = ends[0]
-      // Lives as long as the process: it costs one blocked thread, and starting another one for each sequence could miss a signal.
+      // The thread is never ended: it costs one blocked thread, and starting a thread for each sequence could miss a signal.
       let thread = Thread { [self] in
         var number: UInt8 = 0
         while true {

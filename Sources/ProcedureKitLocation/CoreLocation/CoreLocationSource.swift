@@ -3,7 +3,7 @@
 
   /// The locations of Core Location, on Apple's systems.
   ///
-  /// The program needs the authorization of the person: add the condition `.authorized(for: LocationAuthorization(), .whenInUse)`,
+  /// The program needs the authorization of the user: add the condition `.authorized(for: LocationAuthorization(), .whenInUse)`,
   /// and give the reason in the program's `Info.plist`.
   public struct CoreLocationSource: LocationSource {
     /// The kind of movement that Core Location prepares for.
@@ -14,14 +14,14 @@
       self.configuration = configuration
     }
 
-    /// Measures, and returns the locations as they come.
+    /// Starts measuring, and returns the locations as they arrive.
     ///
-    /// The sequence throws ``LocationError/Kind-swift.struct/unauthorized`` when the person or the system refuses.
+    /// The sequence throws ``LocationError/Kind-swift.struct/unauthorized`` when the user or the system refuses.
     public func locations() -> any AsyncSequence<Location, any Error> {
       CLLocationUpdate.liveUpdates(configuration).compactMap { update throws in
         if update.authorizationDenied || update.authorizationDeniedGlobally || update.authorizationRestricted {
           throw LocationError(
-            .unauthorized, "the program may not know the location: allow this in the settings of the system.")
+            .unauthorized, "the program is not authorized to use the location. Authorize it in the system settings.")
         }
         return update.location.map(Location.init)
       }
@@ -29,7 +29,7 @@
   }
 
   extension Location {
-    /// Creates a location from one of Core Location, in which negative errors, speeds and courses stand for none.
+    /// Creates a location from a `CLLocation`, in which negative errors, speeds and courses mean that there is no value.
     public init(_ location: CLLocation) {
       func known(_ value: Double, _ error: Double) -> Double? { error < 0 ? nil : value }
       self.init(

@@ -3,35 +3,35 @@
   import Foundation
   public import ProcedureKit
 
-  /// The permission to know where the device is, as a capability.
+  /// The permission to use the location of the device, as a capability.
   ///
   /// ```swift
   /// let locate = UserLocation(from: CoreLocationSource(), accuracy: 50)
   ///   .condition(.authorized(for: LocationAuthorization(), .whenInUse))
   /// ```
   public struct LocationAuthorization: Capability, Hashable {
-    /// When the program has to know the location.
+    /// The situations in which the program requires the location.
     public enum Requirement: Hashable, Sendable {
       /// While the program is in use.
       case whenInUse
-      /// Also in the background. tvOS and visionOS have no such permission: a request there changes nothing.
+      /// Also in the background. tvOS and visionOS have no such permission: a request there has no effect.
       case always
     }
 
-    /// What the program may know.
+    /// The permission of the program.
     public enum Status: AuthorizationStatus, Hashable {
-      /// Nobody has been asked.
+      /// The user has not been asked.
       case notDetermined
-      /// The system forbids it, by parental control for example.
+      /// The system forbids it, for example, by parental control.
       case restricted
-      /// The person has refused.
+      /// The user has refused.
       case denied
       /// The location while the program is in use.
       case whenInUse
       /// The location at any time.
       case always
 
-      /// Returns whether the status allows what is required.
+      /// Returns whether the status meets the requirement.
       public func meets(_ requirement: Requirement) -> Bool {
         switch requirement {
         case .whenInUse: self == .whenInUse || self == .always
@@ -43,17 +43,17 @@
     /// Creates the capability.
     public init() {}
 
-    /// Returns whether the device has location services, and these are on.
+    /// Returns whether the device has location services, and these are enabled.
     public func isAvailable() async -> Bool { CLLocationManager.locationServicesEnabled() }
 
-    /// Returns what the program may know, without asking anybody.
+    /// Returns the permission of the program, without asking the user.
     public func authorizationStatus() async -> Status {
       await MainActor.run { Status(CLLocationManager().authorizationStatus) }
     }
 
-    /// Asks the person, and returns when the status has changed. A cancel ends the wait.
+    /// Asks the user, and returns when the status has changed. Cancellation ends the wait.
     ///
-    /// The system does not report that a person keeps "while in use" when asked for more, so that this wait ends with a timeout only.
+    /// The system does not report when a user keeps "while in use" although more was requested, so only a timeout ends this wait.
     ///
     /// - Throws: `CancellationError`.
     public func requestAuthorization(_ requirement: Requirement) async throws {
@@ -78,7 +78,7 @@
     }
   }
 
-  /// One question of Core Location to the person.
+  /// One request of Core Location to the user.
   private final class LocationPrompt: NSObject, CLLocationManagerDelegate {
     private let changes: AsyncStream<LocationAuthorization.Status>.Continuation
 
@@ -86,15 +86,15 @@
       self.changes = changes
     }
 
-    /// Reports the status at the beginning, and each change.
+    /// Reports the initial status, and each change.
     func locationManagerDidChangeAuthorization(_ manager: CLLocationManager) {
       changes.yield(LocationAuthorization.Status(manager.authorizationStatus))
     }
 
-    /// Asks, and waits for an answer that differs from the status before.
+    /// Asks, and waits for a status that differs from the status before.
     @MainActor static func ask(_ requirement: LocationAuthorization.Requirement) async throws {
       let (statuses, changes) = AsyncStream.makeStream(of: LocationAuthorization.Status.self)
-      // The manager needs the run loop of the main thread, and does not keep its delegate.
+      // The manager needs the run loop of the main thread, and does not retain its delegate.
       let (manager, prompt) = (CLLocationManager(), LocationPrompt(changes))
       let before = LocationAuthorization.Status(manager.authorizationStatus)
       guard before == .notDetermined || before == .whenInUse else { return }

@@ -8,12 +8,12 @@
   /// let address = UserLocation(from: CoreLocationSource()).then(ReverseGeocode())
   /// ```
   ///
-  /// Apple limits how often a program may ask: use one address for all locations nearby, and run the procedure with a `rateLimited` modifier.
+  /// Apple limits the rate of requests: use one address for all nearby locations, and run the procedure with a `rateLimited` modifier.
   public struct ReverseGeocode: Procedure {
     /// Creates the procedure.
     public init() {}
 
-    /// Asks the service. A cancel does not end the request, whose result is then not used.
+    /// Requests the address. Cancellation does not end the request, whose result is then not used.
     ///
     /// - Parameter location: The location.
     /// - Returns: The address.
@@ -22,7 +22,7 @@
       let place = CLLocation(latitude: location.latitude, longitude: location.longitude)
       guard let found = try await CLGeocoder().reverseGeocodeLocation(place).first else {
         throw LocationError(
-          .noPlacemark, "no address is known for \(location.latitude), \(location.longitude).")
+          .noPlacemark, "no address was found for \(location.latitude), \(location.longitude).")
       }
       return Placemark(
         name: found.name, street: found.thoroughfare, number: found.subThoroughfare, postalCode: found.postalCode,

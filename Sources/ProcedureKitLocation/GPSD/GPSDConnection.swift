@@ -2,9 +2,9 @@
   import Foundation
   import Synchronization
 
-  /// A connection to the daemon, which a thread of its own reads until the connection or the reader ends.
+  /// A connection to the daemon. A separate thread reads from it until the connection or the reader ends.
   final class GPSDConnection: Sendable {
-    /// The longest line. The longest report of gpsd, the one of all satellites, has less than 11,000 bytes.
+    /// The longest accepted line. The longest report of gpsd, which lists all satellites, has less than 11,000 bytes.
     private static let maxLineLength = 1 << 16
 
     private enum State {
@@ -12,7 +12,7 @@
       case connected(StreamSocket)
       /// The connection has ended, and the socket is closed.
       case ended
-      /// The reader has left.
+      /// The reader has ended.
       case left
     }
 
@@ -28,16 +28,16 @@
     /// Starts the thread, which ends with the connection.
     func start() {
       let thread = Thread { [self] in
-        var failure: any Error = LocationError(.ended, "\(address) has closed the connection: retry later.")
+        var failure: any Error = LocationError(.ended, "\(address) closed the connection. Retry later.")
         do { try read() } catch { failure = error }
-        // To a reader that leaves, the end of the connection is no error.
+        // A reader that has ended does not receive the end of the connection as an error.
         if hasLeft { locations.finish() } else { locations.finish(throwing: failure) }
       }
       thread.name = "gpsd"
       thread.start()
     }
 
-    /// Ends the connection. The thread, which waits for the daemon, goes on and ends.
+    /// Ends the connection. The thread, which waits for the daemon, resumes and ends.
     func close() {
       state.withLock { state in
         if case .connected(let socket) = state { socket.shutDown() }
@@ -59,9 +59,9 @@
         socket = try StreamSocket(host: daemon.host, port: daemon.port)
       } catch {
         throw LocationError(
-          .unreachable, "\(address) does not answer: \(error). Start the daemon, or mend the address.")
+          .unreachable, "\(address) does not answer: \(error). Start the daemon, or correct the address.")
       }
-      // The socket is closed when nobody can shut it down any more.
+      // The socket is closed when no other code can shut it down any more.
       defer {
         state.withLock { state in
           if case .connected = state { state = .ended }
@@ -90,7 +90,7 @@
         }
         guard rest.count <= Self.maxLineLength else {
           throw LocationError(
-            .unknownProtocol, "\(address) sends a line without an end: another program answers there.")
+            .unknownProtocol, "\(address) sent a line without an end, so it is probably another program.")
         }
       }
     }
@@ -101,26 +101,26 @@
         report = try GPSDReport(line)
       } catch {
         let text = String(decoding: line.prefix(80), as: UTF8.self)
-        throw LocationError(.unknownProtocol, "\(address) sends what is no report of gpsd: \(text.debugDescription).")
+        throw LocationError(.unknownProtocol, "\(address) sent a line that is not a report of gpsd: \(text.debugDescription).")
       }
       switch report {
       case .version(let release, let major):
         guard major == 3 else {
           throw LocationError(
-            .unknownProtocol, "\(address) is release \(release) with protocol \(major); known is protocol 3.")
+            .unknownProtocol, "\(address) is release \(release) with protocol \(major); only protocol 3 is supported.")
         }
         if isFirst { watch(socket) }
       case .location(let location, let device):
         if daemon.device == nil || daemon.device == device { locations.yield(location) }
-      case .error(let message): throw LocationError(.refused, "\(address) refuses: \(message).")
+      case .error(let message): throw LocationError(.refused, "\(address) refused the request: \(message).")
       case .other:
         guard !isFirst else {
-          throw LocationError(.unknownProtocol, "\(address) does not begin with its version.")
+          throw LocationError(.unknownProtocol, "\(address) did not send its version first.")
         }
       }
     }
 
-    /// Asks for reports. A failure to send shows when the connection is read.
+    /// Requests reports. A failure to send is detected when the connection is read.
     private func watch(_ socket: StreamSocket) {
       socket.send(Data("?WATCH={\"enable\":true,\"json\":true};\n".utf8))
     }

@@ -13,7 +13,7 @@ enum GPSDReport: Equatable {
 
   /// Reads a line.
   ///
-  /// - Throws: If the line is no object of JSON with a class.
+  /// - Throws: An error if the line is not a JSON object with a class.
   init(_ line: Data) throws {
     let decoder = JSONDecoder()
     switch try decoder.decode(ReportClass.self, from: line).class {
@@ -38,14 +38,14 @@ enum GPSDReport: Equatable {
     let proto_major: Int
   }
 
-  /// Time, position and velocity, by their names in the protocol: degrees, metres, and metres a second.
+  /// Time, position and velocity, with their names in the protocol, in degrees, metres, and metres per second.
   private struct Fix: Decodable {
     let device: String?
     let mode: Int
     let time: String?
     let lat, lon, eph, epx, epy, altMSL, alt, epv, speed, track: Double?
 
-    /// The location; `nil` without a fix (a mode below 2), a place or a time.
+    /// The location; `nil` without a fix (a mode below 2), a position or a time.
     var location: Location? {
       guard mode >= 2, let lat, let lon, let time, let timestamp = Self.date(time) else { return nil }
       // Daemons before release 3.20 have no `eph`, and call the altitude above sea level `alt`.

@@ -8,29 +8,29 @@
   /// for try await location in source.locations() { print(location.latitude, location.longitude) }
   /// ```
   ///
-  /// The source speaks the JSON protocol of gpsd, version 3, over TCP. Reports without a fix, a place or a time are passed over. gpsd
-  /// reports about once a second for each device, and a device that is plugged in later takes part.
+  /// The source uses the JSON protocol of gpsd, version 3, over TCP. Reports without a fix, a position or a time are skipped. gpsd
+  /// reports about once per second for each device, including devices that are connected later.
   public struct GPSDaemon: LocationSource, Hashable {
     /// The host of the daemon.
     public var host: String
     /// The TCP port of the daemon.
     public var port: UInt16
-    /// The path of the device whose locations are taken, "/dev/ttyUSB0" for example; `nil` takes those of all devices.
+    /// The path of the device whose locations are used, for example, "/dev/ttyUSB0"; `nil` uses the locations of all devices.
     public var device: String?
 
-    /// Creates a source. Nothing is connected before ``locations()``.
+    /// Creates a source, which does not connect before ``locations()``.
     ///
     /// - Parameters:
     ///   - host: The host of the daemon.
     ///   - port: The TCP port of the daemon.
-    ///   - device: The path of the device; `nil` takes all devices.
+    ///   - device: The path of the device; `nil` uses all devices.
     public init(host: String = "127.0.0.1", port: UInt16 = 2947, device: String? = nil) {
       (self.host, self.port, self.device) = (host, port, device)
     }
 
-    /// Connects to the daemon, and returns the locations as they come. Cancelling the iteration closes the connection.
+    /// Connects to the daemon, and returns the locations as they arrive. Cancelling the iteration closes the connection.
     ///
-    /// The sequence throws a ``LocationError`` if the daemon is not there, refuses, speaks another protocol, or ends. Of the locations
+    /// The sequence throws a ``LocationError`` if the daemon is not reachable, refuses, uses another protocol, or ends. Of the locations
     /// that a slow reader has not taken, the newest 16 are kept.
     public func locations() -> any AsyncSequence<Location, any Error> {
       let (stream, continuation) = AsyncThrowingStream.makeStream(

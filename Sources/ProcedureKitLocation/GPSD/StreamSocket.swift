@@ -13,7 +13,7 @@
 
   /// A connected TCP socket. The owner closes the socket, exactly once.
   struct StreamSocket: Sendable {
-    /// Why there is no connection.
+    /// The reason why there is no connection.
     struct Failure: Error, CustomStringConvertible {
       let description: String
 
@@ -26,11 +26,11 @@
 
     private let descriptor: Int32
 
-    /// Connects to the first address of the host that accepts.
+    /// Connects to the first address of the host that accepts the connection.
     ///
     /// - Throws: The ``Failure`` of the last address.
     init(host: String, port: UInt16) throws {
-      // The system would ask for the name before NUL.
+      // The system would look up the name before the NUL.
       guard !host.utf8.contains(0) else { throw Failure(resolving: EAI_NONAME) }
       var hints = addrinfo()
       #if canImport(Glibc)
@@ -58,7 +58,7 @@
       let descriptor = socket(address.ai_family, address.ai_socktype, address.ai_protocol)
       guard descriptor >= 0 else { throw Failure(errno: errno) }
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-      // Without blocking, so that the wait for the connection has an end.
+      // Non-blocking, so that the wait for the connection can end.
       let flags = fcntl(descriptor, F_GETFL)
       _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK)
       var code = connectDescriptor(descriptor, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno
@@ -98,7 +98,7 @@
       data.withUnsafeBytes { sendBytes(descriptor, $0) }
     }
 
-    /// Ends every read, also one that a thread waits in.
+    /// Ends every read, including a read in which a thread waits.
     func shutDown() {
       #if canImport(Glibc)
         _ = shutdown(descriptor, Int32(SHUT_RDWR))
@@ -111,7 +111,7 @@
     func close() { closeDescriptor(descriptor) }
   }
 
-  // Outside of the type, whose own functions have the names of the system's.
+  // Outside of the type, whose own functions hide the system's functions of the same names.
 
   private func connectDescriptor(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32
   {

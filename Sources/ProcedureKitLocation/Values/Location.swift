@@ -1,19 +1,19 @@
 public import Foundation
 
-/// A place on the earth at one time, as a source has measured it.
+/// A position on the earth at one time, as measured by a source.
 public struct Location: Hashable, Codable, Sendable {
   /// The latitude in degrees of WGS 84, from -90 to 90; positive in the north.
   public var latitude: Double
   /// The longitude in degrees of WGS 84, from -180 to 180; positive in the east.
   public var longitude: Double
-  /// The radius in metres around the place that holds the true one, by the estimate of the source: with 95 % probability for
+  /// The radius in metres, around the position, that contains the true position, as estimated by the source: with 95 % probability for
   /// gpsd, with about 68 % for Core Location. `nil` if the source gives none.
   public var horizontalAccuracy: Double?
   /// The height in metres above mean sea level.
   public var altitude: Double?
-  /// The error of the altitude in metres, by the estimate of the source.
+  /// The error of the altitude in metres, as estimated by the source.
   public var verticalAccuracy: Double?
-  /// The speed over ground in metres a second.
+  /// The speed over ground in metres per second.
   public var speed: Double?
   /// The direction of the movement in degrees, clockwise from true north.
   public var course: Double?

@@ -1,21 +1,21 @@
 public import Foundation
 
-/// Why there is no location.
+/// The reason why there is no location.
 public struct LocationError: Error, Sendable, CustomStringConvertible, LocalizedError {
-  /// The kind of a ``LocationError``. Later versions can add kinds, so a `switch` has a `default`.
+  /// The kind of a ``LocationError``. Later versions can add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
     /// The name of the kind: `unreachable`.
     public let description: String
 
-    /// Nothing answers at the address of the daemon.
+    /// No program answers at the address of the daemon.
     public static let unreachable = Kind(description: "unreachable")
-    /// What answers at the address does not speak the protocol of gpsd, or another version.
+    /// The program at the address does not use the protocol of gpsd, or uses another version.
     public static let unknownProtocol = Kind(description: "unknownProtocol")
     /// The daemon has refused a request.
     public static let refused = Kind(description: "refused")
-    /// The source has ended before there was a location.
+    /// The source ended before there was a location.
     public static let ended = Kind(description: "ended")
-    /// The person, or the system, does not allow the program to know the location.
+    /// The user, or the system, does not allow the program to use the location.
     public static let unauthorized = Kind(description: "unauthorized")
     /// No address is known for a location.
     public static let noPlacemark = Kind(description: "noPlacemark")
@@ -23,7 +23,7 @@ public struct LocationError: Error, Sendable, CustomStringConvertible, Localized
 
   /// The kind of the error.
   public let kind: Kind
-  /// What has happened, and what can be done.
+  /// The failure, and how it can be remedied.
   public let description: String
 
   init(_ kind: Kind, _ description: String) {

@@ -1,9 +1,9 @@
-/// Measures where the device is: a receiver, a service of the system, or values of a test.
+/// Measures the location of the device: a receiver, a service of the system, or values of a test.
 public protocol LocationSource: Sendable {
-  /// Starts to measure, and returns the locations as they come.
+  /// Starts measuring, and returns the locations as they arrive.
   ///
-  /// Each call is a subscription of its own, which ends with its iteration or when the iterating task is cancelled. A source
-  /// that can measure no more throws. The newest locations are kept for a slow reader, and older ones are dropped.
+  /// Each call is a separate subscription, which ends with its iteration or when the iterating task is cancelled. A source
+  /// that cannot measure any more throws. The newest locations are kept for a slow reader, and older ones are dropped.
   ///
   /// - Returns: The locations, in the order of measuring.
   func locations() -> any AsyncSequence<Location, any Error>

@@ -1,11 +1,11 @@
 import ProcedureKit
 
-/// Texts as the system takes them: each ends with a zero.
+/// Texts in the form of the system: each ends with a zero.
 struct CStringList {
   private var bytes: [UInt8] = []
   private var starts: [Int] = []
 
-  /// Makes a list with room for a number of texts of usual length.
+  /// Creates a list with room for a number of texts of usual length.
   init(capacity: Int) {
     bytes.reserveCapacity(64 * capacity)
     starts.reserveCapacity(capacity)
@@ -17,14 +17,14 @@ struct CStringList {
     return add(text, end: 0)
   }
 
-  /// Adds `name=value`. Returns `false` if that is no variable: the name is empty or contains `=`, or there is a zero.
+  /// Adds `name=value`. Returns `false` if this is not a valid variable: the name is empty or contains `=`, or there is a zero.
   mutating func append(_ name: SystemText, value: SystemText) -> Bool {
     starts.append(bytes.count)
     let equals = UInt8(ascii: "=")
     return !name.isEmpty && add(name, end: equals, without: equals) && add(value, end: 0)
   }
 
-  /// Adds bytes and their end. Returns `false` if there is a zero or the other byte among them.
+  /// Adds bytes and their end. Returns `false` if they contain a zero or the other byte.
   private mutating func add(_ text: SystemText, end: UInt8, without other: UInt8 = 0) -> Bool {
     let start = bytes.count
     bytes += text.bytes
@@ -33,7 +33,7 @@ struct CStringList {
     return isFine
   }
 
-  /// Calls a function with pointers to the texts, after the last of which comes `nil`. All end with the call.
+  /// Calls a function with pointers to the texts, followed by `nil`. The pointers are valid during the call.
   mutating func withPointers<R>(_ body: ([UnsafeMutablePointer<CChar>?]) throws -> R) rethrows -> R {
     try bytes.withUnsafeMutableBytes { [starts] bytes in
       let base = bytes.bindMemory(to: CChar.self).baseAddress

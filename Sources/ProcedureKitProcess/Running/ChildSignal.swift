@@ -2,9 +2,9 @@ import Foundation
 
 /// The signal that the end of a program raises.
 enum ChildSignal {
-  /// Sets the default action of the signal if it is ignored, which a process can inherit: the system would forget how programs have ended.
+  /// Sets the default action of the signal if it is ignored, which a process can inherit: otherwise the system would not keep exit statuses.
   ///
-  /// The default action has no effect either, so nothing else changes for the process.
+  /// The default action does nothing, so the process is not affected otherwise.
   static func keepStatus() {
     var action = sigaction()
     guard sigaction(SIGCHLD, nil, &action) == 0 else { return }

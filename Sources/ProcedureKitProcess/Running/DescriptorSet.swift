@@ -1,25 +1,25 @@
-/// Descriptors that one thread waits for. Any thread adds some.
+/// Descriptors for which one thread waits. Any thread can add descriptors.
 protocol DescriptorSet: Sendable {
-  /// Waits for a descriptor once: until there is something to read, or nobody can write any more. A closed descriptor is forgotten.
+  /// Waits for a descriptor once: until it is readable, or its writing end is closed. A closed descriptor is removed.
   ///
   /// - Parameters:
-  ///   - descriptor: The descriptor. One that is in the set already keeps its place, with the new key.
-  ///   - key: The number by which `next` tells the descriptor.
+  ///   - descriptor: The descriptor. If it is already in the set, its key is replaced.
+  ///   - key: The number by which `next` identifies the descriptor.
   /// - Returns: Whether the system waits.
   func add(_ descriptor: Int32, key: Int) -> Bool
 
-  /// Waits for some of the descriptors, and removes these from the set. A key may be that of a descriptor that was closed meanwhile.
+  /// Waits for some of the descriptors, and removes these from the set. A key may be that of a descriptor that was closed in the meantime.
   ///
-  /// - Parameter limit: How long to wait, in whole milliseconds; `nil` for ever.
-  /// - Returns: The keys; none if the time is over, after a `wake`, and perhaps after an `add`.
+  /// - Parameter limit: The longest wait, in whole milliseconds; `nil` for no limit.
+  /// - Returns: The keys; empty if the time is over, after a `wake`, and possibly after an `add`.
   func next(within limit: Duration?) -> [Int]
 
-  /// Ends a wait, or the next one if nobody waits. Any thread calls this.
+  /// Ends the current wait, or the next one if no thread waits. Any thread may call this function.
   func wake()
 }
 
 extension Duration {
-  /// The whole milliseconds, for the system, which understands a negative number as for ever.
+  /// Returns whole milliseconds for the system, in which a negative number means no limit.
   static func milliseconds(of limit: Duration?) -> Int32 {
     limit.map { Int32(clamping: Int64($0 / .milliseconds(1))) } ?? -1
   }

@@ -1,7 +1,7 @@
 #if os(Linux)
   import Foundation
 
-  /// Descriptors that the system waits for with `epoll`: to add one wakes no thread.
+  /// Descriptors that are awaited with `epoll`: adding one wakes no thread.
   final class EpollSet: DescriptorSet {
     private static let readable: UInt32 = 1  // EPOLLIN
     private static let once: UInt32 = 1 << 30  // EPOLLONESHOT
@@ -56,7 +56,7 @@
     }
   }
 
-  /// The layout of `struct epoll_event`, which the Swift module of the C library leaves out.
+  /// The layout of `struct epoll_event`, which the Swift module of the C library lacks.
   private enum EpollEvent {
     #if arch(x86_64)
       static let (keyOffset, size) = (4, 12)

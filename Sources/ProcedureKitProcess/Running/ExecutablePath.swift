@@ -3,7 +3,7 @@ import ProcedureKit
 
 /// Finds programs.
 enum ExecutablePath {
-  /// Returns the path of the program of a request. Only a name without a slash is looked for.
+  /// Returns the path of the program of a request. Only a name without a slash is looked up.
   ///
   /// - Throws: ``ProcessError``.
   static func find(_ request: ProcessRequest) throws -> SystemText {
@@ -18,7 +18,7 @@ enum ExecutablePath {
     let slash = UInt8(ascii: "/")
     if name.bytes.contains(slash) { return try absolute(name, request) }
     for folder in searchPath(request).bytes.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false) {
-      // The system looks for a relative folder, and for the empty one, in the working directory of the program.
+      // The system resolves a relative folder, and the empty one, in the working directory of the program.
       let path = try absolute(
         SystemText(bytes: (folder.isEmpty ? [UInt8(ascii: ".")] : folder) + [slash] + name.bytes), request)
       if !path.containsZero, isProgram(path) { return path }
@@ -32,7 +32,7 @@ enum ExecutablePath {
     return getenv("PATH").map { SystemText(cString: $0) } ?? usual
   }
 
-  /// Finds why a program cannot be started.
+  /// Finds the reason why a program cannot be started.
   ///
   /// - Parameters:
   ///   - path: The path of the program.
@@ -49,7 +49,7 @@ enum ExecutablePath {
     return ProcessError(.noInterpreter, request, underlying: problem)
   }
 
-  /// Returns the path from the root, since the program starts in another folder than this process perhaps.
+  /// Returns the absolute path, since the program may start in another folder than this process.
   private static func absolute(_ path: SystemText, _ request: ProcessRequest) throws -> SystemText {
     guard path.bytes.first != UInt8(ascii: "/") else { return path }
     guard let folder = request.workingDirectory else { return "\(try currentFolder(request))/\(path)" }
@@ -66,12 +66,12 @@ enum ExecutablePath {
     return SystemText(cString: folder)
   }
 
-  /// Whether there is a file or a folder at the path.
+  /// Returns whether there is a file or a folder at the path.
   static func exists(_ path: SystemText) -> Bool {
     path.withCString { access($0, F_OK) == 0 }
   }
 
-  /// Whether this process may execute a file.
+  /// Returns whether this process may execute a file.
   static func isProgram(_ path: SystemText) -> Bool {
     path.withCString { access($0, X_OK) } == 0 && !isFolder(path)
   }

@@ -1,9 +1,9 @@
 @preconcurrency import Foundation
 import ProcedureKit
 
-/// The variables of this process, as the system has them.
+/// The variables of this process, in the form of the system.
 enum InheritedEnvironment {
-  /// The entries, `NAME=VALUE` in general. As for all readers of the environment, no thread may change it at the same time.
+  /// The entries, usually `NAME=VALUE`. As for all readers of the environment, no thread may change it at the same time.
   static var entries: [SystemText] {
     #if canImport(Darwin)
       var next = _NSGetEnviron().pointee

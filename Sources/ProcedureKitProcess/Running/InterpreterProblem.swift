@@ -1,20 +1,20 @@
 import Foundation
 import ProcedureKit
 
-/// Why the interpreter of a file does not start. The system reports the same error as if it were about the file itself.
+/// The reason why the interpreter of a file does not start. The system reports the same error for the file itself.
 struct InterpreterProblem: Error, CustomStringConvertible {
   let description: String
 
-  /// How far the system reads for the name of an interpreter.
+  /// The number of bytes that the system reads to find the interpreter.
   private static let lineLimit = 256
-  /// How many interpreters that are scripts themselves the system starts.
+  /// The number of nested scripts that the system accepts as interpreters.
   private static let nestingLimit = 5
 
   /// Finds the problem of a file that exists and may be executed.
   ///
   /// - Parameters:
   ///   - path: The path of the file.
-  ///   - folder: The folder at which a relative path of an interpreter begins.
+  ///   - folder: The folder to which a relative path of an interpreter refers.
   ///   - code: The error of the system.
   /// - Returns: The problem; `nil` if the interpreter is not the reason.
   static func find(_ path: SystemText, in folder: SystemText, _ code: POSIXErrorCode) -> InterpreterProblem? {
@@ -22,7 +22,7 @@ struct InterpreterProblem: Error, CustomStringConvertible {
     for nesting in 0..<nestingLimit {
       let start = firstBytes(of: path)
       guard start.starts(with: "#!".utf8) else {
-        // A binary names the dynamic loader as its interpreter.
+        // The interpreter of a binary is the dynamic loader.
         let isBinary = start.starts(with: [0x7f] + Array("ELF".utf8))
         return isBinary && nesting == 0 && code == .ENOENT
           ? InterpreterProblem(description: "the loader that the file names does not exist") : nil

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A program that was started: its outputs, and its end.
+/// A started program: its outputs, and its end.
 final class LaunchedProcess: Sendable {
   private enum Arrival: Sendable {
     case part(Data, ProcessLine.Source)
@@ -32,7 +32,7 @@ final class LaunchedProcess: Sendable {
 
   /// Reads both outputs to their ends, and waits for the end of the program.
   ///
-  /// Returns `nil` if the status is lost. A cancel of the task changes nothing: `stop` ends the program, and this function sees the end.
+  /// Returns `nil` if the status is lost. Cancelling the task has no effect: `stop` ends the program, and this function detects the end.
   func collect(limit: Int, _ onLine: (@Sendable (ProcessLine) async -> Void)?) async -> ProcessResult? {
     var output = OutputCollector(.output, limit: limit, splitsLines: onLine != nil)
     var errors = OutputCollector(.error, limit: limit, splitsLines: onLine != nil)
@@ -41,7 +41,7 @@ final class LaunchedProcess: Sendable {
     var openCount = errorOutput == nil ? 1 : 2
     var hasEnded = false
     while openCount > 0 || !hasEnded {
-      // Processes that the program has left behind may keep its outputs.
+      // Processes that the program has left behind may keep its outputs open.
       let silence = hasEnded ? after(gracePeriod) { $0.stopReading() } : nil
       let arrival = await arrivals.next(wakesForQuiet: hasEnded)
       silence?.cancel()
@@ -84,12 +84,12 @@ final class LaunchedProcess: Sendable {
     errorOutput?.stop()
   }
 
-  /// Ends the program, and what it has started: SIGTERM, and SIGKILL after the grace period. A process that has left the
-  /// group may hold the outputs still, which are not read any more then.
+  /// Ends the program, and the processes that it has started: SIGTERM, and SIGKILL after the grace period. A process that has left the
+  /// group may still hold the outputs, which are then no longer read.
   func stop() {
     killing.withLock { killing in
-      // The program may have been stopped before: the procedure and its task can both be cancelled. Once the status is collected there is nothing
-      // to stop. Otherwise `collect` cancels the task, after this function.
+      // The program may have been stopped before: the procedure and its task can both be cancelled. Once the status is collected, there is no
+      // process to stop. Otherwise `collect` cancels the task, after this function.
       guard control.stop() else { return }
       killing = after(gracePeriod) { process in
         process.control.send(SIGKILL)
@@ -98,11 +98,11 @@ final class LaunchedProcess: Sendable {
     }
   }
 
-  /// Calls a function later.
+  /// Calls a function after a delay.
   private func after(
     _ delay: Duration, _ action: @escaping @Sendable (LaunchedProcess) -> Void
   ) -> Task<Void, Never> {
-    // A task of its own, since that of the body may be cancelled. `collect` cancels the task.
+    // A separate task, since the task of the body may be cancelled. `collect` cancels the task.
     Task { [self] in
       guard (try? await clock.sleep(for: delay)) != nil else { return }
       action(self)

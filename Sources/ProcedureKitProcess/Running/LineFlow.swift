@@ -11,7 +11,7 @@ final class LineFlow: Sendable {
     let onLine = procedure.onLine
     procedure.onLine = { [channel] line in
       await onLine?(line)
-      // The task that iterates may need the slot to take the lines.
+      // The iterating task may need the slot to take the lines.
       if channel.send(line) {
         await ProcedureContext.withSlotReleased(waitingFor: "its reader") { await channel.waitForRoom() }
       }
@@ -38,7 +38,7 @@ final class LineFlow: Sendable {
   }
 }
 
-/// A few lines between a program and the task that iterates. A cancel ends no wait: `drop` and `close` do.
+/// A small buffer of lines between a program and the iterating task. Cancellation ends no wait: `drop` and `close` do.
 final class LineChannel: Sendable {
   private static let capacity = 64
 
@@ -53,7 +53,7 @@ final class LineChannel: Sendable {
 
   private let contents = Mutex(Contents())
 
-  /// Hands a line over. Returns whether there is no room for another one.
+  /// Adds a line. Returns whether the buffer is full.
   func send(_ line: ProcessLine) -> Bool {
     let (reader, isFull) = contents.withLock { contents -> (CheckedContinuation<ProcessLine?, Never>?, Bool) in
       if let reader = contents.reader.take() { return (reader, false) }
@@ -92,7 +92,7 @@ final class LineChannel: Sendable {
     }
   }
 
-  /// No line follows.
+  /// Ends the lines.
   func close() {
     let (reader, writer) = contents.withLock { contents in
       contents.isClosed = true
@@ -102,7 +102,7 @@ final class LineChannel: Sendable {
     writer?.resume()
   }
 
-  /// The lines from now on are not wanted.
+  /// Discards all lines from now on.
   func drop() {
     let writer = contents.withLock { contents in
       contents.dropsLines = true

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Splits the bytes of one output into lines. A line ends with a line feed, before which a carriage return is left out.
+/// Splits the bytes of one output into lines. A line ends with a line feed; a carriage return before it is removed.
 struct LineSplitter {
-  /// A longer line is split, so that an output without line ends needs no unbounded memory.
+  /// A longer line is split, so that an output without line ends needs only bounded memory.
   private static let longestLine = 1 << 20
 
   private var rest = Data()
@@ -24,7 +24,7 @@ struct LineSplitter {
     return lines
   }
 
-  /// Returns the line that nothing has ended.
+  /// Returns the last line, if it has no line end.
   mutating func finish() -> [String] {
     defer { rest = Data() }
     return rest.isEmpty ? [] : [line(rest)]

@@ -1,14 +1,14 @@
 #if !canImport(Darwin)
   import Foundation
 
-  // Functions of the C library that its Swift module leaves out, since they are not part of POSIX. They take pointers and
-  // numbers only, which Swift passes as C does.
+  // Functions of the C library that its Swift module lacks, since they are not part of POSIX. They take only pointers and
+  // numbers, which Swift passes as C does.
 
-  /// Makes a pipe whose ends other programs do not inherit.
+  /// Creates a pipe whose ends other programs do not inherit.
   @_silgen_name("pipe2")
   func pipe2(_ ends: UnsafeMutablePointer<Int32>, _ flags: Int32) -> Int32
 
-  /// Lets a program start in a folder.
+  /// Makes a program start in a folder.
   @_silgen_name("posix_spawn_file_actions_addchdir_np")
   func addChangeOfFolder(
     _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ path: UnsafePointer<CChar>
@@ -18,12 +18,12 @@
     private typealias CloseFrom =
       @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
 
-    /// Is looked for when the program runs, since older libraries, and musl, have no such function.
+    /// Looked up at run time, since older libraries, and musl, have no such function.
     private let closeFrom = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
       unsafeBitCast($0, to: CloseFrom.self)
     }
 
-    /// Lets a program start without the descriptors from a number on, which nobody has marked, if the C library can (glibc 2.34).
+    /// Closes all descriptors from a number on in the started program, even unmarked ones, if the C library supports it (glibc 2.34).
     func closeDescriptors(from lowest: Int32, _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Int32 {
       closeFrom?(actions, lowest) ?? 0
     }
@@ -40,8 +40,8 @@
     @_silgen_name("syscall")
     private func systemCall(_ number: Int, _ first: Int, _ second: Int) -> Int
 
-    /// Returns a descriptor that becomes readable when a process ends; a negative number where the system has none, before Linux
-    /// 5.3 for example. Programs do not inherit it.
+    /// Returns a descriptor that becomes readable when a process ends; a negative number if the system does not support it, for example, before
+    /// Linux 5.3. Programs do not inherit it.
     func processDescriptor(_ id: pid_t) -> Int32 {
       let pidfdOpen = 434  // the same on all architectures
       return Int32(truncatingIfNeeded: systemCall(pidfdOpen, Int(id), 0))

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Messages for one task, in order. A cancel of that task ends no wait, since a program that is stopped has to be awaited.
+/// Messages for one task, in order. Cancelling that task ends no wait, since a program that is stopped must be awaited.
 final class Mailbox<Message: Sendable>: Sendable {
   private struct Contents {
     var messages: [Message] = []
@@ -14,7 +14,7 @@ final class Mailbox<Message: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - message: The message.
-  ///   - isQuiet: Whether the message waits for the next one, unless the reader asks for it: each wake of a task costs as much as
+  ///   - isQuiet: Whether the message waits for the next one, unless the reader asks for it: waking a task costs as much as
   ///     a system call.
   func send(_ message: Message, isQuiet: Bool = false) {
     let wake = contents.withLock { contents -> (reader: CheckedContinuation<Message, Never>, message: Message)? in

@@ -3,7 +3,7 @@ import Foundation
 /// The bytes and lines of one output of a program.
 struct OutputCollector {
   let source: ProcessLine.Source
-  /// How many bytes are kept.
+  /// The number of bytes that are kept.
   let limit: Int
   private(set) var kept = Data()
   private(set) var droppedCount = 0
@@ -16,7 +16,7 @@ struct OutputCollector {
     self.splitsLines = splitsLines
   }
 
-  /// Keeps what has room. Returns the lines that have ended.
+  /// Keeps the bytes up to the limit. Returns the lines that have ended.
   mutating func take(_ part: Data) -> [ProcessLine] {
     let room = max(limit - kept.count, 0)
     kept += part.prefix(room)
@@ -24,7 +24,7 @@ struct OutputCollector {
     return splitsLines ? splitter.take(part).map { ProcessLine($0, from: source) } : []
   }
 
-  /// Returns the last line, if nothing has ended it.
+  /// Returns the last line, if it has no line end.
   mutating func finish() -> [ProcessLine] {
     splitter.finish().map { ProcessLine($0, from: source) }
   }

@@ -3,16 +3,16 @@ import Synchronization
 
 /// Reads the outputs of all programs, and awaits their ends, in the thread of the ``EventLoopExecutor``.
 ///
-/// A dispatch source or channel for each output does not serve here: on Linux, Dispatch can take up an event of a
-/// descriptor that another thread has just closed, and crashes (seen with Swift 6.3.1, once in some thousand programs).
-/// Here every descriptor is read and closed under one lock, and never blocks.
+/// A dispatch source or channel for each output is not suitable: on Linux, Dispatch can receive an event of a
+/// descriptor that another thread has just closed, and crashes (seen with Swift 6.3.1, once in a few thousand programs).
+/// Here every descriptor is read and closed under one lock, without blocking.
 final class OutputPoller: Sendable {
-  /// The key of an output. Descriptors do not serve as keys, since the system uses the number of a closed one again.
+  /// The key of an output. Descriptors are not suitable as keys, since the system reuses the number of a closed one.
   struct Output: Hashable {
     fileprivate let number: Int
   }
 
-  /// The end of a process that is awaited.
+  /// An awaited end of a process.
   private struct End {
     /// Becomes readable when the process has ended.
     let process: Int32
@@ -20,8 +20,8 @@ final class OutputPoller: Sendable {
     let call: @Sendable () -> Void
   }
 
-  /// How long the end of a process waits for the ends of its outputs. A process that is just being started has the descriptors of all
-  /// others for a moment, and each end that is told by itself costs a timer.
+  /// The time that the end of a process waits for the ends of its outputs. A process that is just being started has the descriptors of all
+  /// others for a moment, and each end that is reported separately costs a timer.
   private static let patience: Duration = .milliseconds(5)
 
   private struct Contents {
@@ -29,7 +29,7 @@ final class OutputPoller: Sendable {
     var pipes: [Output: PipeEnds] = [:]
     /// Receives the next chunk of an output.
     var receivers: [Output: @Sendable (Data?) -> Void] = [:]
-    /// By number, the processes that have not ended.
+    /// The processes that have not ended, by number.
     var ends: [Int: End] = [:]
     /// Ends that wait for the ends of their outputs, until an instant.
     var late: [(end: End, limit: ContinuousClock.Instant)] = []
@@ -40,7 +40,7 @@ final class OutputPoller: Sendable {
       return count
     }
 
-    /// Takes out the ends that are to be told.
+    /// Removes and returns the ends that are due.
     mutating func takeEnded() -> [End] {
       let candidates = late
       late = []
@@ -55,7 +55,7 @@ final class OutputPoller: Sendable {
       return ended
     }
 
-    /// Whether somebody waits for some of these outputs.
+    /// Whether a receiver waits for some of these outputs.
     func isWaitedFor(_ outputs: [Output]) -> Bool { outputs.contains { receivers[$0] != nil } }
   }
 
@@ -66,8 +66,8 @@ final class OutputPoller: Sendable {
     self.waiting = waiting
   }
 
-  /// Takes over a pipe. Its writing end stays open until `programEnded`: an output that ends with its program, as most do, takes one wake of
-  /// the thread with that, instead of one for each.
+  /// Takes ownership of a pipe. Its writing end stays open until `programEnded`: an output that ends with its program, as most do, wakes the
+  /// thread once for both ends.
   func open(_ pipe: PipeEnds) -> Output {
     pipe.makeReadingNonblocking()
     return contents.withLock { contents in
@@ -86,7 +86,7 @@ final class OutputPoller: Sendable {
     if !isWaiting { receive(nil) }
   }
 
-  /// Waits for the next chunk. If the system has no room for that, the output has ended.
+  /// Waits for the next chunk. If the system has no room for the wait, the output has ended.
   private func wait(for output: Output, _ contents: inout Contents) -> Bool {
     guard let pipe = contents.pipes[output] else { return false }
     if waiting.add(pipe.reading, key: output.number) { return true }
@@ -94,8 +94,8 @@ final class OutputPoller: Sendable {
     return false
   }
 
-  /// Takes over the descriptor of a process, and calls a function when the process has ended, after its outputs, unless another process
-  /// has these. Returns `false`, and calls nothing, if the system has no room for that.
+  /// Takes ownership of the descriptor of a process, and calls a function when the process has ended, after the ends of its outputs, unless
+  /// another process holds these. Returns `false`, and calls no function, if the system has no room for the wait.
   func awaitEnd(of process: Int32, _ outputs: [Output], _ ended: @escaping @Sendable () -> Void) -> Bool {
     let number = contents.withLock { contents in
       let number = contents.makeNumber()
@@ -108,7 +108,7 @@ final class OutputPoller: Sendable {
     return false
   }
 
-  /// The program has ended: its output ends when no other process has it.
+  /// Reports that the program has ended: its output ends when no other process holds it.
   func programEnded(_ output: Output) {
     contents.withLock { $0.pipes[output]?.closeWriting() }
     read(output)
@@ -127,20 +127,19 @@ final class OutputPoller: Sendable {
   // MARK: The thread
 
   /// Waits for outputs and ends, or for a `wake`.
-  ///
   /// - Parameter waits: Whether to wait at all.
-  /// - Returns: What is to be handled.
+  /// - Returns: The events to handle.
   func next(waits: Bool) -> [Int] {
     guard waits else { return waiting.next(within: .zero) }
     return waiting.next(within: contents.withLock { $0.late.isEmpty } ? nil : Self.patience)
   }
 
-  /// Ends a wait, or the next one. Any thread calls this.
+  /// Ends the current wait, or the next one. Any thread may call this function.
   func wake() {
     waiting.wake()
   }
 
-  /// Passes on what has come, and the ends that have waited for long enough.
+  /// Handles arrived outputs and ends, and the ends that have waited long enough.
   func handle(_ keys: [Int]) {
     for number in keys {
       guard let end = contents.withLock({ $0.ends.removeValue(forKey: number) }) else {
@@ -154,7 +153,7 @@ final class OutputPoller: Sendable {
     for end in contents.withLock({ $0.takeEnded() }) { end.call() }
   }
 
-  /// Passes on the bytes that are there, if somebody waits for them.
+  /// Passes on the available bytes, if a receiver waits for them.
   private func read(_ output: Output) {
     typealias Arrival = (receive: @Sendable (Data?) -> Void, part: Data?)
     let arrival = contents.withLock { contents -> Arrival? in

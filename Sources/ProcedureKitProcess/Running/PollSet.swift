@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Descriptors that are waited for with `poll`, where there is no `epoll`: to add one wakes the thread that waits.
+/// Descriptors that are awaited with `poll`, where there is no `epoll`: adding one wakes the waiting thread.
 final class PollSet: DescriptorSet {
   private struct Contents {
     var keys: [Int32: Int] = [:]
@@ -10,7 +10,7 @@ final class PollSet: DescriptorSet {
   }
 
   private let contents = Mutex(Contents())
-  /// A byte in this pipe tells the waiting thread to look at `contents` again.
+  /// A byte in this pipe makes the waiting thread read `contents` again.
   private let wakeup: PipeEnds
 
   /// - Throws: `POSIXError` if the process can open no further descriptors.
@@ -33,7 +33,7 @@ final class PollSet: DescriptorSet {
       defer { contents.isWoken = true }
       return !contents.isWoken
     }
-    // Without the lock, which the woken thread takes at once.
+    // Without the lock, which the woken thread takes immediately.
     if needsByte { wakeup.writeByte() }
   }
 

@@ -3,10 +3,10 @@ import ProcedureKit
 
 /// Starts programs with `posix_spawn`.
 ///
-/// Foundation's `Process` does not serve here: on Linux, it reports the end of a program only when all processes that the
+/// Foundation's `Process` is not suitable: on Linux, it reports the end of a program only when all processes that the
 /// program has left behind have ended, too (seen with Swift 6.3.1).
 enum ProcessLauncher {
-  /// What is known of a program that has started.
+  /// A program that has started.
   struct Launch {
     let processIdentifier: Int32
     let output: OutputReader
@@ -14,7 +14,7 @@ enum ProcessLauncher {
     let errorOutput: OutputReader?
     fileprivate let poller: OutputPoller
 
-    /// Calls a function when the program has ended, after what its outputs have got by then. The system keeps its id until `waitpid`.
+    /// Calls a function when the program has ended, after its available output was read. The system keeps its id until `waitpid`.
     func awaitEnd(_ ended: @escaping @Sendable () -> Void) {
       let outputs = [output, errorOutput].compactMap { $0 }
       #if os(Linux)
@@ -29,7 +29,7 @@ enum ProcessLauncher {
   }
 
   /// Starts the program of a request, as the first process of a new session and group. Signals that this process ignores have their
-  /// default effect there.
+  /// default effect in the program.
   ///
   /// - Throws: ``ProcessError``.
   static func launch(_ request: ProcessRequest) throws -> Launch {
@@ -135,7 +135,7 @@ enum ProcessLauncher {
 
   // MARK: The end
 
-  /// Waits in a thread of its own, where processes have no descriptors.
+  /// Waits in a separate thread, for systems on which processes have no descriptors.
   static func awaitEnd(of id: Int32, ended: @escaping @Sendable () -> Void) {
     let thread = Thread {
       var information = siginfo_t()

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A file without a name, which goes when nobody has it open any more.
+/// A file without a name, which is deleted when it is closed everywhere.
 ///
-/// The input of a program is a file and not a pipe: nobody has to write while the program reads, and a program that
-/// does not read its input raises no signal here.
+/// The input of a program is a file and not a pipe, so no task has to write while the program reads, and a program that
+/// does not read its input raises no signal in this process.
 enum UnlinkedFile {
-  /// Returns a descriptor of a file with these bytes, open for reading at its beginning, which other programs do not inherit. A `FileHandle` of
-  /// Foundation's is inherited, on Linux.
+  /// Returns a descriptor of a file with these bytes, open for reading at its beginning, which other programs do not inherit. On Linux, they would
+  /// inherit Foundation's `FileHandle`.
   ///
   /// - Throws: `POSIXError`.
   static func containing(_ data: Data) throws -> Int32 {

@@ -1,9 +1,9 @@
 public import Foundation
 public import ProcedureKit
 
-/// Why a program was not started, or has not succeeded.
+/// The reason why a program was not started, or did not succeed.
 public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedError {
-  /// The kind of a ``ProcessError``. Later versions can add kinds, so a `switch` has a `default`.
+  /// The kind of a ``ProcessError``. Later versions can add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
     /// The name of the kind: `notFound`.
     public let description: String
@@ -12,13 +12,13 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let noExecutable = Kind(description: "noExecutable")
     /// There is no such program.
     public static let notFound = Kind(description: "notFound")
-    /// The file is there, and this process may not execute it.
+    /// The file exists, but this process may not execute it.
     public static let notExecutable = Kind(description: "notExecutable")
     /// The file names an interpreter or a loader that does not exist or may not be executed; see ``ProcessError/underlying``.
     public static let noInterpreter = Kind(description: "noInterpreter")
     /// A text of the request contains a zero byte, or a variable of the environment has no name, or one with `=`.
     public static let invalidText = Kind(description: "invalidText")
-    /// The working directory is no folder.
+    /// The working directory is not a folder.
     public static let noWorkingDirectory = Kind(description: "noWorkingDirectory")
     /// The system could not start the program; see ``ProcessError/underlying``.
     public static let launchFailed = Kind(description: "launchFailed")
@@ -32,11 +32,11 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
   public let kind: Kind
   /// The request concerned.
   public let request: ProcessRequest
-  /// The procedure that started the program, as events and snapshots name it; `nil` outside of a procedure.
+  /// The procedure that started the program, as in events and snapshots; `nil` outside of a procedure.
   public let procedure: ProcedureIdentity?
-  /// What the program has left, of ``Kind-swift.struct/uncleanExit``.
+  /// The result of the program, of ``Kind-swift.struct/uncleanExit``.
   public let result: ProcessResult?
-  /// The error of the system, of ``Kind-swift.struct/launchFailed``; what is wrong with the interpreter, of ``Kind-swift.struct/noInterpreter``.
+  /// The error of the system, of ``Kind-swift.struct/launchFailed``; the problem of the interpreter, of ``Kind-swift.struct/noInterpreter``.
   public let underlying: (any Error)?
 
   init(_ kind: Kind, _ request: ProcessRequest, result: ProcessResult? = nil, underlying: (any Error)? = nil) {
@@ -50,23 +50,23 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
   /// The status with which the program has ended, of ``Kind-swift.struct/uncleanExit``.
   public var status: ProcessStatus? { result?.status }
 
-  /// What has happened, to which program, and what can be done.
+  /// The failure, the program, and how the failure can be remedied.
   public var description: String {
     let origin = procedure.map { " of \($0)" } ?? ""
     let program = "the program \"\(request.executable)\"\(origin)"
     switch kind {
     case .noExecutable:
-      return "no program\(origin) was started, since the request names none. Set ProcessRequest.executable."
+      return "no program\(origin) was started, since the request has none. Set ProcessRequest.executable."
     case .notFound:
       let place = request.executable.bytes.contains(UInt8(ascii: "/")) ? "at this path" : "in the folders of PATH"
-      return "\(program) was not started, since there is none \(place)."
+      return "\(program) was not started, since it was not found \(place)."
     case .notExecutable: return "\(program) was not started, since this process may not execute the file."
     case .invalidText:
       return
         "\(program) was not started, since its path, its working directory, an argument or a variable contains a zero byte, or a variable has no proper name."
     case .noWorkingDirectory:
       return
-        "\(program) was not started, since its working directory \"\(request.workingDirectory ?? "")\" is no folder."
+        "\(program) was not started, since its working directory \"\(request.workingDirectory ?? "")\" is not a folder."
     case .statusLost:
       return
         "\(program) has ended with an unknown status, since other code of this process waits for all children, or ignores SIGCHLD."
@@ -81,7 +81,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     }
   }
 
-  /// The last line of what the program has written to its standard error, or to its output where the errors go there.
+  /// The last line of the program's standard error, or of its output if the errors are merged into it.
   private var lastWords: String {
     let text = request.mergesErrorOutput ? result?.text : result?.errorText
     let last = text?.split(whereSeparator: \.isNewline).last { !$0.allSatisfy(\.isWhitespace) }

@@ -1,6 +1,6 @@
 /// One line of a program's output, without its end.
 public struct ProcessLine: Hashable, Sendable {
-  /// Where the program has written the line.
+  /// The output to which a line was written.
   public enum Source: Hashable, Sendable {
     /// The standard output.
     case output
@@ -10,7 +10,7 @@ public struct ProcessLine: Hashable, Sendable {
 
   /// The text. Bytes that are not UTF-8 become U+FFFD.
   public var text: String
-  /// Where the program has written the line.
+  /// The output to which the line was written.
   public var source: Source
 
   /// Creates a line.

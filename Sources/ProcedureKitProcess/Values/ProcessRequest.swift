@@ -1,10 +1,10 @@
 public import Foundation
 public import ProcedureKit
 
-/// What to start: a program, its arguments, and its surroundings.
+/// A program to start, with its arguments and its environment.
 ///
-/// All texts are bytes, as the system takes them: the name of a file need not be UTF-8. A literal makes such a
-/// text, and `SystemText(string)` one of a string:
+/// All texts are bytes, as in the system: the name of a file need not be UTF-8. A literal creates such a
+/// text, and `SystemText(string)` converts a string:
 ///
 /// ```swift
 /// let request = ProcessRequest("cc", ["-c", "\(folder)/kitten.c"])
@@ -12,15 +12,15 @@ public import ProcedureKit
 public struct ProcessRequest: Hashable, Sendable {
   /// The program: a path, or a name without a slash, which is looked up in the folders of `PATH`.
   public var executable: SystemText
-  /// The arguments, without the name of the program. No shell reads them.
+  /// The arguments, without the name of the program. No shell interprets them.
   public var arguments: [SystemText]
-  /// All environment variables of the program; `nil` passes on those of this process, as ``inheritedEnvironment`` has them.
+  /// All environment variables of the program; `nil` for the variables of this process, as in ``inheritedEnvironment``.
   public var environment: [SystemText: SystemText]?
-  /// The folder in which the program starts; `nil` for that of this process.
+  /// The folder in which the program starts; `nil` for the working folder of this process.
   public var workingDirectory: SystemText?
   /// The bytes that the program can read; `nil` for an empty input.
   public var standardInput: Data?
-  /// Whether the standard error goes to the standard output, as `2>&1` does: both in the order of writing.
+  /// Whether the standard error is merged into the standard output, as `2>&1` does, so that both are in the order of writing.
   public var mergesErrorOutput = false
 
   /// Creates a request.
@@ -35,7 +35,7 @@ public struct ProcessRequest: Hashable, Sendable {
     self.standardInput = standardInput
   }
 
-  /// Creates a request for a command line, which `/bin/sh` reads. Text of others does not belong into a command line: pass
+  /// Creates a request for a command line, which `/bin/sh` interprets. Do not insert untrusted text into a command line: pass
   /// it in the environment, or as an argument of a program.
   public static func shell(
     _ command: SystemText, environment: [SystemText: SystemText]? = nil, workingDirectory: SystemText? = nil,
@@ -46,8 +46,8 @@ public struct ProcessRequest: Hashable, Sendable {
       standardInput: standardInput)
   }
 
-  /// The environment variables of this process, to pass on with changes. Foundation's `ProcessInfo` has none that is not UTF-8. If the system
-  /// has a name twice, the first value counts, as for `getenv`.
+  /// The environment variables of this process, for passing them on with changes. Foundation's `ProcessInfo` omits variables that are not UTF-8.
+  /// If a name occurs twice, the first value applies, as for `getenv`.
   public static var inheritedEnvironment: [SystemText: SystemText] {
     var variables: [SystemText: SystemText] = [:]
     for entry in InheritedEnvironment.entries {

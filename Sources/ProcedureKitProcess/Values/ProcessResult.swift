@@ -1,16 +1,16 @@
 public import Foundation
 
-/// What a program has left: its output, and how it has ended.
+/// The result of a program: its output, and its status.
 public struct ProcessResult: Hashable, Sendable {
   /// The id of the process.
   public var processIdentifier: Int32
-  /// How the program has ended.
+  /// The status with which the program has ended.
   public var status: ProcessStatus
   /// The bytes of the standard output, up to the limit of the procedure.
   public var output: Data
   /// The bytes of the standard error, up to the limit of the procedure.
   public var errorOutput: Data
-  /// How many bytes of both outputs came after the limit, and were dropped.
+  /// The number of bytes of both outputs that exceeded the limit, and were dropped.
   public var droppedByteCount: Int
 
   /// Creates a result, for tests.

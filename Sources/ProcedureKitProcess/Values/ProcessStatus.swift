@@ -1,14 +1,14 @@
-/// How a program has ended.
+/// The way in which a program has ended.
 public enum ProcessStatus: Hashable, Sendable, CustomStringConvertible {
-  /// The program has ended by itself, with an exit status from 0 to 255.
+  /// The program has exited, with a status from 0 to 255.
   case exited(Int32)
   /// A signal has ended the program.
   case signalled(Int32)
 
-  /// Whether the program has ended by itself with the status 0.
+  /// Whether the program has exited with the status 0.
   public var isSuccess: Bool { self == .exited(0) }
 
-  /// The status as a shell reports it: the exit status, or 128 and the signal.
+  /// The status as a shell reports it: the exit status, or 128 plus the signal.
   public var shellStatus: Int32 {
     switch self {
     case .exited(let status): status

@@ -22,14 +22,14 @@ struct CriticalPathTests {
     let feeds = queues.map { $0.feed() }
     work()
     try await clock.run(for: .seconds(1_000_000))
-    var ledger = RunLedger(limit: 10_000)
+    var store = RunRecordStore(limit: 10_000)
     for feed in feeds {
       feed.stop()
       while let event = await feed.next() {
-        ledger.take(event, of: feed.queueName, offset: .zero, reason: RunLedger.reason(in: event))
+        store.take(event, of: feed.queueName, offset: .zero, reason: RunRecordStore.reason(in: event))
       }
     }
-    return ledger.recording
+    return store.recording
   }
 
   private func sleeping(_ name: String, _ seconds: Int) -> ProcedureTask<Void, Void> {

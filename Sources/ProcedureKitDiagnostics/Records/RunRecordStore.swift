@@ -1,10 +1,10 @@
 import ProcedureKit
 
-/// Collects events into records, in bounded memory. A value.
-struct RunLedger {
+/// Collects events into records, in bounded memory. A value type.
+struct RunRecordStore {
   private let limit: Int
   private var records: [ProcedureID: RunRecord] = [:]
-  /// The runs that have ended, in that order, from `firstEnded` on.
+  /// The runs that have ended, in this order, from `firstEnded` on.
   private var ended: [ProcedureID] = []
   private var firstEnded = 0
   private var latest: Duration = .zero
@@ -20,12 +20,12 @@ struct RunLedger {
       runs: Array(records.values), duration: latest, droppedCount: droppedCount, lostEventCount: lostEventCount)
   }
 
-  /// Takes an event.
+  /// Records an event.
   ///
   /// - Parameters:
   ///   - event: The event.
   ///   - queue: The name of the queue.
-  ///   - offset: The time of the recording at which the clock of the queue stood at zero.
+  ///   - offset: The time of the recording at which the clock of the queue was zero.
   ///   - reason: The ``reason(in:)`` of the event.
   mutating func take(_ event: ProcedureEvent, of queue: String, offset: Duration, reason: String?) {
     let time = event.instant.sinceStart + offset
@@ -34,7 +34,7 @@ struct RunLedger {
       lostEventCount += event.lostCount ?? 0
       return
     }
-    // A run that was there before the recording has no beginning: it begins with the first event that is seen.
+    // A run that was admitted before the recording has no known beginning: it begins with the first recorded event.
     update(event.id, RunRecord(id: event.id, name: event.name, queue: queue, begin: time)) { record in
       record.parent = event.parent
       record.graph = event.graph
@@ -58,7 +58,7 @@ struct RunLedger {
     if event.kind == .didFinish { end(event.id) }
   }
 
-  /// The error or the reason with which a run has ended. Calls the user's own description, and so is called outside of locks.
+  /// Returns the error or the reason with which a run has ended. Calls the user's description, and therefore must be called outside of locks.
   static func reason(in event: ProcedureEvent) -> String? {
     guard event.kind == .didFinish else { return nil }
     switch event.outcome {
@@ -69,7 +69,7 @@ struct RunLedger {
   }
 
   private static let reasonLimit = 2_000
-  /// How many waits of one run are kept: a body may wait any number of times.
+  /// The number of waits that are kept for one run: a body may wait any number of times.
   private static let awaitLimit = 10_000
 
   private mutating func update(_ id: ProcedureID, _ new: RunRecord, _ change: (inout RunRecord) -> Void) {
