@@ -2,36 +2,36 @@
   public import EventKit
   public import ProcedureKit
 
-  /// The permission to use the person's calendars or reminders, as a capability.
+  /// The permission to use the user's calendars or reminders, as a capability.
   ///
   /// ```swift
   /// let add = AddEvent().condition(.authorized(for: CalendarAccess(to: .event), .write))
   /// ```
   ///
-  /// The program's `Info.plist` has to give the reason for each kind of access.
+  /// The program's `Info.plist` must give the reason for each kind of access.
   public struct CalendarAccess: Capability, Hashable {
-    /// What the program wants to do.
+    /// The required access.
     public enum Requirement: Hashable, Sendable {
-      /// Add events. For reminders, the system knows only full access.
+      /// Add events. For reminders, the system has only full access.
       case write
       /// Read, change and add.
       case full
     }
 
-    /// What the program may do.
+    /// The granted access.
     public enum Status: AuthorizationStatus, Hashable {
-      /// Nobody has been asked.
+      /// The user has not been asked.
       case notDetermined
-      /// The system forbids it, by parental control for example.
+      /// The system forbids it, for example, by parental control.
       case restricted
-      /// The person has refused.
+      /// The user has refused.
       case denied
       /// The program may add events.
       case write
       /// The program may read, change and add.
       case full
 
-      /// Returns whether the status allows what is required.
+      /// Returns whether the status meets the requirement.
       public func meets(_ requirement: Requirement) -> Bool { self == .full || self == .write && requirement == .write }
     }
 
@@ -48,7 +48,7 @@
     /// Returns `true`: the systems with EventKit have calendars.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns what the program may do, without asking anybody.
+    /// Returns the granted access, without asking the user.
     public func authorizationStatus() async -> Status {
       switch EKEventStore.authorizationStatus(for: entity) {
       case .notDetermined: .notDetermined
@@ -59,7 +59,7 @@
       }
     }
 
-    /// Asks the person. A cancel does not close the question of the system.
+    /// Asks the user. Cancellation does not close the prompt of the system.
     ///
     /// - Throws: The error of EventKit.
     public func requestAuthorization(_ requirement: Requirement) async throws {

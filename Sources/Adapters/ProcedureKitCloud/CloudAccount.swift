@@ -2,9 +2,9 @@
   public import CloudKit
   public import ProcedureKit
 
-  /// The person's iCloud account, as a capability.
+  /// The user's iCloud account, as a capability.
   ///
-  /// A request has no effect: the person signs in, in the settings of the system.
+  /// A request has no effect: users sign in in the system settings.
   public struct CloudAccount: Capability {
     /// The container.
     public let container: CKContainer
@@ -28,7 +28,7 @@
 
     /// Returns the status of the account.
     ///
-    /// - Throws: `CKError` if the status is not known.
+    /// - Throws: `CKError` if the status is unknown.
     public func authorizationStatus() async throws -> Status {
       Status(account: try await container.accountStatus())
     }

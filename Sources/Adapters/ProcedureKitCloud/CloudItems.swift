@@ -3,21 +3,21 @@
 
   /// Some items of a request have failed; the others have not.
   ///
-  /// To go on with what has failed, run the procedure again with ``errors``' keys: an item that was saved must not be saved again.
+  /// To retry the failed items, run the procedure again with the keys of ``errors``: an item that was saved must not be saved again.
   public struct PartialCloudFailure<ID: Hashable & Sendable, Value: Sendable>: Error, CustomStringConvertible {
     /// The values of the items that have succeeded.
     public let values: [ID: Value]
     /// The errors of the items that have failed.
     public let errors: [ID: any Error]
 
-    /// How many items have failed, and the first error.
+    /// The number of failed items, and an error.
     public var description: String {
       let first = errors.first.map { " \($0.key): \($0.value)" } ?? ""
-      return "\(errors.count) of \(errors.count + values.count) items have failed, among them\(first)"
+      return "\(errors.count) of \(errors.count + values.count) items failed, including\(first)"
     }
   }
 
-  /// The results of a request, item by item.
+  /// The results of a request, for each item.
   struct CloudItems<ID: Hashable & Sendable, Value: Sendable> {
     private var values: [ID: Value] = [:]
     private var errors: [ID: any Error] = [:]
@@ -38,7 +38,7 @@
     }
   }
 
-  /// Calls a request for all items, at most so many at a time, and fewer if the service says that there are too many.
+  /// Calls a request for all items, in batches of limited size, and in smaller ones if the service reports that there are too many.
   func inBatches<Item>(
     of size: Int, _ items: [Item], isAtomic: Bool = false, _ request: ([Item]) async throws -> Void
   ) async throws {

@@ -13,7 +13,7 @@
     public let database: CKDatabase
     /// The fields that are fetched; `nil` for all.
     public var desiredKeys: [CKRecord.FieldKey]?
-    /// How many records are asked for at a time. A batch that is too large for the service is halved.
+    /// The number of records that are requested at a time. A batch that is too large for the service is halved.
     public var batchSize = 400
 
     /// Creates a procedure.
@@ -21,7 +21,7 @@
       self.database = database
     }
 
-    /// Fetches the records. A cancel ends the procedure after the batch under way.
+    /// Fetches the records. Cancellation ends the procedure after the current batch.
     ///
     /// - Parameter ids: The ids.
     /// - Returns: The records by their ids.
@@ -35,7 +35,7 @@
     }
   }
 
-  /// A procedure that finds records, all pages of them.
+  /// A procedure that finds records, including all pages of results.
   public struct QueryRecords: Procedure {
     /// The database.
     public let database: CKDatabase
@@ -51,9 +51,9 @@
       (self.database, self.zone, self.limit) = (database, zone, limit)
     }
 
-    /// Finds the records, page by page. A cancel ends the procedure after the page under way.
+    /// Finds the records, page by page. Cancellation ends the procedure after the current page.
     ///
-    /// - Parameter query: What to search for.
+    /// - Parameter query: The query.
     /// - Returns: The records in the order of the query.
     /// - Throws: The error of the first record that could not be fetched; `CKError` if a request has failed.
     public func execute(_ query: CKQuery) async throws -> [CKRecord] {

@@ -2,17 +2,17 @@
   public import CloudKit
   public import ProcedureKit
 
-  /// What has changed in a zone.
+  /// The changes in a zone.
   public struct CloudZoneChanges: Sendable {
     /// The new and the changed records, by their ids.
     public var records: [CKRecord.ID: CKRecord] = [:]
     /// The ids of the deleted records.
     public var deletedIDs: Set<CKRecord.ID> = []
-    /// Where the next fetch begins. Keep the token when the changes are stored.
+    /// The position at which the next fetch begins. Store the token together with the changes.
     public var token: CKServerChangeToken?
   }
 
-  /// A procedure that fetches what has changed in a zone since a token, all pages of it.
+  /// A procedure that fetches all changes in a zone since a token.
   public struct FetchZoneChanges: Procedure {
     /// The database.
     public let database: CKDatabase
@@ -24,12 +24,12 @@
       (self.database, self.zone) = (database, zone)
     }
 
-    /// Fetches the changes, page by page. A cancel ends the procedure after the page under way.
+    /// Fetches the changes, page by page. Cancellation ends the procedure after the current page.
     ///
-    /// - Parameter token: The token of the fetch before; `nil` fetches everything.
+    /// - Parameter token: The token of the previous fetch; `nil` fetches everything.
     /// - Returns: The changes.
     /// - Throws: The error of the first record that could not be fetched; `CKError` if a request has failed:
-    ///   `changeTokenExpired` asks to begin again without a token.
+    ///   after `changeTokenExpired`, begin again without a token.
     public func execute(_ token: CKServerChangeToken?) async throws -> CloudZoneChanges {
       var changes = CloudZoneChanges(token: token)
       while true {

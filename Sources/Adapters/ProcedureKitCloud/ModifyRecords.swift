@@ -2,7 +2,7 @@
   public import CloudKit
   public import ProcedureKit
 
-  /// What to save in a database, and what to delete.
+  /// The items to save in a database, and the ids to delete.
   public struct CloudChanges<Item: Sendable, ID: Sendable>: Sendable {
     /// The items to save.
     public var saving: [Item]
@@ -24,12 +24,12 @@
   public struct ModifyRecords: Procedure {
     /// The database.
     public let database: CKDatabase
-    /// What happens if a record has changed on the server. The default reports `CKError.serverRecordChanged`, with the
+    /// The response to a record that has changed on the server. The default reports `CKError.serverRecordChanged`, with the
     /// server's record, as the error of the record.
     public var savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
-    /// Whether all records of a zone are changed, or none. The changes are then one request.
+    /// Whether all records of a zone are changed, or none, with one request.
     public var isAtomic = true
-    /// How many records are changed at a time, if ``isAtomic`` is `false`. A batch that is too large for the service is halved.
+    /// The number of records that are changed at a time, if ``isAtomic`` is `false`. A batch that is too large for the service is halved.
     public var batchSize = 400
 
     /// Creates a procedure.
@@ -37,9 +37,9 @@
       self.database = database
     }
 
-    /// Saves and deletes. A cancel ends the procedure after the request under way, whose changes stay.
+    /// Saves and deletes records. Cancellation ends the procedure after the current request, whose changes remain.
     ///
-    /// - Parameter changes: What to save, and what to delete.
+    /// - Parameter changes: The items to save, and the ids to delete.
     /// - Returns: The records as they were saved, by their ids; a deleted record is `nil`.
     /// - Throws: ``PartialCloudFailure`` if some records were not changed; `CKError` if a request has failed.
     public func execute(_ changes: CloudChanges<CKRecord, CKRecord.ID>) async throws -> [CKRecord.ID: CKRecord?] {
@@ -74,9 +74,9 @@
       self.database = database
     }
 
-    /// Saves and deletes. A cancel has no effect on the request, whose changes stay.
+    /// Saves and deletes subscriptions. Cancellation has no effect on the request, whose changes remain.
     ///
-    /// - Parameter changes: What to save, and what to delete.
+    /// - Parameter changes: The items to save, and the ids to delete.
     /// - Returns: The subscriptions as they were saved, by their ids; a deleted one is `nil`.
     /// - Throws: ``PartialCloudFailure`` if some subscriptions were not changed; `CKError` if the request has failed.
     public func execute(

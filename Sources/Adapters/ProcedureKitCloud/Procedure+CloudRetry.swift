@@ -3,13 +3,14 @@
   public import ProcedureKit
 
   extension Procedure {
-    /// Returns the procedure with retries of what CloudKit refuses for the time being.
+    /// Returns the procedure with retries after temporary failures of CloudKit.
     ///
-    /// Retried are a lost network, a busy zone or service, a rate limit, and an account that is temporarily unavailable; after the time that
-    /// the service asks for, otherwise after the delay of the schedule. A ``PartialCloudFailure`` is not retried, since saved records must not be saved again.
+    /// These are a lost network, a busy zone or service, a rate limit, and an account that is temporarily unavailable. The delay is the time that
+    /// the service requests, or otherwise the delay of the schedule. A ``PartialCloudFailure`` is not retried, since saved records must not be
+    /// saved again.
     ///
     /// - Parameters:
-    ///   - schedule: The delays where the service asks for none.
+    ///   - schedule: The delays if the service requests none.
     ///   - maxAttempts: The largest number of attempts, including the first.
     /// - Returns: The procedure with its retries.
     public func cloudRetry(

@@ -2,32 +2,32 @@
   import Contacts
   public import ProcedureKit
 
-  /// The permission to use the person's contacts, as a capability.
+  /// The permission to use the user's contacts, as a capability.
   ///
-  /// The program's `Info.plist` has to give the reason.
+  /// The program's `Info.plist` must give the reason.
   public struct ContactsAccess: Capability, Hashable {
-    /// What the program needs.
+    /// The required access.
     public enum Requirement: Hashable, Sendable {
-      /// The contacts that the person has chosen, or all.
+      /// The contacts that the user has selected, or all.
       case some
       /// All contacts.
       case all
     }
 
-    /// What the program may use.
+    /// The granted access.
     public enum Status: AuthorizationStatus, Hashable {
-      /// Nobody has been asked.
+      /// The user has not been asked.
       case notDetermined
-      /// The system forbids it, by parental control for example.
+      /// The system forbids it, for example, by parental control.
       case restricted
-      /// The person has refused.
+      /// The user has refused.
       case denied
-      /// The contacts that the person has chosen. macOS has no such choice.
+      /// The contacts that the user has selected. macOS has no such choice.
       case some
       /// All contacts.
       case all
 
-      /// Returns whether the status allows what is required.
+      /// Returns whether the status meets the requirement.
       public func meets(_ requirement: Requirement) -> Bool { self == .all || self == .some && requirement == .some }
     }
 
@@ -37,7 +37,7 @@
     /// Returns `true`: the systems with Contacts have contacts.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns what the program may use, without asking anybody.
+    /// Returns the granted access, without asking the user.
     public func authorizationStatus() async -> Status {
       let status = CNContactStore.authorizationStatus(for: .contacts)
       #if !os(macOS)
@@ -51,7 +51,7 @@
       }
     }
 
-    /// Asks the person. A cancel does not close the question of the system.
+    /// Asks the user. Cancellation does not close the prompt of the system.
     ///
     /// - Throws: The error of Contacts. A refusal, which Contacts reports as an error, too, is none.
     public func requestAuthorization(_ requirement: Requirement) async throws {

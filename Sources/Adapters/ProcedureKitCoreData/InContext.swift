@@ -2,9 +2,9 @@
   public import CoreData
   public import ProcedureKit
 
-  /// A context of Core Data for work in the background, which only its own queue touches.
+  /// A Core Data context for background work, which is used only on its own queue.
   ///
-  /// Invariant of `@unchecked Sendable`: the context is used by functions that it executes itself, one after the other, and never leaves them.
+  /// Invariant of `@unchecked Sendable`: the context is used only by functions that it executes itself, one at a time, and never leaves them.
   public final class ManagedContext: @unchecked Sendable {
     private let context: NSManagedObjectContext
 
@@ -15,8 +15,8 @@
       context = container.newBackgroundContext()
     }
 
-    /// Calls a function on the queue of the context, and saves what the function has changed. If either fails, all that is not saved
-    /// is undone.
+    /// Calls a function on the queue of the context, and saves the changes of the function. If either fails, all unsaved changes are
+    /// undone.
     ///
     /// Managed objects must not leave the function: return their ids, or values. Cancelling the caller does not stop the function.
     ///
@@ -44,7 +44,7 @@
     }
   }
 
-  /// A procedure that works in a context, and saves.
+  /// A procedure that executes a function in a context, and saves.
   ///
   /// ```swift
   /// let context = ManagedContext(of: container)
@@ -71,7 +71,7 @@
       (self.context, self.name, self.body) = (context, name, body)
     }
 
-    /// Calls the function, and saves. A cancel does not stop the function, whose changes stay.
+    /// Calls the function, and saves. Cancellation does not stop the function, whose changes remain.
     ///
     /// - Throws: The error of the function, or of saving.
     public func execute(_ input: Input) async throws -> Output {
@@ -89,7 +89,7 @@
       self.container = container
     }
 
-    /// Saves, on the main actor. A cancel that comes later has no effect.
+    /// Saves, on the main actor. Later cancellation has no effect.
     ///
     /// - Throws: The error of saving. The changes are still there.
     public func execute() async throws {

@@ -9,7 +9,7 @@
   /// let container = try await queue.run(load)
   /// ```
   ///
-  /// Run the procedure once for each container. Loading can migrate a store, which takes its time: a body keeps its slot meanwhile.
+  /// Run the procedure once for each container. Loading can migrate a store, which takes time; the body keeps its slot.
   public struct LoadPersistentStores: InputlessProcedure {
     /// The container.
     public let container: NSPersistentContainer
@@ -19,7 +19,7 @@
       self.container = container
     }
 
-    /// Loads all stores of the container's descriptions. A cancel ends the wait; the loading goes on by itself.
+    /// Loads all stores of the container's descriptions. Cancellation ends the wait, but not the loading.
     ///
     /// - Returns: The container.
     /// - Throws: The first error of a store, when all stores have been tried; `CancellationError`.

@@ -4,21 +4,21 @@
 
   /// The permission to use health data of given types, as a capability.
   ///
-  /// The program needs the entitlement of HealthKit, and has to give the reasons in its `Info.plist`.
+  /// The program needs the entitlement of HealthKit, and must give the reasons in its `Info.plist`.
   ///
-  /// HealthKit keeps secret whether a person allows *reading*: a program without the permission sees no data of others. So the capability
-  /// is authorized when the person was asked for all types, and allows *sharing* of all types to share.
+  /// HealthKit does not disclose whether a user allows *reading*: a program without the permission sees only its own data. The capability
+  /// is therefore authorized when the user was asked for all types, and allows *sharing* of all types to share.
   public struct HealthAccess: Capability, Hashable {
-    /// What is known of the permission.
+    /// The known part of the permission.
     public enum Status: AuthorizationStatus, Hashable {
-      /// The person was not asked for all of the types.
+      /// The user was not asked for all of the types.
       case notDetermined
-      /// The person does not allow sharing of all types to share.
+      /// The user does not allow sharing of all types to share.
       case sharingDenied
-      /// The person was asked, and allows sharing of all types to share. Whether reading is allowed is not known.
+      /// The user was asked, and allows sharing of all types to share. Whether reading is allowed is unknown.
       case answered
 
-      /// Returns whether the person has allowed what can be known.
+      /// Returns whether the known part of the permission is granted.
       public func meets(_ requirement: Void) -> Bool { self == .answered }
     }
 
@@ -39,7 +39,7 @@
     /// Returns whether the device has health data.
     public func isAvailable() async -> Bool { HKHealthStore.isHealthDataAvailable() }
 
-    /// Returns what is known of the permission, without asking anybody.
+    /// Returns the known part of the permission, without asking the user.
     ///
     /// - Throws: The error of HealthKit.
     public func authorizationStatus() async throws -> Status {
@@ -50,7 +50,7 @@
       return isShared ? .answered : .sharingDenied
     }
 
-    /// Asks the person for all types. A cancel does not close the question of the system.
+    /// Asks the user about all types. Cancellation does not close the prompt of the system.
     ///
     /// - Throws: The error of HealthKit.
     public func requestAuthorization(_ requirement: Void) async throws {

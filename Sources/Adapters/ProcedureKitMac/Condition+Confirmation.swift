@@ -3,16 +3,16 @@
   public import ProcedureKit
 
   extension Condition {
-    /// Returns a condition that asks the person, and is satisfied if the person confirms; otherwise the procedure is ignored.
+    /// Returns a condition that asks the user, and is satisfied if the user confirms; otherwise the procedure is ignored.
     ///
-    /// Confirmations of the process come one after the other; see `Condition.userConfirmation`.
+    /// The process shows one confirmation at a time; see `Condition.userConfirmation`.
     ///
     /// - Parameters:
     ///   - title: The question.
     ///   - text: The explanation below the question.
     ///   - confirm: The text of the button that confirms.
     ///   - refuse: The text of the button that refuses.
-    ///   - window: Returns the window that the alert is a sheet of. `nil` shows an alert of the whole program, which a cancel does
+    ///   - window: Returns the window that shows the alert as a sheet. `nil` shows an alert of the whole program, which cancellation does
     ///     not close.
     /// - Returns: The condition.
     public static func confirmation(
@@ -23,7 +23,7 @@
     }
   }
 
-  /// Returns whether the person has chosen the first button.
+  /// Returns whether the user has chosen the first button.
   @MainActor private func ask(
     _ title: String, _ text: String, _ buttons: [String], _ window: @MainActor () -> NSWindow?
   ) async -> Bool {

@@ -6,20 +6,20 @@
   ///
   /// Programs without a user interface are procedures of `ProcedureKitProcess`.
   public struct OpenApplication: Procedure {
-    /// Whether the application comes to the front.
+    /// Whether the application is activated.
     public var activates = true
     /// Whether another instance is started if the application is running already.
     public var createsNewInstance = false
-    /// The arguments of a new instance. The system passes none to an application that is running, or from a sandbox.
+    /// The arguments of a new instance. The system passes no arguments to a running application, or from a sandbox.
     public var arguments: [String] = []
 
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the application at a place. A cancel that comes later has no effect.
+    /// Opens the application at a URL. Later cancellation has no effect.
     ///
-    /// - Parameter place: The place of the application's bundle.
-    /// - Returns: The application, which can be asked to end.
+    /// - Parameter place: The URL of the application's bundle.
+    /// - Returns: The running application.
     /// - Throws: The error of the system.
     public func execute(_ place: URL) async throws -> NSRunningApplication {
       let configuration = NSWorkspace.OpenConfiguration()
@@ -35,7 +35,7 @@
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the address. A cancel that comes later has no effect.
+    /// Opens the address. Later cancellation has no effect.
     ///
     /// - Returns: The application that has opened the address.
     /// - Throws: The error of the system.

@@ -6,9 +6,9 @@
   extension Procedure {
     /// Returns the procedure, during which the system does not slow the program down.
     ///
-    /// The activity begins before the body and ends after the body, with all attempts written before.
+    /// The activity begins before the body and ends after the body, including all attempts of earlier modifiers.
     ///
-    /// - Parameter allowsSleep: Whether the system may go to sleep meanwhile, if nobody uses it.
+    /// - Parameter allowsSleep: Whether an idle system may sleep during the activity.
     /// - Returns: The procedure with its activity.
     public func asActivity(allowsSleep: Bool = false) -> ProcedureTask<Input, Output> {
       intercepted { context, next in
@@ -20,7 +20,7 @@
     }
   }
 
-  /// Invariant of `@unchecked Sendable`: the token is only handed back, once.
+  /// Invariant of `@unchecked Sendable`: the token is only used once, to end the activity.
   private final class Activity: @unchecked Sendable {
     private let token: any NSObjectProtocol
 

@@ -4,9 +4,9 @@
   public import ProcedureKitProcess
 
   extension ProcessRequest {
-    /// Creates the request that stands for a configured `Process` of Foundation, as code for the original's `ProcessProcedure` has one.
+    /// Creates a request from a configured Foundation `Process`, which code for the original framework's `ProcessProcedure` has.
     ///
-    /// Pipes and handlers are not taken over: the procedure reads both outputs itself.
+    /// Pipes and handlers are ignored: the procedure reads both outputs itself.
     ///
     /// - Parameter process: The process, which is not started.
     public init(_ process: Process) {

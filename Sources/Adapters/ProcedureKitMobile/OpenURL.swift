@@ -8,7 +8,7 @@
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the address. A cancel that comes later has no effect.
+    /// Opens the address. Later cancellation has no effect.
     ///
     /// - Throws: ``OpenURLError`` if no program opens the address.
     public func execute(_ url: URL) async throws {
@@ -20,12 +20,12 @@
     }
   }
 
-  /// A procedure that opens the settings of this program in the program *Settings*.
+  /// A procedure that opens the settings of this program in the *Settings* app.
   public struct OpenSettings: InputlessProcedure {
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the settings. A cancel that comes later has no effect.
+    /// Opens the settings. Later cancellation has no effect.
     ///
     /// - Throws: ``OpenURLError`` if the settings could not be opened.
     public func execute() async throws {
@@ -40,7 +40,7 @@
     /// The address.
     public let url: URL
 
-    /// What has happened.
+    /// The failure in a sentence.
     public var description: String { "no program has opened \(url)" }
   }
 #endif

@@ -2,7 +2,7 @@
   public import ProcedureKit
   public import UserNotifications
 
-  /// The permission to notify the person, as a capability.
+  /// The permission to notify the user, as a capability.
   ///
   /// ```swift
   /// let remind = Remind().condition(.authorized(for: NotificationAccess([.alert, .sound])))
@@ -10,9 +10,9 @@
   public struct NotificationAccess: Capability, Equatable {
     /// Whether the program may notify.
     public enum Status: AuthorizationStatus, Hashable {
-      /// Nobody has been asked.
+      /// The user has not been asked.
       case notDetermined
-      /// The person has refused.
+      /// The user has refused.
       case denied
       /// The program may notify without interrupting.
       case provisional
@@ -23,12 +23,12 @@
       public func meets(_ requirement: Void) -> Bool { self == .authorized || self == .provisional }
     }
 
-    /// How the program wants to notify: alerts, sounds, badges.
+    /// The requested kinds of notifications: alerts, sounds, badges.
     public let options: UNAuthorizationOptions
 
     /// Creates the capability.
     ///
-    /// - Parameter options: How the program wants to notify. With `.provisional`, the system does not ask.
+    /// - Parameter options: The requested kinds of notifications. With `.provisional`, the system does not ask the user.
     public init(_ options: UNAuthorizationOptions) {
       self.options = options
     }
@@ -36,7 +36,7 @@
     /// Returns `true`: each of Apple's systems has notifications.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns whether the program may notify, without asking anybody.
+    /// Returns whether the program may notify, without asking the user.
     public func authorizationStatus() async -> Status {
       switch await UNUserNotificationCenter.current().notificationSettings().authorizationStatus {
       case .notDetermined: .notDetermined
@@ -46,7 +46,7 @@
       }
     }
 
-    /// Asks the person. A cancel does not close the question of the system.
+    /// Asks the user. Cancellation does not close the prompt of the system.
     ///
     /// - Throws: The error of the system.
     public func requestAuthorization(_ requirement: Void) async throws {

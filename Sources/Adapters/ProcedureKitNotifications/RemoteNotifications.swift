@@ -9,7 +9,7 @@
     import AppKit
   #endif
 
-  /// The registration of this device for remote notifications, which a server sends by way of Apple's service.
+  /// The registration of this device for remote notifications, which a server sends through Apple's service.
   ///
   /// ```swift
   /// func application(_: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken token: Data) {
@@ -33,10 +33,10 @@
 
     private init() {}
 
-    /// Takes the token from the delegate of the application.
+    /// Receives the token from the delegate of the application.
     public func didRegister(_ token: Data) { answer(.success(token)) }
 
-    /// Takes the error from the delegate of the application.
+    /// Receives the error from the delegate of the application.
     public func didFail(_ error: any Error) { answer(.failure(error)) }
 
     private func answer(_ result: Result<Data, any Error>) {
@@ -50,7 +50,7 @@
       }
     }
 
-    /// Returns the answers of one registration: one, or none if it is cancelled before.
+    /// Returns the answers of one registration: one, or none if it is cancelled first.
     func answers() -> (
       AsyncStream<Result<Data, any Error>>, AsyncStream<Result<Data, any Error>>.Continuation
     ) {
@@ -67,13 +67,13 @@
 
   /// A procedure that registers this device for remote notifications, and returns the token for the server.
   ///
-  /// The delegate of the application has to pass on its two calls to ``RemoteNotifications``; otherwise the procedure waits until it is
+  /// The delegate of the application must forward its two calls to ``RemoteNotifications``; otherwise the procedure waits until it is
   /// cancelled. Add a timeout.
   public struct RegisterForRemoteNotifications: InputlessProcedure {
     /// Creates the procedure.
     public init() {}
 
-    /// Registers, and waits for the answer. A cancel ends the wait.
+    /// Registers, and waits for the answer. Cancellation ends the wait.
     ///
     /// - Returns: The token of the device.
     /// - Throws: The error of the system; `CancellationError`.

@@ -2,32 +2,32 @@
   public import Photos
   public import ProcedureKit
 
-  /// The permission to use the person's photographs, as a capability.
+  /// The permission to use the user's photographs, as a capability.
   ///
-  /// The program's `Info.plist` has to give the reason for each level.
+  /// The program's `Info.plist` must give the reason for each level.
   public struct PhotosAccess: Capability, Hashable {
-    /// How much of the library the program needs.
+    /// The required part of the library.
     public enum Requirement: Hashable, Sendable {
-      /// The photographs that the person has chosen, or all.
+      /// The photographs that the user has selected, or all.
       case some
       /// All photographs.
       case all
     }
 
-    /// What the program may use.
+    /// The granted access.
     public enum Status: AuthorizationStatus, Hashable {
-      /// Nobody has been asked.
+      /// The user has not been asked.
       case notDetermined
-      /// The system forbids it, by parental control for example.
+      /// The system forbids it, for example, by parental control.
       case restricted
-      /// The person has refused.
+      /// The user has refused.
       case denied
-      /// The photographs that the person has chosen.
+      /// The photographs that the user has selected.
       case some
       /// All photographs; for the level `addOnly`, adding.
       case all
 
-      /// Returns whether the status allows what is required.
+      /// Returns whether the status meets the requirement.
       public func meets(_ requirement: Requirement) -> Bool { self == .all || self == .some && requirement == .some }
     }
 
@@ -44,7 +44,7 @@
     /// Returns `true`: the systems with Photos have a library.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns what the program may use, without asking anybody.
+    /// Returns the granted access, without asking the user.
     public func authorizationStatus() async -> Status {
       switch PHPhotoLibrary.authorizationStatus(for: level) {
       case .notDetermined: .notDetermined
@@ -55,7 +55,7 @@
       }
     }
 
-    /// Asks the person. A cancel does not close the question of the system.
+    /// Asks the user. Cancellation does not close the prompt of the system.
     public func requestAuthorization(_ requirement: Requirement) async {
       _ = await PHPhotoLibrary.requestAuthorization(for: level)
     }

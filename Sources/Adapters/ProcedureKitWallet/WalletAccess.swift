@@ -2,20 +2,20 @@
   import PassKit
   public import ProcedureKit
 
-  /// The permission to add passes to the person's Wallet in the background, as a capability.
+  /// The permission to add passes to the user's Wallet in the background, as a capability.
   ///
-  /// The systems before version 26 have no such permission: there, the capability only tells whether the device has a library of passes, and the status
-  /// is `unknown`, which meets no requirement. Ask with `GetAuthorizationStatus`, or show the passes to the person.
+  /// Systems before version 26 have no such permission: there, the capability only reports whether the device has a library of passes, and
+  /// the status is `unknown`, which meets no requirement. Use `GetAuthorizationStatus`, or show the passes to the user.
   public struct WalletAccess: Capability, Hashable {
     /// Whether the program may add passes.
     public enum Status: AuthorizationStatus, Hashable {
       /// The system has no such permission.
       case unknown
-      /// Nobody has been asked.
+      /// The user has not been asked.
       case notDetermined
       /// The system forbids it.
       case restricted
-      /// The person has refused.
+      /// The user has refused.
       case denied
       /// The program may add passes in the background.
       case authorized
@@ -30,7 +30,7 @@
     /// Returns whether the device has a library of passes.
     public func isAvailable() async -> Bool { PKPassLibrary.isPassLibraryAvailable() }
 
-    /// Returns whether the program may add passes, without asking anybody.
+    /// Returns whether the program may add passes, without asking the user.
     public func authorizationStatus() async -> Status {
       guard #available(iOS 26, macOS 26, watchOS 26, visionOS 26, *) else { return .unknown }
       return switch PKPassLibrary().authorizationStatus(for: .backgroundAddPasses) {
@@ -41,7 +41,7 @@
       }
     }
 
-    /// Asks the person, from version 26 on. A cancel does not close the question of the system.
+    /// Asks the user, from version 26 on. Cancellation does not close the prompt of the system.
     public func requestAuthorization(_ requirement: Void) async {
       guard #available(iOS 26, macOS 26, watchOS 26, visionOS 26, *) else { return }
       _ = await PKPassLibrary().requestAuthorization(for: .backgroundAddPasses)

@@ -22,8 +22,9 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// The name of the graph.
   public var name: String { graph.name }
 
-  /// Runs the graph without a queue, or as a part of the calling body. Cancelling the caller cancels the graph; the function
-  /// returns when all executing nodes have ended.
+  /// Runs the graph without a queue, or as a part of the calling body.
+  ///
+  /// Cancelling the caller cancels the graph; the function returns when all executing nodes have ended.
   ///
   /// - Parameter input: The input of the graph.
   /// - Returns: The value of the output node.
@@ -40,10 +41,10 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Returns what a run would do at this moment, and why. Executes nothing. Cancelling the caller has no effect.
+  /// Returns what a run would do with each node at this moment, and why. Executes no node. Cancelling the caller has no effect.
   ///
   /// - Parameter input: The input of the graph.
-  /// - Returns: The nodes that the run would reuse, and those that it would execute.
+  /// - Returns: The nodes that the run would reuse, and the nodes that it would execute.
   /// - Throws: The errors of the journal, and ``JournalError`` if the input cannot be encoded.
   public func resumptionPlan(for input: Input) async throws -> ResumptionPlan {
     try await ResumptionPlan(plan, input: fingerprint(of: input))
@@ -54,7 +55,7 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
       return Fingerprint(of: try encode(input, plan.journal.coder))
     } catch {
       throw JournalError(
-        .valueNotEncodable, journal: plan.journal.name, "cannot take the input of \"\(name)\"", underlying: error)
+        .valueNotEncodable, journal: plan.journal.name, "cannot store the input of \"\(name)\"", underlying: error)
     }
   }
 }
@@ -67,7 +68,7 @@ extension DurableGraph: InputlessProcedure where Input == Void {
     try await execute(())
   }
 
-  /// Returns what a run would do at this moment, and why; see ``resumptionPlan(for:)``.
+  /// Returns what a run would do with each node at this moment, and why; see ``resumptionPlan(for:)``.
   ///
   /// - Throws: The errors of ``resumptionPlan(for:)``.
   public func resumptionPlan() async throws -> ResumptionPlan {
@@ -76,29 +77,29 @@ extension DurableGraph: InputlessProcedure where Input == Void {
 }
 
 extension ProcedureGraph where Input: Encodable {
-  /// Returns the graph with a journal: a run that was killed is continued by the next one.
+  /// Returns the graph with a journal, which lets the next run continue a run that was killed.
   ///
   /// ```swift
   /// let durable = thumbnails.durable(in: journal)
   /// let images = try await queue.run(durable, input: "kitten.ppm")
   /// ```
   ///
-  /// The value of each node is written when the node has finished, and before any node that depends on it starts. A new run takes
-  /// the values that are there: these nodes have the event `reused` with the name of the journal. A node is executed again if its
-  /// name, its `version(_:)`, the version or the name of the graph, or the value of a dependency has changed, and so is
-  /// everything that depends on the node. The log says why, and so do `ProcedureEvent.executionCause`,
+  /// The value of each node is written when the node has finished, and before any node that depends on it starts. A new run uses
+  /// the existing values: these nodes have the event `reused` with the name of the journal. A node is executed again if its
+  /// name, its `version(_:)`, the version or the name of the graph, or the value of a dependency has changed. The nodes that depend on it
+  /// are then executed again, too. The reason is logged, and available as `ProcedureEvent.executionCause`,
   /// `QueueSnapshot.Entry.executionCause` and, before the run, ``DurableGraph/resumptionPlan(for:)``.
   ///
-  /// A value is remembered if it is `Codable`, or if the node has no value. A node with another value is executed again if a node that
-  /// is executed needs the value, or if no node depends on it. A cancelled node is not remembered. A nested graph is one node, whose
-  /// nodes are remembered if the nested graph is durable itself. The `keyed(by:)` of a node has no effect.
+  /// A value is remembered if it is `Codable`, or if the node has no value. A node with another value is executed again if an
+  /// executed node needs the value, or if no node depends on it. A cancelled node is not remembered. A nested graph is one node, whose
+  /// nodes are remembered if the nested graph itself is durable. The `keyed(by:)` of a node has no effect.
   ///
   /// Each body is executed at least once: a body that was executing when the process was killed is executed again.
   ///
   /// - Parameters:
-  ///   - journal: The journal. An append that fails, fails the node.
+  ///   - journal: The journal. If an append fails, the node fails.
   ///   - key: The name of the graph in the journal. `nil` uses the graph's name. Two graphs in one journal need different names.
-  ///   - version: The version of all nodes. Another version executes all nodes again. Less than 0 traps.
+  ///   - version: The version of all nodes. A different version executes all nodes again. A negative version traps.
   ///   - rememberingFailures: Whether a failure is remembered, too: a later run fails with ``RememberedFailure``.
   /// - Returns: The graph with the journal.
   public func durable(
@@ -120,7 +121,7 @@ extension ProcedureGraph where Input == Void {
 }
 
 extension ProcedureGraph {
-  /// Does not exist: the input of a durable graph is a part of each key.
+  /// Unavailable: the input of a durable graph is a part of each key.
   @available(*, unavailable, message: "the input of a durable graph must be Encodable, since each key depends on it")
   public func durable(
     in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false

@@ -1,7 +1,7 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// Internal. What all durable runs of a graph share: the keys, dependencies and codecs of the nodes.
+/// Internal. The data that all durable runs of a graph share: the keys, dependencies and codecs of the nodes.
 final class DurablePlan: Sendable {
   let graph: GraphPlan
   let name: String
@@ -12,7 +12,7 @@ final class DurablePlan: Sendable {
   let layout: ValueLayout
   /// The path of each node in the journal: unique, and equal in each process.
   let paths: [String]
-  /// The dependencies of each node: the inputs in their order, then the others by their paths. The graph's input is -1.
+  /// The dependencies of each node: the inputs in order, then the others, sorted by path. The graph's input is -1.
   let dependencies: [[Int32]]
   /// `nil` for a node whose value is not `Codable`.
   let codecs: [(any NodeCodec)?]
@@ -42,7 +42,7 @@ final class DurablePlan: Sendable {
     sinks = Set(nodes).subtracting(dependencies.joined())
   }
 
-  /// Returns the paths of nodes: nodes of one name are numbered, in the order in which they were added.
+  /// Returns the paths of nodes: nodes with the same name are numbered, in the order in which they were added.
   private static func paths(of names: [String], in graph: String) -> [String] {
     var (taken, counts): (Set<ByteText>, [ByteText: Int]) = (Set(names.map(ByteText.init)), [:])
     return names.map { name in
@@ -60,7 +60,7 @@ final class DurablePlan: Sendable {
 
   func isRemembered(_ node: Int32) -> Bool { codecs[Int(node)] != nil }
 
-  /// The name of a dependency in explanations.
+  /// Returns the name of a dependency in explanations.
   func name(of dependency: Int32) -> String { dependency < 0 ? "the input" : graph.traits[Int(dependency)].name }
 
   func versions(of node: Int32) -> [UInt32] { [version, graph.traits[Int(node)].version] }
@@ -75,12 +75,12 @@ final class DurablePlan: Sendable {
     return JournalKey(path: path, fingerprint: Fingerprint(parts: parts))
   }
 
-  /// Returns the dependencies of a node with these fingerprints, as an entry keeps them.
+  /// Returns the dependencies of a node with these fingerprints, in the form of an entry.
   func recordedDependencies(of node: Int32, _ fingerprints: [Fingerprint]) -> [JournalRecord.Dependency] {
     zip(dependencies[Int(node)], fingerprints).map { .init(name: name(of: $0), prefix: $1.prefix) }
   }
 
-  /// Returns the fingerprint of a value that a node has.
+  /// Returns the fingerprint of a node's value.
   static func fingerprint(of content: [UInt8], of key: JournalKey) -> Fingerprint {
     Fingerprint(parts: [Array("value".utf8), key.fingerprint.bytes, content])
   }
@@ -94,9 +94,9 @@ final class DurablePlan: Sendable {
 extension DurablePlan {
   func typeName(of node: Int32) -> String { "\(layout.slots[Int(graph.slot(of: node))].type)" }
 
-  /// Explains why the journal has no value of a node whose dependencies have these fingerprints.
+  /// Returns the reason why the journal has no value of a node whose dependencies have these fingerprints.
   func cause(of node: Int32, _ fingerprints: [Fingerprint]) async throws -> ExecutionCause {
-    // An entry that something other than a node has written under the path explains nothing, and does no harm.
+    // An entry under the path that was not written by a node is ignored: it explains nothing.
     guard let latest = try await journal.latestKey(at: paths[Int(node)]), let bytes = try await journal.read(latest),
       let record = JournalRecord(bytes), record.versions.count == 2
     else { return .notRemembered }
@@ -108,12 +108,12 @@ extension DurablePlan {
   }
 }
 
-/// Internal. Encodes and decodes the value of one node, whose type is known only when the graph is made.
+/// Internal. Encodes and decodes the value of one node, whose type is known only when the graph is created.
 protocol NodeCodec: Sendable {
-  /// Returns the encoded value, and gives up the journal's share of the value.
+  /// Returns the encoded value, and releases the journal's share of the value.
   func encode(_ values: GraphValues, _ coder: any ProcedureCoder) throws -> [UInt8]
 
-  /// Decodes the value, which the node's consumers take then.
+  /// Decodes the value, for the node's consumers.
   func decode(_ bytes: [UInt8], into values: GraphValues, _ coder: any ProcedureCoder) throws
 }
 
@@ -131,7 +131,7 @@ struct CodableNode<Value: Codable>: NodeCodec {
   }
 }
 
-/// Internal. The codec of a node without a value, whose entry says only that the node has finished.
+/// Internal. The codec of a node without a value, whose entry only records that the node has finished.
 struct VoidNode: NodeCodec {
   func encode(_ values: GraphValues, _ coder: any ProcedureCoder) -> [UInt8] { [] }
 

@@ -1,11 +1,11 @@
 internal import ProcedureKit
 
-/// Internal. One run of a durable graph: which nodes take their values from the journal, and the fingerprints of those that execute.
+/// Internal. One run of a durable graph: the nodes whose values come from the journal, and the fingerprints of executed nodes.
 final class DurableRun: Sendable {
   private let plan: DurablePlan
   private let look: JournalScan
   private let input: Fingerprint
-  /// The fingerprints of the values that are there.
+  /// The fingerprints of the known values.
   private let fingerprints: Locked<[Fingerprint?]>
 
   private var journal: any ProcedureJournal { plan.journal }
@@ -17,7 +17,7 @@ final class DurableRun: Sendable {
     fingerprints = Locked(look.fingerprints)
   }
 
-  /// The graph in which each node looks into the journal before its body, and writes after it.
+  /// Returns the graph in which each node reads the journal before its body, and writes to it afterwards.
   func graph() -> GraphPlan {
     let graph = plan.graph
     var (bodies, traits) = (graph.bodies, graph.traits)
@@ -34,11 +34,11 @@ final class DurableRun: Sendable {
       inputEnds: graph.inputEnds, collection: graph.collection)
   }
 
-  /// A node as a procedure that is reused, or executed and remembered.
+  /// Returns a node as a procedure that is reused, or executed and remembered.
   private func task(
     of node: Int32, _ traits: NodeTraits, _ body: NodeBody, _ values: GraphValues
   ) -> ProcedureTask<Void, Void> {
-    let isSkipped = look.fates[Int(node)] == .skipped
+    let isSkipped = look.dispositions[Int(node)] == .skipped
     var layer = ModifierLayer.Traits(name: traits.name, rawPriority: traits.priority)
     layer.reuse = ModifierLayer.Reuse(name: isSkipped ? "not needed again" : journal.name) { _ in
       try await self.find(node, values) ? ModifierLayer.Reused(value: ()) : nil
@@ -46,24 +46,24 @@ final class DurableRun: Sendable {
     return ProcedureTask(layer) { try await self.execute(node, body, values) }
   }
 
-  /// Puts the value of a node in its place, if the journal has the value. Whether the node is finished.
+  /// Stores the value of a node, if the journal has the value. Returns whether the node is finished.
   private func find(_ node: Int32, _ values: GraphValues) async throws -> Bool {
     let path = plan.paths[Int(node)]
-    switch look.fates[Int(node)] {
+    switch look.dispositions[Int(node)] {
     case .skipped: break
     case .reused(let isLoaded):
       guard isLoaded, let key = look.keys[Int(node)] else { break }
       guard let record = try await journal.record(for: key), !record.isFailure else {
         throw JournalError(
           .entryMissing, journal: journal.name,
-          "has lost the entry of \(path) since the run started: run again, and let no other program change a journal in use"
+          "has lost the entry of \(path) since the run started. Run again, and let no other program change a journal in use"
         )
       }
-      // The keys of the nodes that depend on the value were made of the earlier one.
+      // The keys of the nodes that depend on the value were computed from the earlier value.
       guard DurablePlan.fingerprint(of: record.content, of: key) == look.fingerprints[Int(node)] else {
         throw JournalError(
           .entryMissing, journal: journal.name,
-          "has another value of \(path) than when the run started, since another run has executed the node, too: run again"
+          "has a different value of \(path) than when the run started, since another run has executed the node, too. Run again"
         )
       }
       try put(record, of: node, values)
@@ -90,7 +90,7 @@ final class DurableRun: Sendable {
     return true
   }
 
-  /// Tells why a node is executed again: in the log, in the event of the start, and in snapshots.
+  /// Reports why a node is executed again: in the log, in the event of the start, and in snapshots.
   private func explain(_ cause: ExecutionCause) {
     guard cause != .notRemembered, let context = ProcedureContext.current else { return }
     context.log.info("executes again: \(cause)")
@@ -103,12 +103,12 @@ final class DurableRun: Sendable {
     } catch {
       throw JournalError(
         .valueNotDecodable, journal: journal.name,
-        "has a value of \(plan.paths[Int(node)]) that cannot be decoded as \(plan.typeName(of: node)): give the node "
+        "has a value of \(plan.paths[Int(node)]) that cannot be decoded as \(plan.typeName(of: node)). Give the node "
           + "another version if its type has changed", underlying: error)
     }
   }
 
-  /// Executes a node and writes its value, before anything that depends on the node starts.
+  /// Executes a node and writes its value, before any dependent of the node starts.
   private func execute(_ node: Int32, _ body: NodeBody, _ values: GraphValues) async throws {
     let known = known(node, values)
     do {
@@ -129,7 +129,7 @@ final class DurableRun: Sendable {
       content = try codec.encode(values, journal.coder)
     } catch {
       throw JournalError(
-        .valueNotEncodable, journal: journal.name, "cannot take the value of \(plan.paths[Int(node)])",
+        .valueNotEncodable, journal: journal.name, "cannot store the value of \(plan.paths[Int(node)])",
         underlying: error)
     }
     guard let known else { return }
@@ -149,7 +149,7 @@ final class DurableRun: Sendable {
     return key
   }
 
-  /// The fingerprints of the dependencies of a node that starts; `nil` if one of them has none, because it was cancelled.
+  /// Returns the fingerprints of the dependencies of a node that starts; `nil` if one of them was cancelled, and so has none.
   private func known(_ node: Int32, _ values: GraphValues) -> [Fingerprint]? {
     let dependencies = plan.dependencies[Int(node)]
     let known = fingerprints.withLock { fingerprints in
@@ -169,34 +169,34 @@ final class DurableRun: Sendable {
   private var isCancelled: Bool { ProcedureContext.isCurrentCancelled }
 }
 
-/// Internal. What a run knows of each node before the first node starts: which entries are there, and which nodes nobody needs.
+/// Internal. The state of each node before the first node starts: the entries that exist, and the nodes whose values are not needed.
 struct JournalScan: Sendable {
-  enum Fate: Sendable, Equatable {
-    /// The value comes from the journal. It is decoded only if a node that is executed takes it, or the caller.
+  enum NodeDisposition: Sendable, Equatable {
+    /// The value comes from the journal. It is decoded only if an executed node, or the caller, uses it.
     case reused(isLoaded: Bool)
-    /// The value is not `Codable`, and all that depends on it comes from the journal.
+    /// The value is not `Codable`, and the values of all dependents come from the journal.
     case skipped
     case executed
   }
 
-  private(set) var fates: [Fate]
+  private(set) var dispositions: [NodeDisposition]
   /// The keys of the nodes whose dependencies are known.
   private(set) var keys: [JournalKey?]
-  /// The fingerprints of the nodes whose values are known, or would be the same whenever they are computed.
+  /// The fingerprints of the nodes whose values are known, or would be equal whenever they are computed.
   private(set) var fingerprints: [Fingerprint?]
-  /// The nodes that have failed in an earlier run, whose failure is remembered.
+  /// The nodes that failed in an earlier run whose failure is remembered.
   private(set) var failures: [Int32: String] = [:]
 
-  /// Whether an earlier run has left something.
-  var isContinued: Bool { fates.contains { if case .reused = $0 { true } else { false } } }
+  /// Whether the journal has values of an earlier run.
+  var isContinued: Bool { dispositions.contains { if case .reused = $0 { true } else { false } } }
 
-  /// Reads the journal, isolated to the journal if that is an actor: no read has to change the thread. Others wait meanwhile.
+  /// Reads the journal, isolated to the journal if it is an actor, so that no read changes the thread. Other callers wait in the meantime.
   ///
   /// - Throws: The errors of the journal.
   /// - Complexity: One read for each node whose dependencies are in the journal.
   init(_ plan: DurablePlan, input: Fingerprint, isolation: isolated (any Actor)?) async throws {
     let nodes = Int32(0)..<Int32(plan.graph.bodies.count)
-    fates = Array(repeating: .executed, count: nodes.count)
+    dispositions = Array(repeating: .executed, count: nodes.count)
     keys = Array(repeating: nil, count: nodes.count)
     fingerprints = Array(repeating: nil, count: nodes.count)
     for node in nodes {
@@ -213,21 +213,21 @@ struct JournalScan: Sendable {
         failures[node] = failure
       } else {
         fingerprints[Int(node)] = DurablePlan.fingerprint(of: record.content, of: key)
-        fates[Int(node)] = .reused(isLoaded: false)
+        dispositions[Int(node)] = .reused(isLoaded: false)
       }
     }
     findNeeded(plan)
   }
 
-  /// Finds the values that are needed: by the caller, or by a node that is executed.
+  /// Finds the values that the caller or an executed node needs.
   private mutating func findNeeded(_ plan: DurablePlan) {
     var needed = plan.sinks.union(plan.outputs)
-    for node in fates.indices.reversed().map(Int32.init) {
+    for node in dispositions.indices.reversed().map(Int32.init) {
       let isNeeded = needed.contains(node)
-      switch fates[Int(node)] {
+      switch dispositions[Int(node)] {
       case .reused:
-        fates[Int(node)] = .reused(isLoaded: plan.outputs.contains(node) || isNeeded && !plan.sinks.contains(node))
-      case .executed where !plan.isRemembered(node) && !isNeeded: fates[Int(node)] = .skipped
+        dispositions[Int(node)] = .reused(isLoaded: plan.outputs.contains(node) || isNeeded && !plan.sinks.contains(node))
+      case .executed where !plan.isRemembered(node) && !isNeeded: dispositions[Int(node)] = .skipped
       case .executed: needed.formUnion(plan.dependencies[Int(node)])
       case .skipped: break
       }

@@ -1,6 +1,6 @@
 public import ProcedureKit
 
-/// What a run of a durable graph would do at this moment: which nodes it would reuse, and why it would execute the others.
+/// What a run of a durable graph would do at this moment: the nodes that it would reuse, and why it would execute the others.
 ///
 /// ```swift
 /// let plan = try await thumbnails.resumptionPlan(for: "kitten.ppm")
@@ -14,13 +14,13 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
     public let action: Action
   }
 
-  /// What a run would do with a node.
+  /// The action of a run for a node.
   public enum Action: Hashable, Sendable {
     /// The value is in the journal.
     case reuse
     /// The node throws the failure that the journal remembers.
     case fail(String)
-    /// The value is not `Codable`, and nothing that would be executed needs it.
+    /// The value is not `Codable`, and no executed node needs it.
     case skip
     /// The node is executed.
     case execute(ExecutionCause)
@@ -29,7 +29,7 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
   /// The nodes, in the order in which they were added.
   public let entries: [Entry]
 
-  /// How many nodes would be executed.
+  /// The number of nodes that would be executed.
   public var executedCount: Int {
     entries.count { if case .execute = $0.action { true } else { false } }
   }
@@ -52,9 +52,9 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
   init(_ plan: DurablePlan, input: Fingerprint) async throws {
     let look = try await JournalScan(plan, input: input, isolation: plan.journal as? any Actor)
     var entries: [Entry] = []
-    for (index, fate) in look.fates.enumerated() {
+    for (index, disposition) in look.dispositions.enumerated() {
       let action: Action =
-        switch fate {
+        switch disposition {
         case .reused: .reuse
         case .skipped: .skip
         case .executed: try await Self.action(of: Int32(index), plan, look, input)

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import ProcedureKit
 
-/// Internal. An open file, with the system calls that a journal needs. Closed with its last reference, which gives the lock back.
+/// Internal. An open file, with the system calls that a journal needs. The last reference closes the file and releases its lock.
 final class FileDescriptor {
   /// A failed system call.
   struct Failure: Error, CustomStringConvertible {
@@ -14,16 +14,16 @@ final class FileDescriptor {
 
   private let number: Int32
 
-  /// Opens a file. A file that is created by this is readable and writable for its owner only.
+  /// Opens a file. A new file is readable and writable only for its owner.
   ///
-  /// A path that contains NUL names no file: the system would take the part before.
+  /// A path that contains NUL is invalid: the system would use the part before it.
   init(opening path: SystemText, _ flags: Int32) throws(Failure) {
     guard !path.containsZero else { throw Failure(code: EINVAL) }
     number = path.withCString { open($0, flags | O_CLOEXEC, 0o600) }
     if number < 0 { throw .latest }
   }
 
-  /// Creates a file in place of what has the path. A link that lies there is removed, and not followed.
+  /// Creates a file, and replaces an existing file at the path. A link at the path is removed, and not followed.
   convenience init(replacing path: SystemText) throws(Failure) {
     guard !path.containsZero else { throw Failure(code: EINVAL) }
     _ = path.withCString { unlink($0) }
@@ -31,19 +31,19 @@ final class FileDescriptor {
   }
 
   deinit {
-    // A child that is being spawned has a copy of the descriptor until its `exec`, which would hold the lock after `close`.
+    // A child process that is being spawned has a copy of the descriptor until its `exec`, and would hold the lock after `close`.
     flock(number, LOCK_UN)
     close(number)
   }
 
-  /// Locks the file against others. Whether that succeeded; the system gives the lock back when the process ends, however it ends.
+  /// Locks the file. Returns whether this succeeded; the system releases the lock when the process ends, even if it is killed.
   func lock() throws(Failure) -> Bool {
     if flock(number, LOCK_EX | LOCK_NB) == 0 { return true }
     if errno == EWOULDBLOCK { return false }
     throw .latest
   }
 
-  /// Whether the file is the one that has a path now, and not one that was replaced since.
+  /// Returns whether the path still refers to this file, and not to a file that has replaced it.
   func isFile(at path: SystemText) -> Bool {
     var (own, other) = (stat(), stat())
     return fstat(number, &own) == 0 && path.withCString { stat($0, &other) } == 0 && own.st_ino == other.st_ino
@@ -55,7 +55,7 @@ final class FileDescriptor {
     return fstat(number, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
-  /// Takes the permissions of another file.
+  /// Copies the permissions of another file.
   func takePermissions(of other: FileDescriptor) throws(Failure) {
     var status = stat()
     guard fstat(other.number, &status) == 0, fchmod(number, status.st_mode & 0o7777) == 0 else { throw .latest }
@@ -106,7 +106,7 @@ final class FileDescriptor {
     guard ftruncate(number, off_t(size)) == 0 else { throw .latest }
   }
 
-  /// Returns when the storage has the bytes.
+  /// Returns when the bytes are stored durably.
   func flush() throws(Failure) {
     #if canImport(Darwin)
       // A plain `fsync` leaves the bytes in the memory of the drive.

@@ -11,32 +11,32 @@ public import ProcedureKitFoundation
 /// ```
 ///
 /// Entries are appended, each with its length and checksums. A process that is killed in the middle of an entry leaves a part of
-/// it at the end: the next opening drops the part, and ``recovery`` and the log tell. Changed bytes anywhere else are an error, and
+/// it at the end. The next opening drops this part, reports it in ``recovery``, and logs it. Changed bytes anywhere else are an error, and
 /// never a wrong value. An append that fails, as on a full disk, leaves all earlier entries readable, and later appends can succeed.
 ///
-/// The file is locked: opening a file that is used by another journal is an error. The system gives the lock back when the process
-/// ends, also if the process was killed. The lock is advisory, and on network file systems only as good as theirs.
+/// The file is locked: opening a file that is used by another journal is an error. The system releases the lock when the process
+/// ends, even if the process was killed. The lock is advisory, and on network file systems only as reliable as their locks.
 ///
-/// The file has to keep its path while it is open: after it was renamed, removed or replaced, the next append throws
-/// `JournalError` of the kind `moved`. A new file is readable and writable for its owner only.
+/// The path of the file must not change while the journal is open: after the file was renamed, removed or replaced, the next append throws
+/// `JournalError` of the kind `moved`. A new file is readable and writable only for its owner.
 ///
-/// The positions of all entries are held in memory, and the values are not. Reads and writes are on a thread of the journal.
+/// The positions of all entries are held in memory, but not the values. Reads and writes use a thread of the journal.
 public actor FileJournal: ProcedureJournal {
-  /// When the journal tells the system to write to the storage.
+  /// The moments at which the journal makes the system write to the storage.
   public enum Flush: Hashable, Sendable {
-    /// Before an append returns: no entry is lost, also if the power fails. Appends that wait at the same time share a flush. If the
-    /// power fails during an append, some file systems leave a damaged end: ``DamagePolicy/cutOff`` drops no entry whose append had
-    /// returned then.
+    /// Before an append returns: no entry is lost, even if the power fails. Appends that wait at the same time share a flush. If the
+    /// power fails during an append, some file systems leave a damaged end: ``DamagePolicy/cutOff`` then drops no entry whose append had
+    /// returned.
     case everyEntry
-    /// After this many entries, and when the journal is closed. If the power fails, fewer entries than that may be lost, the latest
-    /// ones; their procedures are executed again. If only the process is killed, no entry is lost.
+    /// After this many entries, and when the journal is closed. If the power fails, up to this many of the latest entries may be lost; their
+    /// procedures are executed again. If only the process is killed, no entry is lost.
     case every(Int)
-    /// Never: the system writes when it sees fit, usually within a minute. If the power fails, the latest entries may be lost, or the
+    /// Never: the system chooses the time, usually within a minute. If the power fails, the latest entries may be lost, or the
     /// file may be damaged. If only the process is killed, no entry is lost.
     case never
   }
 
-  /// What happens when bytes of the file were changed.
+  /// The response to changed bytes in the file.
   public enum DamagePolicy: Hashable, Sendable {
     /// Opening the file throws `JournalError`.
     case fail
@@ -46,11 +46,11 @@ public actor FileJournal: ProcedureJournal {
 
   /// The bytes that were dropped from the end of the file when it was opened.
   public struct Recovery: Hashable, Sendable, CustomStringConvertible {
-    /// How many bytes were dropped.
+    /// The number of dropped bytes.
     public let droppedByteCount: Int
-    /// Whether the bytes were the last entry, which had not been written to its end: its procedure had not finished for anybody.
+    /// Whether the bytes were an incomplete last entry, whose procedure had not finished.
     public let isTornEntry: Bool
-    /// What happened, in a sentence.
+    /// A sentence that describes the recovery.
     public let description: String
   }
 
@@ -58,7 +58,7 @@ public actor FileJournal: ProcedureJournal {
   public nonisolated let name: String
   /// Converts values.
   public nonisolated let coder: any ProcedureCoder
-  /// What was dropped when the file was opened; `nil` if nothing was.
+  /// The bytes that were dropped when the file was opened; `nil` if none were.
   public nonisolated let recovery: Recovery?
   private nonisolated let executor = JournalExecutor()
   private let flush: Flush
@@ -66,16 +66,16 @@ public actor FileJournal: ProcedureJournal {
   private var appendedCount = 0
   private var flushedCount = 0
 
-  /// Opens a journal, or creates one. The whole file is read, by the calling thread.
+  /// Opens a journal, or creates one. The calling thread reads the whole file.
   ///
   /// - Parameters:
-  ///   - path: The path of the file, or of a link to it. A compaction writes a file beside it whose name also ends with `.compacting`,
-  ///     and removes what has that name. A path that contains NUL is an error.
-  ///   - flush: When the journal tells the system to write to the storage.
-  ///   - onDamage: What happens when bytes of the file were changed.
+  ///   - path: The path of the file, or of a link to it. A compaction writes a file in the same folder, with `.compacting` after its name,
+  ///     and replaces an existing file of that name. A path that contains NUL is an error.
+  ///   - flush: The moments at which the journal makes the system write to the storage.
+  ///   - onDamage: The response to changed bytes in the file.
   ///   - coder: Converts values.
-  ///   - log: The log that tells of dropped bytes.
-  /// - Throws: `JournalError`: the file is in use, no journal, of an unknown version, damaged, or cannot be opened.
+  ///   - log: The log for a message about dropped bytes.
+  /// - Throws: `JournalError`: the file is in use, is not a journal, has an unknown version, is damaged, or cannot be opened.
   public init(
     _ path: String, flush: Flush = .everyEntry, onDamage: DamagePolicy = .fail,
     coder: any ProcedureCoder = JSONProcedureCoder(), log: ProcedureLog = .shared
@@ -111,7 +111,7 @@ public actor FileJournal: ProcedureJournal {
     let own = appendedCount
     switch flush {
     case .everyEntry:
-      // Appends that wait for their turn write before the one flush that all of them need.
+      // Waiting appends write before the one flush that they share.
       await executor.pass()
       if flushedCount < own { try flushAll() }
     case .every(let count): if appendedCount - flushedCount >= count { try flushAll() }
@@ -139,42 +139,42 @@ public actor FileJournal: ProcedureJournal {
   /// - Throws: `JournalError`: the journal was closed.
   public func latestKey(at path: String) async throws -> JournalKey? { try open().latest[ByteText(path)] }
 
-  /// How many keys have an entry; 0 after ``close()``.
+  /// The number of keys with an entry; 0 after ``close()``.
   public var entryCount: Int { file?.places.count ?? 0 }
 
-  /// The size of the file, with entries that later ones have replaced; 0 after ``close()``.
+  /// The size of the file, including replaced entries; 0 after ``close()``.
   public var byteCount: Int { file?.end ?? 0 }
 
-  /// Rewrites the file without entries that later ones have replaced, and without entries that are not kept.
+  /// Rewrites the file without replaced entries, and without entries that are not kept.
   ///
-  /// The new file is written aside, flushed, and renamed: whenever the process is killed, the old or the new file is there. A kill can
-  /// leave the file aside, which the next compaction replaces. Cancelling the caller has no effect.
+  /// The new file is written in the same folder, flushed, and renamed: at every moment, either the old or the new file exists. If the process is
+  /// killed, a temporary file can remain, which the next compaction replaces. Cancelling the caller has no effect.
   ///
   /// ```swift
   /// try await journal.compact { key in key.path.hasPrefix("thumbnails/") }
   /// ```
   ///
-  /// - Parameter isKept: Returns whether to keep a key. A dropped key's procedure is executed again.
-  /// - Throws: `JournalError`: the new file cannot be written, or an entry is damaged, and the old one is used on; the file was renamed,
+  /// - Parameter isKept: Returns whether to keep a key. The procedure of a dropped key is executed again.
+  /// - Throws: `JournalError`: the new file cannot be written, or an entry is damaged, and the old file stays in use; the file was renamed,
   ///   removed or replaced; or the journal was closed.
   public func compact(keeping isKept: @Sendable (JournalKey) -> Bool = { _ in true }) async throws {
     try open().compact(isKept)
   }
 
-  /// Flushes and closes the file, and gives the lock back. Cancelling the caller has no effect. Later uses of the journal throw.
+  /// Flushes and closes the file, and releases the lock. Cancelling the caller has no effect. Later uses of the journal throw.
   ///
-  /// - Throws: `JournalError`: the storage has failed, so that the latest entries may be lost.
+  /// - Throws: `JournalError`: the storage has failed, so the latest entries may be lost.
   public func close() async throws {
     defer { file = nil }
     if appendedCount > flushedCount, flush != .never {
       try file?.flush()
-      // Appends that wait for a flush are safe.
+      // Appends that wait for a flush have been flushed.
       flushedCount = appendedCount
     }
   }
 
   private func open() throws -> JournalFile {
-    guard let file else { throw JournalError(.closed, journal: name, "was closed: open it again, or close it later") }
+    guard let file else { throw JournalError(.closed, journal: name, "was closed. Open it again, or close it later") }
     return file
   }
 }
@@ -184,7 +184,7 @@ extension Duration {
   static var since1970: Duration { .seconds(Date().timeIntervalSince1970) }
 }
 
-/// Internal. Executes a journal on a thread of its own: a flush to the disk takes milliseconds, and must not block a thread of the tasks.
+/// Internal. Executes a journal on a separate thread: a flush to the disk takes milliseconds, and must not block a thread of the tasks.
 final class JournalExecutor: SerialExecutor {
   private let queue = DispatchQueue(label: "ProcedureKit journal")
 
@@ -193,7 +193,7 @@ final class JournalExecutor: SerialExecutor {
     queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
   }
 
-  /// Returns when everything that has been enqueued before has executed. Cancelling the caller has no effect.
+  /// Returns when all earlier jobs have executed. Cancelling the caller has no effect.
   func pass() async {
     await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
   }

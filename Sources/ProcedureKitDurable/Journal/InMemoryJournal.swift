@@ -2,7 +2,7 @@ internal import Foundation
 internal import ProcedureKit
 public import ProcedureKitFoundation
 
-/// A journal in memory, for tests: it survives runs, and not the process.
+/// A journal in memory, for tests. It outlives runs, but not the process.
 public actor InMemoryJournal: ProcedureJournal {
   /// The name in errors and events.
   public nonisolated let name: String
@@ -12,11 +12,11 @@ public actor InMemoryJournal: ProcedureJournal {
 
   /// The entries.
   public private(set) var entries: [JournalKey: [UInt8]] = [:]
-  /// How many appends there were.
+  /// The number of appends.
   public private(set) var appendCount = 0
   private var latest: [ByteText: JournalKey] = [:]
 
-  /// Makes an empty journal.
+  /// Creates an empty journal.
   ///
   /// - Parameters:
   ///   - name: The name in errors and events.

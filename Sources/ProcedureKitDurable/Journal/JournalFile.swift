@@ -1,9 +1,9 @@
 internal import Foundation
 internal import ProcedureKit
 
-/// Internal. The file of a journal, and where each entry stands in the file. Used by one task at a time.
+/// Internal. The file of a journal, and the position of each entry. Used by one task at a time.
 final class JournalFile {
-  /// Where the value of an entry is read.
+  /// The position of an entry's value.
   struct Place {
     /// The start of the entry.
     let entry: Int
@@ -14,22 +14,22 @@ final class JournalFile {
     var end: Int { position + size }
   }
 
-  /// How much of an entry is in memory while its checksum is computed.
+  /// The number of bytes that are read at a time to compute the checksum of an entry.
   private static let pieceSize = 1 << 16
 
   /// The path in messages.
   private let path: String
-  /// The path without links, from the root: a compaction replaces the file itself, also when the process has changed its folder since. Bytes, since
-  /// the name of a folder on the way may not be UTF-8.
+  /// The absolute path without links: a compaction replaces the file itself, even if the process has changed its folder since. Bytes, since
+  /// the name of a folder in the path may not be UTF-8.
   private let realPath: SystemText
   private var file: FileDescriptor
-  /// The end of the last whole entry, where the next entry is written.
+  /// The end of the last complete entry, where the next entry is written.
   private(set) var end = JournalFormat.headerSize
   private(set) var places: [JournalKey: Place] = [:]
   private(set) var latest: [ByteText: JournalKey] = [:]
-  /// What was cut off when the file was opened.
+  /// The bytes that were cut off when the file was opened.
   private(set) var recovery: FileJournal.Recovery?
-  /// Why nothing more is written, after the storage has refused to say that it has what was written.
+  /// The reason why no further entry is written: the storage has not confirmed earlier writes.
   private var failure: FileDescriptor.Failure?
 
   /// Opens or creates a file, locks it, and reads it to its end.
@@ -76,16 +76,16 @@ final class JournalFile {
         guard try file.lock() else {
           throw FileDescriptor.Failure(code: EWOULDBLOCK)
         }
-        // Another process may have compacted the journal between the two calls, and gone: the lock is one of the old file then.
+        // Between the two calls, another process may have compacted the journal and ended. Then the lock is a lock of the old file.
         if file.isFile(at: path) { return file }
       } catch {
         if error.code == EWOULDBLOCK {
           throw Self.error(
-            .inUse, name, "is used by another process, or by another journal of this one: give each its own file")
+            .inUse, name, "is used by another process, or by another journal of this process. Give each journal its own file")
         }
         let problem =
           error.code == ENOENT
-          ? "cannot be created, since the folder does not exist: create the folder first"
+          ? "cannot be created, since the folder does not exist. Create the folder first"
           : "cannot be opened as a regular file that can be read and written"
         throw Self.error(.unreadable, name, problem, error)
       }
@@ -110,19 +110,19 @@ final class JournalFile {
     guard header.count == JournalFormat.headerSize, header.starts(with: JournalFormat.magic) else {
       throw Self.error(
         .notAJournal, path,
-        "is no journal, since it begins otherwise, and was left as it is: give the path of another file")
+        "is not a journal (unknown header). The file was not changed. Give the path of another file")
     }
     guard JournalFormat.number(header[12...]) == CRC32.checksum(of: header[..<12]) else {
       throw Self.error(
         .damaged, path,
-        "has a damaged header, since a byte of it was changed: restore the file, or begin with another one")
+        "has a damaged header, in which a byte was changed. Restore the file, or begin with another one")
     }
     let version = JournalFormat.number(header[8..<12])
     guard version == JournalFormat.version else {
       throw Self.error(
         .unknownVersion, path,
-        "has the format \(version), and this version of the library knows the format \(JournalFormat.version) only: "
-          + "open it by the version that wrote it, or begin with another file")
+        "has the format \(version), but this version of the library supports only the format \(JournalFormat.version). "
+          + "Open it with the version that wrote it, or begin with another file")
     }
   }
 
@@ -131,17 +131,17 @@ final class JournalFile {
   private struct Damage {
     let position: Int
     let size: Int
-    /// Whether the last entry was not written to its end, which is what remains when a process is killed.
+    /// Whether the last entry is incomplete, as it is when a process is killed.
     let isTorn: Bool
 
     var explanation: String {
       isTorn
-        ? "ended with an entry that was not written to its end; its \(size) bytes were dropped"
-        : "is damaged at byte \(position): bytes were changed there. Open it with `onDamage: .cutOff` to go on with what is before"
+        ? "ended with an incomplete entry; its \(size) bytes were dropped"
+        : "is damaged at byte \(position): bytes were changed there. Open it with `onDamage: .cutOff` to keep the entries before it"
     }
   }
 
-  /// Reads all entries. Where the file is damaged, if it is.
+  /// Reads all entries. Returns where the file is damaged, if it is.
   private func scan() throws(JournalError) -> Damage? {
     let size = try wrapped { () throws(FileDescriptor.Failure) in try file.size() }
     while end < size {
@@ -151,7 +151,7 @@ final class JournalFile {
         return Damage(position: end, size: rest, isTorn: true)
       }
       guard let (length, checksum) = JournalFormat.entryHeader(header) else {
-        // After a power failure, a file can be longer than what was written: with zeros.
+        // After a power failure, a file can be longer than the written part, and end with zeros.
         return Damage(position: end, size: rest, isTorn: try isZero(from: end, to: size))
       }
       let start = end + JournalFormat.entryHeaderSize
@@ -164,7 +164,7 @@ final class JournalFile {
     return nil
   }
 
-  /// Reads the key of a payload, after checking the lengths, and then the checksum in pieces; `nil` if one of them is wrong.
+  /// Reads the key of a payload, after checking the lengths and the checksum; `nil` if one of them is wrong.
   private func key(at start: Int, length: Int, checksum: UInt32) throws(JournalError) -> JournalKey? {
     let first = try read(min(length, Self.pieceSize), at: start)
     guard let keySize = JournalFormat.keySize(Array(first.prefix(4)), payloadLength: length) else { return nil }
@@ -185,7 +185,7 @@ final class JournalFile {
     return true
   }
 
-  /// Notes an entry, and that the next one follows it.
+  /// Records the position of an entry, after which the next one follows.
   private func note(_ key: JournalKey, at start: Int, end: Int) {
     let position = start + JournalFormat.entryHeaderSize + 36 + key.path.utf8.count
     places[key] = Place(entry: start, position: position, size: end - position)
@@ -225,7 +225,7 @@ final class JournalFile {
     return Array(bytes[(place.position - place.entry)...])
   }
 
-  /// Whether bytes are the whole entry of a key.
+  /// Returns whether bytes are the complete entry of a key.
   private static func isEntry(_ bytes: [UInt8], of key: JournalKey, _ place: Place) -> Bool {
     let start = JournalFormat.entryHeaderSize
     guard bytes.count == place.end - place.entry,
@@ -236,7 +236,7 @@ final class JournalFile {
   }
 
   private func changed(_ key: JournalKey) -> JournalError {
-    Self.error(.damaged, path, "has a damaged entry for \(key): its bytes were changed since it was written")
+    Self.error(.damaged, path, "has a damaged entry for \(key), whose bytes were changed after it was written")
   }
 
   // MARK: Writing
@@ -245,30 +245,30 @@ final class JournalFile {
     try requireIntact()
     try requireInPlace()
     guard let entry = JournalFormat.entry(value, for: key) else {
-      throw Self.error(.unwritable, path, "cannot take an entry of 4 GiB or more, or with a path of more than 16 MiB")
+      throw Self.error(.unwritable, path, "cannot store an entry of 4 GiB or more, or with a path of more than 16 MiB")
     }
     do {
       try file.write(entry, at: end)
     } catch {
-      // Nothing may follow half an entry. Half an entry at the end would be dropped by the next opening, too.
+      // No entry may follow an incomplete entry. The next opening would drop an incomplete entry at the end, too.
       do { try file.truncate(to: end) } catch { failure = error }
-      throw Self.error(.unwritable, path, "cannot take the entry of \(key); all entries before are readable", error)
+      throw Self.error(.unwritable, path, "cannot store the entry of \(key); all earlier entries are readable", error)
     }
     note(key, at: end, end: end + entry.count)
   }
 
-  /// Checks that the file still has its path: entries that go into a removed file are lost with the process.
+  /// Checks that the path still refers to the file: entries in a removed file are lost with the process.
   private func requireInPlace() throws(JournalError) {
     guard !file.isFile(at: realPath) else { return }
     throw Self.error(
       .moved, path,
-      "was renamed, removed or replaced since it was opened, and takes no more entries: close it and open it again")
+      "was renamed, removed or replaced after it was opened, and accepts no more entries. Close it and open it again")
   }
 
   private func requireIntact() throws(JournalError) {
     guard let failure else { return }
     throw Self.error(
-      .unwritable, path, "takes no more entries, since the storage has failed before: open it again", failure)
+      .unwritable, path, "accepts no more entries, since the storage has failed before. Open it again", failure)
   }
 
   func flush() throws(JournalError) {
@@ -276,14 +276,14 @@ final class JournalFile {
     do {
       try file.flush()
     } catch {
-      // The system may have dropped what it could not write, and say nothing the next time.
+      // The system may have dropped unwritten data, and report no error the next time.
       failure = error
       throw Self.error(
-        .unwritable, path, "may have lost its latest entries, since the storage failed: open it again", error)
+        .unwritable, path, "may have lost its latest entries, since the storage failed. Open it again", error)
     }
   }
 
-  /// Writes the latest entry of each kept key to a new file, which replaces the file. After an error, the old file is used on.
+  /// Writes the latest entry of each kept key to a new file, which replaces the file. After an error, the old file stays in use.
   func compact(_ isKept: (JournalKey) -> Bool) throws(JournalError) {
     try requireInPlace()
     let temporary: SystemText = "\(realPath).compacting"
@@ -310,25 +310,25 @@ final class JournalFile {
     } catch {
       _ = temporary.withCString { unlink($0) }
       (end, places, latest) = (oldEnd, oldPlaces, oldLatest)
-      // A damaged entry in the new file would make all of it a damaged journal.
+      // A damaged entry in the new file would damage the whole journal.
       if let damaged { throw changed(damaged) }
-      throw Self.error(.unwritable, path, "cannot be compacted, and is as before", error)
+      throw Self.error(.unwritable, path, "cannot be compacted, and was not changed", error)
     }
     do {
       try Self.flushFolder(of: realPath)
     } catch {
-      // After a power failure, the old file may stand at the path again, without what is appended from now on.
+      // After a power failure, the path may refer to the old file again, without the entries that are appended from now on.
       failure = error
-      throw Self.error(.unwritable, path, "was compacted, but its folder cannot be flushed: open it again", error)
+      throw Self.error(.unwritable, path, "was compacted, but its folder cannot be flushed. Open it again", error)
     }
   }
 
-  /// Makes a new name in a folder outlive a power failure.
+  /// Makes a new name in a folder survive a power failure.
   private static func flushFolder(of path: SystemText) throws(FileDescriptor.Failure) {
     do {
       try FileDescriptor(opening: path.parentFolder ?? ".", O_RDONLY).flush()
     } catch {
-      // A file system that has nothing to flush for a folder says so.
+      // A file system that need not flush folders returns this error.
       if error.code != EINVAL { throw error }
     }
   }

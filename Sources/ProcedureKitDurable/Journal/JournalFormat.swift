@@ -8,8 +8,8 @@ internal import ProcedureKit
 /// | entry | length of the payload (4), CRC-32 of the payload (4), CRC-32 of the 8 bytes before (4), payload |
 /// | payload | length of the path (4), path, fingerprint (32), value |
 ///
-/// Numbers have the least significant byte first. The length has a checksum of its own, so that a changed length is not taken for an
-/// entry that was not written to its end.
+/// Numbers have the least significant byte first. The length has a separate checksum, so that a changed length is not mistaken for an
+/// incomplete entry.
 enum JournalFormat {
   static let version: UInt32 = 1
   static let magic = Array("PKJOURNL".utf8)
@@ -43,15 +43,15 @@ enum JournalFormat {
     return (Int(number(header[..<4])), number(header[4..<8]))
   }
 
-  /// Returns the size of the key at the start of a payload, with the length of its path; `nil` if a payload of this length cannot
-  /// have the key.
+  /// Returns the size of the key at the start of a payload, including the length of its path; `nil` if a payload of this length cannot
+  /// contain the key.
   static func keySize(_ start: [UInt8], payloadLength: Int) -> Int? {
     guard payloadLength >= 36, start.count == 4 else { return nil }
     let path = Int(number(start))
     return path <= largestPath && path + 36 <= payloadLength ? path + 36 : nil
   }
 
-  /// Reads the key at the start of a payload; `nil` if the path is no text.
+  /// Reads the key at the start of a payload; `nil` if the path is not valid text.
   static func key(_ start: [UInt8]) -> JournalKey? {
     let end = start.count - 32
     guard end >= 4, let path = String(validating: start[4..<end], as: UTF8.self),
@@ -82,7 +82,7 @@ enum CRC32 {
     return checksum.value
   }
 
-  /// The checksum of bytes that are added in pieces.
+  /// The checksum of bytes that are added in chunks.
   struct Checksum {
     private var state = UInt32.max
 

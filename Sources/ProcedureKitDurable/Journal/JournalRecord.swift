@@ -1,9 +1,9 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// Internal. The bytes of an entry: a value or a failure, and what the entry's fingerprint was made of, to explain a change.
+/// Internal. The bytes of an entry: a value or a failure, and the sources of the entry's fingerprint, for explaining a change.
 struct JournalRecord: Equatable, Sendable {
-  /// One of the values that a value depends on.
+  /// A value on which another value depends.
   struct Dependency: Equatable, Sendable {
     let name: String
     /// The beginning of the fingerprint.
@@ -17,13 +17,13 @@ struct JournalRecord: Equatable, Sendable {
   private static let format: UInt8 = 1
 
   var isFailure = false
-  /// The version of the graph, and that of the node. A procedure has the second one only.
+  /// The version of the graph, and the version of the node. A procedure has only the second one.
   var versions: [UInt32]
   var dependencies: [Dependency]
   /// The encoded value, or the description of the error.
   var content: [UInt8]
 
-  /// The description of the error, of a failure.
+  /// The description of the error, if the entry is a failure.
   var failure: String? { isFailure ? String(decoding: content, as: UTF8.self) : nil }
 
   var bytes: [UInt8] {
@@ -45,7 +45,7 @@ struct JournalRecord: Equatable, Sendable {
     self.content = content
   }
 
-  /// Reads an entry; `nil` if the bytes are none.
+  /// Reads an entry; `nil` if the bytes are not an entry.
   init?(_ bytes: [UInt8]) {
     var rest = bytes[...]
     guard rest.popFirst() == Self.format, let kind = rest.popFirst(), kind < 2,
@@ -67,7 +67,7 @@ struct JournalRecord: Equatable, Sendable {
 }
 
 extension ArraySlice<UInt8> {
-  /// Takes a number off the front; `nil` if there are too few bytes.
+  /// Removes and returns a number at the front; `nil` if there are too few bytes.
   mutating func readNumber<Number: FixedWidthInteger>() -> Number? {
     let size = Number.bitWidth / 8
     guard count >= size else { return nil }
@@ -83,27 +83,27 @@ extension ProcedureJournal {
     guard let record = JournalRecord(bytes) else {
       throw JournalError(
         .damaged, journal: name,
-        "has an entry for \(key) that is none of the library's, or of a later version of the library")
+        "has an entry for \(key) that was not written by the library, or by a later version of it")
     }
     return record
   }
 }
 
-/// Internal. A number in a journal that lives while a procedure is under way, and survives when its process is killed.
+/// Internal. A number in a journal that is kept while a procedure is in progress, and outlives its process.
 struct JournalNumber: Sendable {
   let journal: any ProcedureJournal
   let key: JournalKey
 
-  /// Returns the number; 0 if none was written. A number that the library does not write is an error.
+  /// Returns the number; 0 if none was written. A number that the library never writes is an error.
   func read(in range: ClosedRange<Int64> = .min ... .max) async throws -> Int64 {
     guard let bytes = try await journal.read(key) else { return 0 }
     var rest = bytes[...]
     guard let number: Int64 = rest.readNumber(), rest.isEmpty else {
-      throw JournalError(.damaged, journal: journal.name, "has an entry for \(key) that is no number")
+      throw JournalError(.damaged, journal: journal.name, "has an entry for \(key) that is not a number")
     }
     guard range.contains(number) else {
       throw JournalError(
-        .damaged, journal: journal.name, "has an entry for \(key) with the number \(number), which nothing here writes")
+        .damaged, journal: journal.name, "has an entry for \(key) with the number \(number), which the library never writes")
     }
     return number
   }

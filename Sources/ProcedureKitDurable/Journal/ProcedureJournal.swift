@@ -5,11 +5,11 @@ public import ProcedureKitFoundation
 /// `durable(in:as:version:rememberingFailures:)`.
 ///
 /// A journal holds bytes under keys, and does not interpret them. A ``FileJournal`` is a file, and an
-/// ``InMemoryJournal`` is for tests. A journal of your own, in a database for example, has to keep these promises:
+/// ``InMemoryJournal`` is for tests. A custom journal, for example, in a database, has to keep these promises:
 ///
 /// - When ``append(_:for:)`` returns, a later ``read(_:)`` returns the bytes, also in a process that starts after this process
 ///   was killed.
-/// - An entry that is there implies all entries whose `append` had returned before that entry's `append` was called.
+/// - If an entry exists, all entries exist whose `append` had returned before that entry's `append` was called.
 /// - A damaged entry is an error, and never other bytes.
 ///
 /// All functions can be called concurrently.
@@ -20,17 +20,17 @@ public protocol ProcedureJournal: Sendable {
   /// Converts values for this journal. A journal that was written by one coder cannot be read by another one.
   var coder: any ProcedureCoder { get }
 
-  /// The time since 1970 by a clock that goes on while no process runs, for times that count across processes.
+  /// The time since 1970 by a clock that continues while no process runs, for times that are measured across processes.
   var timeSince1970: Duration { get }
 
   /// Appends an entry, which replaces an earlier entry of an equal key.
   ///
-  /// Cancelling the caller does not undo an append: the function returns when the entry is as safe as the journal promises.
+  /// Cancelling the caller does not undo an append: the function returns when the entry is stored as the journal promises.
   ///
   /// - Parameters:
   ///   - bytes: The bytes; they may be empty.
   ///   - key: The key.
-  /// - Throws: The reason why the entry is not safe. Earlier entries stay readable.
+  /// - Throws: The reason why the entry was not stored. Earlier entries stay readable.
   func append(_ bytes: [UInt8], for key: JournalKey) async throws
 
   /// Returns the bytes of the latest entry of a key. Cancelling the caller has no effect.
@@ -40,34 +40,35 @@ public protocol ProcedureJournal: Sendable {
   /// - Throws: An error if the entry cannot be read, or is damaged.
   func read(_ key: JournalKey) async throws -> [UInt8]?
 
-  /// Returns the key of the latest entry whose key has a path, whatever its fingerprint. It explains why a procedure is executed
-  /// again. Cancelling the caller has no effect.
+  /// Returns the key of the latest entry whose key has a path, with any fingerprint.
+  ///
+  /// The key explains why a procedure is executed again. Cancelling the caller has no effect.
   ///
   /// - Parameter path: The path.
-  /// - Returns: The key, or `nil` if there is none, or if the journal does not know. The default is `nil`.
+  /// - Returns: The key, or `nil` if there is none, or if the journal cannot find it. The default is `nil`.
   /// - Throws: An error if the journal cannot be read.
   func latestKey(at path: String) async throws -> JournalKey?
 }
 
 extension ProcedureJournal {
-  /// Returns `nil`: the journal does not know; see ``latestKey(at:)``.
+  /// Returns `nil`, since the journal cannot find the key; see ``latestKey(at:)``.
   public func latestKey(at path: String) async throws -> JournalKey? { nil }
 }
 
-/// The key of an entry in a ``ProcedureJournal``: the place of the work, and a fingerprint of everything the value depends on.
+/// The key of an entry in a ``ProcedureJournal``: the path of the work, and a fingerprint of everything on which the value depends.
 ///
-/// Two keys are equal if the bytes of their paths and their fingerprints are: `é` in two spellings makes two keys.
+/// Two keys are equal if the bytes of their paths and their fingerprints are: two spellings of `é` are different keys.
 public struct JournalKey: Hashable, Sendable, CustomStringConvertible {
   /// The name of the procedure, or the names of the graph and the node: `thumbnails/resize`.
   public let path: String
   /// The fingerprint of the names, the versions and the inputs.
   public let fingerprint: Fingerprint
 
-  /// Makes a key.
+  /// Creates a key.
   ///
   /// - Parameters:
   ///   - path: The name of the procedure, or the names of the graph and the node.
-  ///   - fingerprint: The fingerprint of everything the value depends on.
+  ///   - fingerprint: The fingerprint of everything on which the value depends.
   public init(path: String, fingerprint: Fingerprint) {
     self.path = path
     self.fingerprint = fingerprint
@@ -90,10 +91,10 @@ public struct JournalKey: Hashable, Sendable, CustomStringConvertible {
 
 /// A SHA-256 hash. Equal bytes have equal fingerprints in every process, on every machine.
 public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
-  /// The bytes, the first in the most significant place of the first word. No array, since a journal holds many fingerprints.
+  /// The bytes, the first in the most significant place of the first word. Not an array, since a journal holds many fingerprints.
   private let first, second, third, fourth: UInt64
 
-  /// Takes the bytes of a fingerprint; `nil` if these are not 32 bytes.
+  /// Creates a fingerprint from its bytes; `nil` if these are not 32 bytes.
   public init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 32 else { return nil }
     self.init(Array(bytes))
@@ -108,7 +109,7 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
     self.init(hash.finished())
   }
 
-  /// Computes the fingerprint of several parts, whose limits count: `["ab", "c"]` differs from `["a", "bc"]`.
+  /// Computes the fingerprint of several parts, whose boundaries matter: `["ab", "c"]` differs from `["a", "bc"]`.
   init(parts: [[UInt8]]) {
     var hash = SHA256()
     for part in parts {
@@ -128,7 +129,7 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
   /// The 32 bytes of the hash.
   public var bytes: [UInt8] { words.flatMap { $0.littleEndianBytes.reversed() } }
 
-  /// The first 8 bytes, by which two fingerprints are told apart where nothing but an explanation depends on it.
+  /// The first 8 bytes, for distinguishing fingerprints where only an explanation depends on it.
   var prefix: UInt64 { first }
 
   /// The bytes as 64 hexadecimal digits.

@@ -2,21 +2,22 @@ public import ProcedureKit
 internal import ProcedureKitFoundation
 
 extension Procedure where Input: Encodable {
-  /// Returns the procedure with retries whose attempts are counted in a journal: after a kill, the next run goes on with the attempt
-  /// and the delay that come next.
+  /// Returns the procedure with retries whose attempts are counted in a journal.
+  ///
+  /// After a kill, the next run continues with the next attempt and its delay.
   ///
   /// ```swift
   /// let upload = Upload().retry(.exponential(from: .seconds(1)), maxAttempts: 5, countedIn: journal, as: "upload")
   /// ```
   ///
-  /// An attempt counts from its start, so that a body that ends its process each time ends, too: when no attempt is left, the run
+  /// An attempt counts from its start, so that the retries end even if the body ends its process each time: when no attempt is left, the run
   /// fails with ``RememberedFailure``. An attempt that was cancelled does not count. When the procedure has succeeded or failed, the
   /// count starts again at 0. After more than a million attempts, a run continues with the delay that follows the first million.
-  /// Two runs that execute at the same time with equal inputs share the count; `coalesced(by:in:)` makes one of them. Each
-  /// attempt costs an append, and the end one more. Otherwise this is `retry(_:maxAttempts:budget:when:)`.
+  /// Two concurrent runs with equal inputs share the count; `coalesced(by:in:)` combines them into one. Each
+  /// attempt costs an append, and the end another one. Otherwise this is `retry(_:maxAttempts:budget:when:)`.
   ///
   /// - Parameters:
-  ///   - schedule: The delays before the retries, and their number. A delay that a kill has interrupted is not waited for again.
+  ///   - schedule: The delays before the retries, which also limit their number. A delay that a kill has interrupted is not repeated.
   ///   - maxAttempts: The largest number of attempts, including the first. A value below 1 traps.
   ///   - journal: The journal.
   ///   - key: The name in the journal. Two procedures in one journal need different names.
@@ -29,7 +30,7 @@ extension Procedure where Input: Encodable {
         _, _ in .retry
       }
   ) -> ProcedureTask<Input, Output> {
-    let place = RememberedPlace<Input>(journal, key, 1, false) { try $1.encode($0) }
+    let place = JournalEntryLocation<Input>(journal, key, 1, false) { try $1.encode($0) }
     return procedureTask.retry(schedule, maxAttempts, place, decide)
   }
 }
@@ -44,14 +45,14 @@ extension Procedure where Input == Void {
         _, _ in .retry
       }
   ) -> ProcedureTask<Input, Output> {
-    let place = RememberedPlace<Input>(journal, key, 1, false) { _, _ in [] }
+    let place = JournalEntryLocation<Input>(journal, key, 1, false) { _, _ in [] }
     return procedureTask.retry(schedule, maxAttempts, place, decide)
   }
 }
 
 extension ProcedureTask {
   fileprivate func retry(
-    _ schedule: Schedule, _ maxAttempts: Int, _ place: RememberedPlace<Input>,
+    _ schedule: Schedule, _ maxAttempts: Int, _ place: JournalEntryLocation<Input>,
     _ decide: @escaping @concurrent @Sendable (any Error, Int) async -> RetryDecision<Input, Output>
   ) -> ProcedureTask {
     require(
@@ -62,7 +63,7 @@ extension ProcedureTask {
       guard used < maxAttempts, schedule.hasDelays(used) else {
         try await number.write(0)
         throw RememberedFailure(
-          path: place.path, description: "all \(used) attempts are used up, and the last one ended with its process")
+          path: place.path, description: "all \(used) attempts were used, and the last one ended with its process")
       }
       let counter = AttemptCounter(number: number, used: used)
       do {
@@ -84,18 +85,18 @@ extension ProcedureTask {
   }
 }
 
-/// The attempts of a run, and those before it.
+/// The attempts of a run, and the earlier attempts.
 private struct AttemptCounter: Sendable {
   let number: JournalNumber
   let used: Int
-  /// How many attempts have ended with an error that was no cancel.
+  /// The number of attempts that have failed, without cancelled ones.
   let failedCount: Locked<Int>
 
   init(number: JournalNumber, used: Int) {
     (self.number, self.used, failedCount) = (number, used, Locked(used))
   }
 
-  /// Returns a task that writes the number of its attempt before the attempt.
+  /// Returns a task that records the number of each attempt before the attempt.
   func counting<Input, Output>(_ task: ProcedureTask<Input, Output>) -> ProcedureTask<Input, Output> {
     task.wrapped { input in
       let context = ProcedureContext.requireCurrent(for: task.name)
@@ -112,19 +113,19 @@ private struct AttemptCounter: Sendable {
 }
 
 extension Schedule {
-  /// How many delays are passed over at most: the time to find the next one grows with their number.
+  /// The largest number of skipped delays, since the time to find the next one grows with their number.
   private static let mostPassed = 1_000_000
 
-  /// Whether the schedule has this many delays, so that an attempt follows this many others. More than a million are not counted.
+  /// Whether the schedule has this many delays, so that another attempt follows. At most a million delays are counted.
   fileprivate func hasDelays(_ count: Int) -> Bool {
     var delays = delays()
     for _ in 0..<min(count, Self.mostPassed) where delays.next() == nil { return false }
     return true
   }
 
-  /// The schedule without its first delays, of which there are at most a million.
+  /// Returns the schedule without its first delays, at most a million.
   fileprivate func dropping(_ count: Int) -> Schedule {
-    // The schedule itself keeps what is known of its delays.
+    // The schedule itself keeps its known facts.
     guard count > 0 else { return self }
     return Schedule(from: (rest: ScheduleEvaluation(expression), left: min(count, Self.mostPassed))) {
       state, generator in

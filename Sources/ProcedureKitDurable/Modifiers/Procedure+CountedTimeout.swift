@@ -2,11 +2,11 @@ public import ProcedureKit
 internal import ProcedureKitFoundation
 
 extension Procedure where Input: Encodable {
-  /// Returns the procedure with a time limit that goes on while no process runs: the time since the first start is kept in a journal.
+  /// Returns the procedure with a time limit that also counts time in which no process runs; a journal stores the first start.
   ///
-  /// The clock is the journal's, ``ProcedureJournal/timeSince1970``; if somebody sets the clock back, no more than the limit is left.
-  /// When the procedure has ended, the next run starts with the whole time. A run that was cancelled keeps its start. Two runs that
-  /// execute at the same time with equal inputs share the start. Each run costs two appends. Otherwise this is `timeout(_:)`.
+  /// The clock is the journal's, ``ProcedureJournal/timeSince1970``; if the clock is set back, at most the whole limit is left.
+  /// When the procedure has ended, the next run starts with the whole time. A run that was cancelled keeps its start. Two concurrent runs
+  /// with equal inputs share the start. Each run costs two appends. Otherwise this is `timeout(_:)`.
   ///
   /// - Parameters:
   ///   - duration: The time limit. A limit that is not positive means no limit.
@@ -16,29 +16,29 @@ extension Procedure where Input: Encodable {
   public func timeout(
     _ duration: Duration, countedIn journal: any ProcedureJournal, as key: String
   ) -> ProcedureTask<Input, Output> {
-    procedureTask.timeout(duration, RememberedPlace(journal, key, 1, false) { try $1.encode($0) })
+    procedureTask.timeout(duration, JournalEntryLocation(journal, key, 1, false) { try $1.encode($0) })
   }
 }
 
 extension Procedure where Input == Void {
-  /// Returns a procedure without an input with a time limit that goes on while no process runs; see
+  /// Returns a procedure without an input with a time limit that also counts time in which no process runs; see
   /// `timeout(_:countedIn:as:)`.
   public func timeout(
     _ duration: Duration, countedIn journal: any ProcedureJournal, as key: String
   ) -> ProcedureTask<Input, Output> {
-    procedureTask.timeout(duration, RememberedPlace(journal, key, 1, false) { _, _ in [] })
+    procedureTask.timeout(duration, JournalEntryLocation(journal, key, 1, false) { _, _ in [] })
   }
 }
 
 extension ProcedureTask {
-  fileprivate func timeout(_ duration: Duration, _ place: RememberedPlace<Input>) -> ProcedureTask {
+  fileprivate func timeout(_ duration: Duration, _ place: JournalEntryLocation<Input>) -> ProcedureTask {
     guard duration > .zero else { return self }
     return wrapped { input in
       let context = ProcedureContext.requireCurrent(for: name)
       let start = JournalNumber(journal: place.journal, key: try place.key(of: input, for: "start").key)
       let now = place.journal.timeSince1970
       let before = try await start.read()
-      // No start is written as 0, and a start one millisecond late, since the clock of a journal can begin at 0.
+      // A missing start is written as 0, and a start one millisecond late, since the clock of a journal can begin at 0.
       if before == 0 { try await start.write(Int64(now / .milliseconds(1)) + 1) }
       let passed = before == 0 ? .zero : max(now - .milliseconds(before) + .milliseconds(1), .zero)
       do {

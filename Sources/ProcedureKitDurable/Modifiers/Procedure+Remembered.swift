@@ -2,30 +2,29 @@ public import ProcedureKit
 internal import ProcedureKitFoundation
 
 extension Procedure where Input: Encodable, Output: Codable {
-  /// Returns the procedure with a journal: its value is written when the procedure has finished, and later runs with an equal input
-  /// take the value from the journal.
+  /// Returns the procedure with a journal, which stores its value for later runs with an equal input.
   ///
   /// ```swift
   /// let resize = ResizeImage(size: .small).timeout(.seconds(5)).remembered(in: journal, as: "small")
   /// ```
   ///
-  /// A run that finds a value does not execute what is written before this modifier, and has the event `reused` with the name of
-  /// the journal. A cancelled run is not remembered. Two runs that start at the same time with equal inputs are both executed;
-  /// `coalesced(by:in:)` makes one of them.
+  /// A run that finds a value does not execute the modifiers before this one and the body, and has the event `reused` with the name of
+  /// the journal. A cancelled run is not remembered. Two concurrent runs with equal inputs are both executed;
+  /// `coalesced(by:in:)` combines them into one.
   ///
   /// The body is executed at least once for each input: a body that was executing when the process was killed is executed again.
   ///
   /// - Parameters:
-  ///   - journal: The journal. An append that fails, fails the procedure.
+  ///   - journal: The journal. If an append fails, the procedure fails.
   ///   - key: The name in the journal. Two procedures in one journal need different names.
-  ///   - version: The version of the procedure. Raise it when the body computes another value from the same input.
+  ///   - version: The version of the procedure. Raise it when the body computes a different value from the same input.
   ///   - rememberingFailures: Whether a failure is remembered, too: a later run fails with ``RememberedFailure``.
   /// - Returns: The procedure with the journal.
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
   ) -> ProcedureTask<Input, Output> {
     procedureTask.remembered(
-      RememberedPlace(journal, key, version, rememberingFailures) { try $1.encode($0) }, encode: { try $1.encode($0) },
+      JournalEntryLocation(journal, key, version, rememberingFailures) { try $1.encode($0) }, encode: { try $1.encode($0) },
       decode: { try $1.decode(Output.self, from: $0) })
   }
 }
@@ -37,37 +36,37 @@ extension Procedure where Input == Void, Output: Codable {
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
   ) -> ProcedureTask<Input, Output> {
     procedureTask.remembered(
-      RememberedPlace(journal, key, version, rememberingFailures) { _, _ in [] }, encode: { try $1.encode($0) },
+      JournalEntryLocation(journal, key, version, rememberingFailures) { _, _ in [] }, encode: { try $1.encode($0) },
       decode: { try $1.decode(Output.self, from: $0) })
   }
 }
 
 extension Procedure where Input: Encodable, Output == Void {
-  /// Returns a procedure without a value with a journal, which remembers that the procedure has finished; see
+  /// Returns a procedure without a value with a journal, which stores that the procedure has finished; see
   /// `remembered(in:as:version:rememberingFailures:)`.
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
   ) -> ProcedureTask<Input, Output> {
     procedureTask.remembered(
-      RememberedPlace(journal, key, version, rememberingFailures) { try $1.encode($0) }, encode: { _, _ in [] },
+      JournalEntryLocation(journal, key, version, rememberingFailures) { try $1.encode($0) }, encode: { _, _ in [] },
       decode: { _, _ in })
   }
 }
 
 extension Procedure where Input == Void, Output == Void {
-  /// Returns a procedure without an input and a value with a journal, which remembers that the procedure has finished; see
+  /// Returns a procedure without an input and a value with a journal, which stores that the procedure has finished; see
   /// `remembered(in:as:version:rememberingFailures:)`.
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
   ) -> ProcedureTask<Input, Output> {
     procedureTask.remembered(
-      RememberedPlace(journal, key, version, rememberingFailures) { _, _ in [] }, encode: { _, _ in [] },
+      JournalEntryLocation(journal, key, version, rememberingFailures) { _, _ in [] }, encode: { _, _ in [] },
       decode: { _, _ in })
   }
 }
 
 extension Procedure {
-  /// Does not exist: a value that is not `Codable` cannot be remembered.
+  /// Unavailable: a value that is not `Codable` cannot be remembered.
   @available(*, unavailable, message: "only a procedure with an Encodable input and a Codable value can be remembered")
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
@@ -76,8 +75,8 @@ extension Procedure {
   }
 }
 
-/// Internal. The place of a procedure in a journal.
-struct RememberedPlace<Input: Sendable>: Sendable {
+/// Internal. The location of a procedure's entries in a journal.
+struct JournalEntryLocation<Input: Sendable>: Sendable {
   let journal: any ProcedureJournal
   let path: String
   let version: UInt32
@@ -92,14 +91,14 @@ struct RememberedPlace<Input: Sendable>: Sendable {
     (self.version, self.encode) = (.version(version, of: path), encode)
   }
 
-  /// Returns the key of an input, and the fingerprint of the input alone. The purpose of the entry is a value, or the state of a retry.
+  /// Returns the key of an input, and the fingerprint of the input alone. `purpose` distinguishes the value from the state of a retry.
   func key(of input: Input, for purpose: String = "value") throws -> (key: JournalKey, input: Fingerprint) {
     let fingerprint: Fingerprint
     do {
       fingerprint = Fingerprint(of: try encode(input, journal.coder))
     } catch {
       throw JournalError(
-        .valueNotEncodable, journal: journal.name, "cannot take the input of \(path)", underlying: error)
+        .valueNotEncodable, journal: journal.name, "cannot store the input of \(path)", underlying: error)
     }
     let parts = [Array(purpose.utf8), Array(path.utf8), version.littleEndianBytes, fingerprint.bytes]
     return (JournalKey(path: path, fingerprint: Fingerprint(parts: parts)), fingerprint)
@@ -116,7 +115,7 @@ struct RememberedPlace<Input: Sendable>: Sendable {
 
 extension ProcedureTask {
   func remembered(
-    _ place: RememberedPlace<Input>, encode: @escaping @Sendable (Output, any ProcedureCoder) throws -> [UInt8],
+    _ place: JournalEntryLocation<Input>, encode: @escaping @Sendable (Output, any ProcedureCoder) throws -> [UInt8],
     decode: @escaping @Sendable ([UInt8], any ProcedureCoder) throws -> Output
   ) -> ProcedureTask {
     let journal = place.journal
@@ -132,7 +131,7 @@ extension ProcedureTask {
         } catch {
           throw JournalError(
             .valueNotDecodable, journal: journal.name,
-            "has a value of \(place.path) that cannot be decoded as \(Output.self): raise the version if the type has changed",
+            "has a value of \(place.path) that cannot be decoded as \(Output.self). Raise the version if the type has changed",
             underlying: error)
         }
       }
@@ -152,7 +151,7 @@ extension ProcedureTask {
         content = try encode(output, journal.coder)
       } catch {
         throw JournalError(
-          .valueNotEncodable, journal: journal.name, "cannot take the value of \(place.path)", underlying: error)
+          .valueNotEncodable, journal: journal.name, "cannot store the value of \(place.path)", underlying: error)
       }
       try await place.append(content, for: input)
       return output
@@ -161,13 +160,14 @@ extension ProcedureTask {
 }
 
 extension Procedure {
-  /// Returns the procedure with a version, for the nodes of a durable graph: a node with another version than before is executed
-  /// again, and so is everything that depends on the node.
+  /// Returns the procedure with a version, for the nodes of a durable graph.
   ///
-  /// Raise the version when the body computes another value from the same input. The default is 1. A later modifier keeps the
+  /// A node whose version has changed is executed again, and so are all nodes that depend on it.
+  ///
+  /// Raise the version when the body computes a different value from the same input. The default is 1. A later modifier keeps the
   /// version.
   ///
-  /// - Parameter version: The version. Less than 0 traps.
+  /// - Parameter version: The version. A negative version traps.
   /// - Returns: The procedure with the version.
   public func version(_ version: Int) -> ProcedureTask<Input, Output> {
     let task = procedureTask
@@ -176,7 +176,7 @@ extension Procedure {
 }
 
 extension UInt32 {
-  /// Returns an author's version. Traps if the version is too small or too large.
+  /// Returns a version that a programmer has set. Traps if it is too small or too large.
   static func version(_ version: Int, of name: String) -> UInt32 {
     require(
       0...Int(UInt32.max) ~= version,

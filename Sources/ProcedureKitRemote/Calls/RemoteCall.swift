@@ -1,35 +1,35 @@
 internal import ProcedureKit
 
-/// One call of a procedure that is executed elsewhere.
+/// One call of a procedure that is executed by a worker.
 public struct RemoteCall: Sendable {
-  /// The identity of the work that a call asks for: the idempotency key.
+  /// The identity of the requested work: the idempotency key.
   ///
-  /// Two calls with equal keys ask for the same work. An engine executes the work of a key at most once at a time, and answers a later call
-  /// with the value that is there. The texts are compared byte by byte: `é` in two spellings makes two keys.
+  /// Two calls with equal keys request the same work. An engine executes the work of a key at most once at a time, and answers a later call
+  /// with the existing value. The strings are compared byte by byte: two spellings of `é` are different keys.
   public struct Key: Hashable, Codable, Sendable {
-    /// The run that the work belongs to.
+    /// The run to which the work belongs.
     public let run: String
     /// The name of the procedure within the run.
     public let node: String
     /// The attempt of the procedure, from 1, if the procedure is retried.
     public let attempt: Int
 
-    /// Makes a key.
+    /// Creates a key.
     ///
     /// - Parameters:
-    ///   - run: The run that the work belongs to.
+    ///   - run: The run to which the work belongs.
     ///   - node: The name of the procedure within the run.
     ///   - attempt: The attempt of the procedure, from 1.
     public init(run: String, node: String, attempt: Int = 1) {
       (self.run, self.node, self.attempt) = (run, node, attempt)
     }
 
-    /// Compares the bytes of the texts, and the attempts.
+    /// Compares the bytes of the strings, and the attempts.
     public static func == (one: Key, other: Key) -> Bool {
       one.attempt == other.attempt && one.node.hasBytes(of: other.node) && one.run.hasBytes(of: other.run)
     }
 
-    /// Hashes the bytes of the texts, and the attempt.
+    /// Hashes the bytes of the strings, and the attempt.
     public func hash(into hasher: inout Hasher) {
       hasher.combine(bytesOf: run)
       hasher.combine(bytesOf: node)
@@ -47,10 +47,10 @@ public struct RemoteCall: Sendable {
   public let input: [UInt8]
   /// The time limits of the call.
   public let limits: RemoteLimits
-  /// Receives the progress of the execution, so far as the executor knows it. The function must return soon.
+  /// Receives the progress of the execution, as far as the executor knows it. The function must return quickly.
   public let onProgress: @Sendable (RemoteProgress) -> Void
 
-  /// Makes a call.
+  /// Creates a call.
   ///
   /// - Parameters:
   ///   - procedure: The procedure.
@@ -58,7 +58,7 @@ public struct RemoteCall: Sendable {
   ///   - id: The identity of the call. By default a new one.
   ///   - input: The encoded input.
   ///   - limits: The time limits of the call.
-  ///   - onProgress: Receives the progress of the execution. The function must return soon.
+  ///   - onProgress: Receives the progress of the execution. The function must return quickly.
   public init(
     _ procedure: RemoteName, key: Key, id: String = RemoteCall.makeID(), input: [UInt8],
     limits: RemoteLimits = RemoteLimits(), onProgress: @escaping @Sendable (RemoteProgress) -> Void = { _ in }
@@ -67,9 +67,9 @@ public struct RemoteCall: Sendable {
     (self.limits, self.onProgress) = (limits, onProgress)
   }
 
-  /// Returns an identity that no other call has, also in other processes.
+  /// Returns an identity that no other call has, in any process.
   ///
-  /// - Returns: A random text of this process, and a number.
+  /// - Returns: A random string of this process, and a number.
   public static func makeID() -> String { "\(process)-\(ProcedureID.reserve().number)" }
 
   private static let process =
@@ -77,7 +77,7 @@ public struct RemoteCall: Sendable {
 }
 
 extension RemoteCall.Key: LosslessStringConvertible {
-  /// Reads a ``description``; `nil` for any other text.
+  /// Parses a ``description``; `nil` for any other string.
   ///
   /// - Parameter description: The run, the node and the attempt, separated by slashes.
   public init?(_ description: String) {
@@ -90,7 +90,7 @@ extension RemoteCall.Key: LosslessStringConvertible {
 
   /// The run, the node and the attempt, separated by slashes.
   ///
-  /// A slash and a percent sign within the run and the node are written as `%2F` and `%25`, so that different keys have different descriptions.
+  /// A slash or a percent sign within the run and the node is written as `%2F` or `%25`, so that different keys have different descriptions.
   public var description: String { "\(Self.escaped(run))/\(Self.escaped(node))/\(attempt)" }
 
   private static func escaped(_ part: String) -> String {
@@ -118,17 +118,17 @@ extension RemoteCall.Key: LosslessStringConvertible {
   }
 }
 
-/// The name and the version of a procedure that is executed elsewhere.
+/// The name and the version of a procedure that is executed by a worker.
 ///
-/// Client and worker mean the same procedure if the bytes of the names and the versions are equal. Raise the version when the meaning of the procedure, or the
-/// type of its input or value, changes.
+/// Client and worker refer to the same procedure if the bytes of the names and the versions are equal. Raise the version when the meaning of the
+/// procedure, or the type of its input or value, changes.
 public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible {
   /// The name, for example "resize".
   public let name: String
   /// The version.
   public let version: Int
 
-  /// Makes a name.
+  /// Creates a name.
   ///
   /// - Parameters:
   ///   - name: The name of the procedure.
@@ -148,7 +148,7 @@ public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible
     hasher.combine(version)
   }
 
-  /// Reads a ``description``; `nil` for any other text.
+  /// Parses a ``description``; `nil` for any other string.
   ///
   /// - Parameter description: The name, an `@` and the version.
   public init?(_ description: String) {
@@ -164,49 +164,49 @@ public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible
 
 /// The time limits of a call, after which the call ends with a value or a ``RemoteError``.
 ///
-/// Without a cancel, a call ends at the latest after ``deliveries`` times the sum of ``startTimeout`` and ``executionTimeout``, and lost connections
-/// add ``connectionTimeout``. A worker that is lost is noticed earlier, after ``heartbeatTimeout``.
+/// Unless it is cancelled, a call ends at the latest after ``deliveries`` times the sum of ``startTimeout`` and ``executionTimeout``; lost
+/// connections add ``connectionTimeout``. A lost worker is detected earlier, after ``heartbeatTimeout``.
 public struct RemoteLimits: Hashable, Codable, Sendable {
-  /// How long a call may wait for a worker. Then the call ends with ``RemoteError/Kind/noWorker``.
+  /// The time that a call may wait for a worker. Then the call ends with ``RemoteError/Kind/noWorker``.
   public var startTimeout: Duration = .seconds(600)
 
   /// The longest silence of a worker. A worker sends a heartbeat after a third of this time; a worker that is silent for longer is lost, and
-  /// another worker gets the call. Also the longest wait for a cancelled execution.
+  /// the call is given to another worker. Also the longest wait for a cancelled execution.
   public var heartbeatTimeout: Duration = .seconds(30)
 
-  /// How long one worker may execute the call. Then the call ends with ``RemoteError/Kind/executionTimedOut``.
+  /// The time that one worker may execute the call. Then the call ends with ``RemoteError/Kind/executionTimedOut``.
   public var executionTimeout: Duration = .seconds(3_600)
 
-  /// How many workers may begin to execute the call, one after another, at least 1. An engine may leave out workers that were stopped and
-  /// gave the call back, as ``LocalEngine`` does. When the last one is lost, the call ends with ``RemoteError/Kind/workerLost``.
+  /// The number of workers that may begin to execute the call, one at a time; at least 1. An engine may ignore workers that were stopped and
+  /// returned the call, as ``LocalEngine`` does. When the last one is lost, the call ends with ``RemoteError/Kind/workerLost``.
   public var deliveries = 3
 
-  /// How long a lost connection is tried again, from the moment when the executor notices the loss. Then the call ends with
+  /// The time for which a lost connection is retried, from the moment when the executor detects the loss. Then the call ends with
   /// ``RemoteError/Kind/connectionLost``.
   public var connectionTimeout: Duration = .seconds(60)
 
-  /// Makes the default limits.
+  /// Creates the default limits.
   public init() {}
 
-  /// The longest time of a call without a cancel, as above.
+  /// The longest time of a call that is not cancelled, as described above.
   var whole: Duration {
     let delivery = startTimeout.saturated + executionTimeout.saturated
     return (delivery * min(max(deliveries, 1), 1_000_000)).saturated + connectionTimeout.saturated
   }
 }
 
-/// How far an execution on another machine is.
+/// The progress of an execution on another machine.
 public struct RemoteProgress: Hashable, Codable, Sendable {
-  /// The finished part, from 0 to 1; `nil` if it is unknown.
+  /// The completed fraction, from 0 to 1; `nil` if it is unknown.
   public var fraction: Double?
-  /// The present step, for people.
+  /// The current step, for people.
   public var message: String
 
-  /// Makes a progress.
+  /// Creates a progress.
   ///
   /// - Parameters:
-  ///   - fraction: The finished part. A value outside of 0 to 1 becomes the nearest of the two, and NaN becomes `nil`.
-  ///   - message: The present step.
+  ///   - fraction: The completed fraction. A value outside of 0 to 1 is clamped, and NaN becomes `nil`.
+  ///   - message: The current step.
   public init(_ fraction: Double?, _ message: String = "") {
     self.fraction = fraction.flatMap { $0.isNaN ? nil : min(max($0, 0), 1) }
     self.message = message

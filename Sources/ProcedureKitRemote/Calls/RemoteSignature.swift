@@ -1,7 +1,7 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// The agreement of client and worker on a procedure: name, version, how input and value travel, and which errors do.
+/// The agreement of client and worker on a procedure: its name and version, and the encoding of input, value and errors.
 ///
 /// Declare the signature once, in code that both programs share:
 ///
@@ -26,33 +26,33 @@ public struct RemoteSignature<Input: Sendable, Output: Sendable>: Sendable {
     self.errors = errors.map { type in RemoteErrorType(type) }
     require(
       Set(self.errors.map { ByteText($0.name) }).count == errors.count,
-      "RemoteSignature \"\(name)\": two of the errors have the same name: \(self.errors.map(\.name))")
+      "RemoteSignature \"\(name)\": two of the errors have the same name:  \(self.errors.map(\.name))")
   }
 
-  /// Makes a signature of a procedure with an input and a value.
+  /// Creates a signature of a procedure with an input and a value.
   ///
   /// - Parameters:
   ///   - name: The name of the procedure.
   ///   - version: The version of the procedure.
-  ///   - errors: The types of errors that come back as they were. Two types of the same name, in different modules, trap.
+  ///   - errors: The types of errors that are transported with their contents. Two types of the same name, in different modules, trap.
   public init(_ name: String, version: Int = 1, errors: [any (Error & Codable).Type] = [])
   where Input: Codable, Output: Codable {
     self.init(RemoteName(name, version: version), .coded(), .coded(), errors)
   }
 
-  /// Makes a signature of a procedure without an input, otherwise like ``init(_:version:errors:)``.
+  /// Creates a signature of a procedure without an input, otherwise like ``init(_:version:errors:)``.
   public init(_ name: String, version: Int = 1, errors: [any (Error & Codable).Type] = [])
   where Input == Void, Output: Codable {
     self.init(RemoteName(name, version: version), .void, .coded(), errors)
   }
 
-  /// Makes a signature of a procedure without a value, otherwise like ``init(_:version:errors:)``.
+  /// Creates a signature of a procedure without a value, otherwise like ``init(_:version:errors:)``.
   public init(_ name: String, version: Int = 1, errors: [any (Error & Codable).Type] = [])
   where Input: Codable, Output == Void {
     self.init(RemoteName(name, version: version), .coded(), .void, errors)
   }
 
-  /// Makes a signature of a procedure without an input and a value, otherwise like ``init(_:version:errors:)``.
+  /// Creates a signature of a procedure without an input and a value, otherwise like ``init(_:version:errors:)``.
   public init(_ name: String, version: Int = 1, errors: [any (Error & Codable).Type] = [])
   where Input == Void, Output == Void {
     self.init(RemoteName(name, version: version), .void, .void, errors)
@@ -82,7 +82,7 @@ extension RemoteSignature {
     do { return try body() } catch { throw RemoteError.codingFailed(name, failing, error) }
   }
 
-  /// Returns an error as it travels.
+  /// Returns an error in its transported form.
   func failure(_ error: any Error, with coder: any ProcedureCoder) -> RemoteFailure {
     if let failure = error as? RemoteFailure { return failure }
     var travelling = error
@@ -99,7 +99,7 @@ extension RemoteSignature {
     return RemoteFailure(type: "\(Swift.type(of: error))", message: "\(error)")
   }
 
-  /// Returns the error that a failure stands for; the failure itself, if its type is unknown or its contents cannot be decoded.
+  /// Returns the error that a failure represents; the failure itself, if its type is unknown or its contents cannot be decoded.
   func error(_ failure: RemoteFailure, of run: ProcedureIdentity, with coder: any ProcedureCoder) -> any Error {
     guard let type = (errors + RemoteErrorType.ofLibrary).first(where: { $0.name.hasBytes(of: failure.type) }),
       let error = try? type.decode(failure.contents, coder)
@@ -111,7 +111,7 @@ extension RemoteSignature {
   }
 }
 
-/// How a value becomes bytes.
+/// The encoding of a value.
 private struct RemoteValue<Value: Sendable>: Sendable {
   let encode: @Sendable (Value, any ProcedureCoder) throws -> [UInt8]
   let decode: @Sendable ([UInt8], any ProcedureCoder) throws -> Value

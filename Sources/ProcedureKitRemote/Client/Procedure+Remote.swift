@@ -2,36 +2,36 @@ public import ProcedureKit
 public import ProcedureKitFoundation
 
 extension Procedure {
-  /// Returns a procedure that is executed elsewhere, under the name of this one.
+  /// Returns a procedure that a worker executes, with the name of this one.
   ///
   /// ```swift
   /// let small = ResizeImage(size: .small).remote(on: executor, as: .resize)
   /// ```
   ///
-  /// Only the name, the priority and the key of this procedure are used here; the body and the modifiers written before `remote` belong
-  /// to the worker, so far as the procedure is registered there with them. Modifiers written after `remote` are used here: `retry` calls again, with another
-  /// attempt in the key, and `timeout` cancels the call. The call holds a slot of its queue until it ends.
+  /// Only the name, the priority and the key of this procedure are used by the caller; the body and the modifiers written before `remote`
+  /// belong to the worker, if the procedure is registered there with them. Modifiers written after `remote` are applied by the caller: `retry`
+  /// calls again, with another attempt in the key, and `timeout` cancels the call. The call holds a slot of its queue until it ends.
   ///
-  /// The procedure is executed at least once: a worker that is lost may have done all of the work, and another worker does it again. Make the effects
+  /// The procedure is executed at least once: a lost worker may have done all of the work, and another worker repeats it. Make the effects
   /// idempotent; ``RemoteExecution/key`` is the same for each of the executions.
   ///
-  /// A cancel is passed on to the worker, and the procedure ends when the execution has ended, at the latest after
+  /// Cancellation is passed on to the worker, and the procedure ends when the execution has ended, at the latest after
   /// ``RemoteLimits/heartbeatTimeout``.
   ///
-  /// The progress of the execution is that of the procedure here, see `ProcedureContext.progress`. As everywhere, what is shown never goes
-  /// back: when another worker begins the work again, the procedure stays as far as the lost one had come, until the new one is further.
+  /// The progress of the execution is the progress of the procedure, see `ProcedureContext.progress`. Published progress never
+  /// decreases: when another worker repeats the work, the progress stays at the value of the lost worker until the new one exceeds it.
   ///
   /// - Parameters:
   ///   - executor: The executor.
   ///   - signature: The agreement with the workers.
-  ///   - coder: The coder of input, value and errors: the one of the workers.
+  ///   - coder: The coder of input, value and errors; the workers must use the same.
   ///   - limits: The time limits of each call.
-  ///   - key: Returns the name of the work for an input: the same in each process, so that a process that is started again finds the
-  ///     execution of the former one. `nil` makes each call work of its own.
-  ///   - onProgress: Receives each new progress of the execution, as the present worker tells it: another worker begins again. The function
-  ///     must return soon.
+  ///   - key: Returns the name of the work for an input. It must be the same in each process, so that a restarted process finds the
+  ///     execution that it started before. `nil` makes each call separate work.
+  ///   - onProgress: Receives each new progress of the execution, as reported by the current worker: another worker begins again. The function
+  ///     must return quickly.
   /// - Returns: The procedure. It throws ``RemoteError`` for an error of the engine, ``RemoteFailure`` for an error of the procedure whose
-  ///   type is not in the signature, and every other error of the procedure as it was.
+  ///   type is not in the signature, and every other error of the procedure unchanged.
   public func remote(
     on executor: any ProcedureExecutor, as signature: RemoteSignature<Input, Output>, coder: any ProcedureCoder,
     limits: RemoteLimits = RemoteLimits(), key: (@Sendable (Input) -> String)? = nil,
@@ -57,7 +57,7 @@ extension Procedure {
     }
   }
 
-  /// Returns a procedure that is executed elsewhere, under its own name, in version 1; see
+  /// Returns a procedure that a worker executes, with the name of this one, in version 1; see
   /// `remote(on:as:coder:limits:key:onProgress:)`.
   public func remote(on executor: any ProcedureExecutor, coder: any ProcedureCoder) -> ProcedureTask<Input, Output>
   where Input: Codable, Output: Codable {
@@ -66,15 +66,16 @@ extension Procedure {
 }
 
 extension Procedure {
-  /// Returns a procedure that is executed elsewhere, with input, value and errors as JSON; see
-  /// `remote(on:as:coder:limits:key:onProgress:)` of ProcedureKit. A cancel is passed on to the worker.
+  /// Returns a procedure that a worker executes, with input, value and errors as JSON.
+  ///
+  /// See `remote(on:as:coder:limits:key:onProgress:)`. Cancellation is passed on to the worker.
   ///
   /// - Parameters:
   ///   - executor: The executor.
   ///   - signature: The agreement with the workers.
   ///   - limits: The time limits of each call.
-  ///   - key: Returns the name of the work for an input, the same in each process; `nil` makes each call work of its own.
-  ///   - onProgress: Receives each new progress of the execution. The function must return soon.
+  ///   - key: Returns the name of the work for an input, the same in each process; `nil` makes each call separate work.
+  ///   - onProgress: Receives each new progress of the execution. The function must return quickly.
   /// - Returns: The procedure.
   public func remote(
     on executor: any ProcedureExecutor, as signature: RemoteSignature<Input, Output>,
@@ -85,8 +86,9 @@ extension Procedure {
       on: executor, as: signature, coder: JSONProcedureCoder(), limits: limits, key: key, onProgress: onProgress)
   }
 
-  /// Returns a procedure that is executed elsewhere, under its own name, in version 1, with input, value and errors as JSON.
-  /// A cancel is passed on to the worker.
+  /// Returns a procedure that a worker executes, with the name of this one, in version 1, and with input, value and errors as JSON.
+  ///
+  /// Cancellation is passed on to the worker.
   public func remote(on executor: any ProcedureExecutor) -> ProcedureTask<Input, Output>
   where Input: Codable, Output: Codable {
     remote(on: executor, coder: JSONProcedureCoder())
@@ -94,7 +96,7 @@ extension Procedure {
 }
 
 extension ProcedureRegistry {
-  /// Makes an empty registry, with inputs, values and errors as JSON.
+  /// Creates an empty registry, with inputs, values and errors as JSON.
   public init() {
     self.init(coder: JSONProcedureCoder())
   }

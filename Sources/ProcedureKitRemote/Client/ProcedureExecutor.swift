@@ -3,15 +3,15 @@ internal import ProcedureKitFoundation
 
 /// Executes calls elsewhere: in another process, on another machine, by a distributed engine.
 ///
-/// An adapter for an engine implements the protocol for the side that calls, and ``RemoteTaskSource`` for the side that works.
+/// An adapter for an engine implements this protocol for the calling side, and ``RemoteTaskSource`` for the working side.
 public protocol ProcedureExecutor: Sendable {
   /// The largest number of bytes of an input or a value. Default: no limit.
   var payloadLimit: Int { get }
 
   /// Executes a call, at least once, and waits for the end.
   ///
-  /// The same call can come again after ``RemoteError/Kind/connectionLost``, and has to find the execution of the first. A call with
-  /// the key of an execution that is under way joins it, and a call with the key of a finished one gets the value.
+  /// The same call can be repeated after ``RemoteError/Kind/connectionLost``, and must then find its first execution. A call with
+  /// the key of an execution in progress joins it, and a call with the key of a finished execution receives the value.
   ///
   /// Cancelling the caller cancels the execution. The function returns when the execution has ended, at the latest after
   /// ``RemoteLimits/heartbeatTimeout``, with `CancellationError`.
@@ -27,7 +27,7 @@ extension ProcedureExecutor {
   public var payloadLimit: Int { .max }
 }
 
-/// An executor that executes in this process, at once, with everything encoded and decoded: for tests, and as the simplest adapter.
+/// An executor that immediately executes in this process, with everything encoded and decoded: for tests, and as the simplest adapter.
 ///
 /// ``LocalEngine`` also has workers that can be lost.
 public struct LocalExecutor: ProcedureExecutor {
@@ -36,7 +36,7 @@ public struct LocalExecutor: ProcedureExecutor {
   /// The largest number of bytes of an input or a value.
   public let payloadLimit: Int
 
-  /// Makes an executor.
+  /// Creates an executor.
   ///
   /// - Parameters:
   ///   - registry: The procedures.

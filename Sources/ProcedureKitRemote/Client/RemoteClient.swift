@@ -11,7 +11,7 @@ struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
   private static var pauses: Schedule { .exponential(from: .milliseconds(100)).capped(at: longestPause) }
   private static var longestPause: Duration { .seconds(5) }
 
-  /// Executes a call in a child of the current task, which a cancel of the procedure cancels as well as one of the task.
+  /// Executes a call in a child of the current task. Cancelling the procedure or the task cancels the child.
   func execute(_ call: RemoteCall, in context: ProcedureContext) async throws -> Output {
     guard call.input.count <= executor.payloadLimit else {
       throw RemoteError.payloadTooLarge(call.procedure, "input", call.input.count, limit: executor.payloadLimit)
@@ -48,8 +48,8 @@ struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
         return try await executor.execute(call)
       } catch let error as RemoteError where error.kind == .connectionLost {
         let now = timers.now
-        // A connection that lasted for long had come back in the meantime. A server that accepts connections and says nothing seems to
-        // have come back each time; the whole time of the call ends that, too.
+        // A connection that lasted for long had been restored in the meantime. A server that accepts connections and never answers appears
+        // restored each time; the time limit of the whole call ends this, too.
         let long = max(Self.longestPause, call.limits.connectionTimeout / 2)
         if start.duration(to: now) > long { (firstLoss, pauses) = (nil, Self.pauses.delays()) }
         let end = min((firstLoss ?? now).advanced(by: call.limits.connectionTimeout.saturated), lastEnd)
@@ -62,7 +62,7 @@ struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
 }
 
 extension ProcedureContext {
-  /// Throws the reason of a cancel, if the procedure was cancelled.
+  /// Throws the reason for the cancellation, if the procedure was cancelled.
   func requireNotCancelled() throws {
     if isCancelled { throw cancellationReason ?? CancellationError() }
   }

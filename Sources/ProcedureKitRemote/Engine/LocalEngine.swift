@@ -1,8 +1,8 @@
 internal import ProcedureKit
 
-/// An engine within the process: calls wait in a queue, workers take them, are watched by their heartbeats, and are replaced when they are lost.
+/// An engine within the process, with a queue of calls, and workers that are replaced when they are lost.
 ///
-/// The engine follows the rules that adapters of real engines follow, so that tests of workers and clients need no server:
+/// The engine follows the same rules as adapters of real engines, so that tests of workers and clients need no server:
 ///
 /// ```swift
 /// let engine = LocalEngine()
@@ -12,24 +12,24 @@ internal import ProcedureKit
 /// try await worker
 /// ```
 ///
-/// A value is remembered under the key of its call, and answers later calls of the key. All methods can be called from any thread.
+/// A value is stored under the key of its call, and answers later calls with that key. All methods can be called from any thread.
 public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   private struct State {
     var machine: LocalEngineMachine
     var callers: [Int: Caller] = [:]
     var lastCaller = 0
-    /// The signals at which idle workers sleep.
+    /// The signals on which idle workers wait.
     var workers: [OneShotSignal] = []
-    /// The timer of the present step of each call.
+    /// The timer of the current step of each call.
     var timers: [RemoteCall.Key: TimerHeap.ID] = [:]
     var isFinished = false
   }
 
-  /// One caller, who waits for an answer. The first answer counts.
+  /// A caller that waits for an answer. The first answer counts.
   private struct Caller: Sendable {
     let signal = OneShotSignal()
     let answer = ResultBox<[UInt8]>()
-    /// The timer after which a cancelled caller waits no longer.
+    /// The timer that ends the wait of a cancelled caller.
     let patience = Locked<TimerHeap.ID?>(nil)
     let onProgress: @Sendable (RemoteProgress) -> Void
 
@@ -45,11 +45,11 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   private let state: Locked<State>
   let timers: Timers
 
-  /// Makes an engine without calls and workers.
+  /// Creates an engine without calls and workers.
   ///
   /// - Parameters:
   ///   - payloadLimit: The largest number of bytes of an input or a value.
-  ///   - memory: How many closed calls are remembered, with their inputs and values.
+  ///   - memory: The number of closed calls that are kept, with their inputs and values.
   ///   - clock: The clock for the limits of calls.
   public init(payloadLimit: Int = 2_000_000, memory: Int = 10_000, clock: any Clock<Duration> = ContinuousClock()) {
     self.payloadLimit = payloadLimit
@@ -59,12 +59,14 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
 
   deinit { timers.close() }
 
-  /// How many callers wait for an answer.
+  /// The number of callers that wait for an answer.
   public var callerCount: Int { state.withLock { $0.callers.count } }
 
   // MARK: Calling
 
-  /// Executes a call by one of the workers; see ``ProcedureExecutor/execute(_:)``. Cancelling the caller cancels the call, if no other caller waits for it.
+  /// Executes a call by one of the workers; see ``ProcedureExecutor/execute(_:)``.
+  ///
+  /// Cancelling the caller cancels the call, unless another caller waits for it.
   ///
   /// - Parameter call: The call.
   /// - Returns: The encoded value.
@@ -93,7 +95,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   private func callerWasCancelled(_ number: Int, _ caller: Caller, _ call: RemoteCall) {
     change { state, now in ((), state.machine.callerWasCancelled(number, of: call.key, at: now)) }
     guard !caller.signal.isResolved else { return }
-    // A worker that does not react to the cancel holds up nobody for longer.
+    // A worker that does not respond to the cancellation delays no caller for longer than this.
     let patience = timers.schedule(after: call.limits.heartbeatTimeout) { caller.get(.failure(CancellationError())) }
     caller.patience.withLock { $0 = patience }
   }
@@ -122,7 +124,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     }
   }
 
-  /// Has ``nextTask()`` return `nil` when no call waits, for the workers that ask now and later.
+  /// Makes ``nextTask()`` return `nil` when no call waits, for current and later requests of workers.
   public func finish() {
     let workers = state.withLock { state in
       state.isFinished = true
@@ -161,22 +163,22 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     _ event: (inout State, ProcedureInstant) -> (R, LocalEngineMachine.Effects)
   ) -> R {
     let now = timers.now
-    let (result, answers, waitingCalls, timer, formerTimer) = state.withLock { state in
+    let (result, answers, waitingCalls, timer, previousTimer) = state.withLock { state in
       let (result, effects) = event(&state, now)
       let answers = effects.answers.flatMap { answered in
         answered.callers.compactMap { state.callers[$0] }.map { (caller: $0, answer: answered.answer) }
       }
-      let formerTimer = (effects.timer?.token.key ?? effects.closedKey).flatMap { state.timers.removeValue(forKey: $0) }
-      return (result, answers, effects.waitingCalls, effects.timer, formerTimer)
+      let previousTimer = (effects.timer?.token.key ?? effects.closedKey).flatMap { state.timers.removeValue(forKey: $0) }
+      return (result, answers, effects.waitingCalls, effects.timer, previousTimer)
     }
     for answered in answers { answered.caller.get(answered.answer) }
     for _ in 0..<waitingCalls { wakeWorker() }
-    if let formerTimer { timers.cancel(formerTimer) }
+    if let previousTimer { timers.cancel(previousTimer) }
     if let timer { start(timer.token, at: timer.instant) }
     return result
   }
 
-  /// Has a step looked at at an instant, unless the call has gone on since.
+  /// Schedules a check of a step, unless the call has advanced since.
   private func start(_ token: LocalEngineMachine.Token, at instant: ProcedureInstant) {
     let timer = timers.schedule(at: instant) { [weak self] in
       self?.change { state, now in ((), state.machine.timerWentOff(token, at: now)) }
@@ -189,7 +191,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     if !isPresent { timers.cancel(timer) }
   }
 
-  /// Wakes one idle worker that has not left.
+  /// Wakes one idle worker that still waits.
   private func wakeWorker() {
     while let worker = state.withLock({ $0.workers.isEmpty ? nil : $0.workers.removeFirst() }) {
       if worker.signal() { return }
@@ -202,7 +204,7 @@ extension LocalEngineMachine.Delivery {
     RemoteError(
       .superseded, procedure: call.procedure,
       reason:
-        "the worker was silent for too long, or has answered before, and delivery \(number) is not its own any more")
+        "delivery \(number) no longer belongs to the worker: it missed heartbeats or has already answered")
   }
 }
 

@@ -22,13 +22,13 @@ struct LocalEngineMachine {
 
   /// The consequences of an event.
   struct Effects {
-    /// The callers that get an answer.
+    /// The callers that receive an answer.
     var answers: [(callers: [Int], answer: Answer)] = []
-    /// The number of calls that wait anew.
+    /// The number of calls that wait again.
     var waitingCalls = 0
-    /// A step that has to be looked at, at an instant.
+    /// A step that must be checked, at an instant.
     var timer: (token: Token, instant: ProcedureInstant)?
-    /// The key of a call that was closed: no step of it has to be looked at.
+    /// The key of a closed call, whose steps need no further check.
     var closedKey: Key?
   }
 
@@ -45,7 +45,7 @@ struct LocalEngineMachine {
     var callers: [Int] = []
     var deliveries = 0
     var lostWorkers = 0
-    /// The caller who has cancelled the call.
+    /// The caller that has cancelled the call.
     var cancelledCaller: Int?
 
     var isCancelled: Bool { cancelledCaller != nil }
@@ -54,15 +54,15 @@ struct LocalEngineMachine {
   private var entries: [Key: Entry] = [:]
   private var waiting = TokenQueue()
   private var closed = TokenQueue()
-  /// How many tokens of `waiting` belong to calls that wait no more.
+  /// The number of tokens in `waiting` whose calls no longer wait.
   private var staleCount = 0
   private var lastStamp = 0
-  /// How many closed calls are remembered.
+  /// The number of closed calls that are kept.
   let memory: Int
 
   init(memory: Int) { self.memory = memory }
 
-  /// How many tokens are kept for calls that wait, or have waited.
+  /// The number of stored tokens of calls that wait, or have waited.
   var waitingTokenCount: Int { waiting.count }
 
   // MARK: Events
@@ -77,7 +77,7 @@ struct LocalEngineMachine {
     }
     guard isSameWork else {
       let reason =
-        "the key \(call.key) stands for other work: \("\(entry.call.procedure)".quoted) or another input; use a key of its own"
+        "the key \(call.key) is used for other work: \("\(entry.call.procedure)".quoted) or another input. Use a different key"
       return Effects(answers: [([caller], .failure(RemoteError(.keyReused, procedure: call.procedure, reason: reason)))]
       )
     }
@@ -85,7 +85,7 @@ struct LocalEngineMachine {
     return Effects()
   }
 
-  /// A caller was cancelled. The last one of a call cancels the call; any other one is answered at once.
+  /// A caller was cancelled. If it is the last caller, its call is cancelled; otherwise the caller is answered immediately.
   mutating func callerWasCancelled(_ caller: Int, of key: Key, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[key], entry.callers.contains(caller), entry.cancelledCaller != caller else {
       return Effects()
@@ -105,7 +105,7 @@ struct LocalEngineMachine {
     entries[key]?.callers.removeAll { $0 == caller }
   }
 
-  /// A worker asks for a call.
+  /// A worker requests a call.
   mutating func workerAsked(at now: ProcedureInstant) -> (delivery: Delivery, effects: Effects)? {
     while let token = waiting.popFirst() {
       guard var entry = entries[token.key], entry.stamp == token.stamp else {
@@ -125,7 +125,7 @@ struct LocalEngineMachine {
     return nil
   }
 
-  /// A worker is alive. Returns whether the call is cancelled; `nil` if the call is not the worker's any more.
+  /// A worker has sent a heartbeat. Returns whether the call is cancelled; `nil` if the call no longer belongs to the worker.
   mutating func heartbeatArrived(_ token: Token, at now: ProcedureInstant) -> Bool? {
     guard let entry = entries[token.key], entry.stamp == token.stamp, case .executing(let start, _) = entry.phase else {
       return nil
@@ -134,7 +134,7 @@ struct LocalEngineMachine {
     return entry.isCancelled
   }
 
-  /// A worker reports an outcome. Returns `nil` if the call is not the worker's any more.
+  /// A worker reports an outcome. Returns `nil` if the call no longer belongs to the worker.
   mutating func ended(_ token: Token, _ outcome: RemoteOutcome, at now: ProcedureInstant) -> Effects? {
     guard let entry = entries[token.key], entry.stamp == token.stamp, case .executing = entry.phase else { return nil }
     switch outcome {
@@ -144,7 +144,7 @@ struct LocalEngineMachine {
     }
   }
 
-  /// The time of a step is over, or would be without the heartbeats that have arrived since.
+  /// The time of a step is over, unless heartbeats have extended it.
   mutating func timerWentOff(_ token: Token, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[token.key], entry.stamp == token.stamp else { return Effects() }
     let deadline = deadline(of: entry)
@@ -153,7 +153,7 @@ struct LocalEngineMachine {
     switch entry.phase {
     case .closed: return Effects()
     case .waiting:
-      let reason = "no worker took the call within \(limits.startTimeout.inWords); start one that has the procedure"
+      let reason = "no worker took the call within \(limits.startTimeout.inWords). Start a worker that has the procedure"
       return close(token.key, .failure(RemoteError(.noWorker, procedure: call.procedure, reason: reason)))
     case .executing(let start, let lastHeartbeat):
       if !entry.isCancelled, now >= start.advanced(by: limits.executionTimeout.saturated) {
@@ -170,16 +170,16 @@ struct LocalEngineMachine {
     }
   }
 
-  /// Whether the step of a token is the present one of its call.
+  /// Returns whether the step of a token is the current step of its call.
   func isPresent(_ token: Token) -> Bool { entries[token.key]?.stamp == token.stamp }
 
-  /// The progress of a call goes to these callers.
+  /// Returns the callers that receive the progress of a call.
   func callers(of token: Token) -> [Int] { entries[token.key]?.callers ?? [] }
 
   // MARK: Steps
 
   private mutating func opened(_ call: RemoteCall, by caller: Int, at now: ProcedureInstant) -> Effects {
-    // The progress goes to the callers that wait. A closed call would keep the function of its first caller, and so that run.
+    // The progress is delivered to waiting callers. A closed call would retain the function of its first caller, and so that run.
     let kept = RemoteCall(call.procedure, key: call.key, id: call.id, input: call.input, limits: call.limits)
     entries[call.key] = Entry(call: kept, stamp: newStamp(), callers: [caller])
     return waits(call.key, at: now)
@@ -195,7 +195,7 @@ struct LocalEngineMachine {
     return Effects(waitingCalls: 1, timer: (token, now.advanced(by: entry.call.limits.startTimeout.saturated)))
   }
 
-  /// An execution has ended without an answer. The call is delivered again, unless it is cancelled and no other caller has come since.
+  /// An execution has ended without an answer. The call is delivered again, unless it is cancelled and has no new caller.
   private mutating func interrupted(_ key: Key, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[key] else { return Effects() }
     guard let caller = entry.cancelledCaller else { return waits(key, at: now) }
@@ -222,7 +222,7 @@ struct LocalEngineMachine {
     return Effects(answers: [(callers, answer)], closedKey: key)
   }
 
-  /// A call waits no more. When most tokens are those of such calls, they are dropped, although no worker asks: O(1) for each call.
+  /// A call no longer waits. When most tokens belong to such calls, they are dropped, although no worker asks: O(1) for each call.
   private mutating func dropStaleTokens() {
     staleCount += 1
     guard staleCount > 64, staleCount * 2 > waiting.count else { return }
@@ -244,7 +244,7 @@ struct LocalEngineMachine {
   }
 }
 
-/// A queue of steps, from whose front steps are taken in constant time.
+/// A queue of steps, whose front element is removed in constant time.
 private struct TokenQueue {
   private var tokens: [LocalEngineMachine.Token?] = []
   private var first = 0

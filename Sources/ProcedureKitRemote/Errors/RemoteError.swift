@@ -1,11 +1,11 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// An error of executing a procedure elsewhere: no worker, no connection, no such procedure, no room.
+/// An error of executing a procedure elsewhere: no worker, no connection, an unknown procedure, or too much data.
 ///
-/// Errors that the procedure itself throws come back as they were, if their types are in the ``RemoteSignature``; else as a ``RemoteFailure``.
+/// Errors that the procedure itself throws are returned unchanged if their types are in the ``RemoteSignature``, and otherwise as ``RemoteFailure``.
 public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConvertible {
-  /// The kind of a ``RemoteError``. Later versions can add kinds, so a `switch` has a `default`.
+  /// The kind of a ``RemoteError``. Later versions can add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Codable, Sendable, CustomStringConvertible {
     /// The name of the kind: `noWorker`.
     public let description: String
@@ -18,21 +18,21 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
     public static let wrongVersion = Kind("wrongVersion")
     /// The input or the value has more bytes than the engine transports.
     public static let payloadTooLarge = Kind("payloadTooLarge")
-    /// The input or the value could not be encoded, or not be decoded on the other side.
+    /// The input or the value could not be encoded, or could not be decoded on the other side.
     public static let codingFailed = Kind("codingFailed")
     /// No worker took the call in time. The procedure was not executed.
     public static let noWorker = Kind("noWorker")
     /// The last worker that may execute the call was lost. The procedure may have been executed.
     public static let workerLost = Kind("workerLost")
-    /// The worker was alive, but took too long. The procedure may have been executed.
+    /// The worker was reachable, but took too long. The procedure may have been executed.
     public static let executionTimedOut = Kind("executionTimedOut")
     /// The connection to the engine was lost for too long. The procedure may have been executed.
     public static let connectionLost = Kind("connectionLost")
-    /// The engine refuses a worker's heartbeat or answer, since the call is not the worker's any more.
+    /// The engine refuses a worker's heartbeat or answer, since the call no longer belongs to the worker.
     public static let superseded = Kind("superseded")
-    /// The key of the call stands for other work: another procedure or another input.
+    /// The key of the call is used for other work: another procedure or another input.
     public static let keyReused = Kind("keyReused")
-    /// The engine refuses the call for a reason of its own.
+    /// The engine refuses the call for another reason.
     public static let refused = Kind("refused")
   }
 
@@ -43,7 +43,7 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
   /// The reason, as a part of a sentence.
   public let reason: String
 
-  /// Makes an error, for an executor.
+  /// Creates an error, for an executor.
   ///
   /// - Parameters:
   ///   - kind: The kind of the error.
@@ -70,7 +70,7 @@ extension RemoteError {
     RemoteError(
       .payloadTooLarge, procedure: procedure,
       reason:
-        "its \(payload) has \(size) bytes, and the engine transports at most \(limit); pass a reference to the data instead"
+        "its \(payload) has \(size) bytes, but the engine transports at most \(limit). Pass a reference to the data instead"
     )
   }
 
@@ -79,9 +79,9 @@ extension RemoteError {
   }
 }
 
-/// An error of a procedure as it travels: its type by name, its description, and its contents as bytes.
+/// An error of a procedure in its transported form: the name of its type, its description, and its encoded contents.
 ///
-/// A caller meets a `RemoteFailure` only if the error's type is not in the ``RemoteSignature`` of the caller, or if its contents cannot be
+/// A caller receives a `RemoteFailure` only if the error's type is not in the ``RemoteSignature`` of the caller, or if its contents cannot be
 /// decoded.
 public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringConvertible {
   /// The name of the error's type, without the module.
@@ -91,7 +91,7 @@ public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringCon
   /// The encoded error; empty if its type is not in the signature.
   public let contents: [UInt8]
 
-  /// Makes a failure, for an executor.
+  /// Creates a failure, for an executor.
   ///
   /// - Parameters:
   ///   - type: The name of the error's type.
@@ -101,9 +101,9 @@ public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringCon
     (self.type, self.message, self.contents) = (type, message, contents)
   }
 
-  /// Returns the failure without its contents, and with the beginning of its message, if it would be too large to travel.
+  /// Returns the failure without its contents, and with a shortened message, if it would be too large to transport.
   func fitting(into limit: Int) -> RemoteFailure {
-    // A byte of the contents can take four bytes as a number of a JSON array, and a character of the message six.
+    // In a JSON array, a byte of the contents can take four bytes, and a character of the message six.
     guard type.utf8.count + message.utf8.count > limit / 6 || contents.count > limit / 6 else { return self }
     return RemoteFailure(type: type, message: String(message.prefix(min(limit / 48, 1_000))))
   }
@@ -112,7 +112,7 @@ public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringCon
   public var description: String { "\(type): \(message)" }
 }
 
-/// Internal. A type of errors that travel, by its name.
+/// Internal. A type of transported errors, by its name.
 struct RemoteErrorType: Sendable {
   let name: String
   /// Returns the contents of an error of this type; `nil` for any other error.
@@ -135,12 +135,12 @@ extension RemoteErrorType {
   ]
 }
 
-/// Internal. A `CancellationError` that travels.
+/// Internal. The transported form of a `CancellationError`.
 struct RemoteCancellation: Error, Codable {}
 
-/// Internal. A `ProcedureError` that travels.
+/// Internal. The transported form of a `ProcedureError`.
 ///
-/// Runs are known by name only, since an id means nothing in another process: the received error is an error of the run that called.
+/// Runs are identified only by name, since an id means nothing in another process. The received error belongs to the calling run.
 struct RemoteProcedureError: Error, Codable {
   private let kind: String
   private let condition, queue, resource, key, breaker: String?
@@ -159,10 +159,10 @@ struct RemoteProcedureError: Error, Codable {
     self.underlying = underlying
   }
 
-  /// Returns the error, as one of the run that called; `nil` for a kind of a later version.
+  /// Returns the error, as an error of the calling run; `nil` for a kind of a later version.
   ///
   /// - Parameters:
-  ///   - run: The run that called.
+  ///   - run: The calling run.
   ///   - decode: Returns the error behind the error.
   /// - Returns: The error, or `nil`.
   func error(of run: ProcedureIdentity, decode: (RemoteFailure) -> any Error) -> ProcedureError? {

@@ -16,9 +16,9 @@ public struct ProcedureRegistry: Sendable {
   let coder: any ProcedureCoder
   private var entries: [RemoteName: Entry] = [:]
 
-  /// Makes an empty registry.
+  /// Creates an empty registry.
   ///
-  /// - Parameter coder: The coder of inputs, values and errors: the one of the clients.
+  /// - Parameter coder: The coder of inputs, values and errors; the clients must use the same.
   public init(coder: any ProcedureCoder) {
     self.coder = coder
   }
@@ -28,7 +28,7 @@ public struct ProcedureRegistry: Sendable {
     entries.keys.sorted { $0.name.hasBytes(of: $1.name) ? $0.version < $1.version : $0.name.precedes($1.name) }
   }
 
-  /// Registers a procedure, with all its modifiers. Several versions can stand side by side. A second procedure of the same name and version
+  /// Registers a procedure, with all its modifiers. Several versions can be registered. A second procedure with the same name and version
   /// traps.
   ///
   /// - Parameters:
@@ -78,11 +78,11 @@ public struct ProcedureRegistry: Sendable {
     guard !versions.isEmpty else {
       let known = Set(names.map { ByteText($0.name) }).sorted().map(\.text).joined(separator: ", ")
       let reason =
-        "the worker has no procedure of this name, \(known.isEmpty ? "and no other one" : "only: \(known)"); register it"
+        "the worker has no procedure of this name, \(known.isEmpty ? "and no other one" : "only: \(known)"). Register it"
       return signature.failure(RemoteError(.unknownProcedure, procedure: name, reason: reason), with: coder)
     }
     let known = versions.map(String.init).joined(separator: ", ")
-    let reason = "the worker has other versions of it, only: \(known); register the version, or call one of these"
+    let reason = "the worker has only other versions of it: \(known). Register the version, or call one of these"
     return signature.failure(RemoteError(.wrongVersion, procedure: name, reason: reason), with: coder)
   }
 }

@@ -23,7 +23,7 @@ struct RemoteDelivery: Sendable {
     execution = RemoteExecution(task.call, delivery: task.delivery) { new in progress.withLock { $0 = new } }
   }
 
-  /// Executes the call, and tells the engine the outcome. Cancelling the caller cancels the procedure, and gives the call back.
+  /// Executes the call, and reports the outcome to the engine. Cancelling the caller cancels the procedure, and returns the call to the engine.
   func execute(with registry: ProcedureRegistry) async {
     let body = CancellableTask()
     let outcome = await withTaskGroup(of: RemoteOutcome?.self) { group in
@@ -39,7 +39,7 @@ struct RemoteDelivery: Sendable {
       return nil
     }
     guard let outcome, !isForgotten else { return }
-    // Detached, since the answer of a worker that is cancelled has to be sent, too. The task is awaited, and ends with the pauses at the latest.
+    // Detached, since the answer of a cancelled worker must be sent, too. The task is awaited, and ends at the latest with the pauses.
     await Spawner.startDetached { await answer(outcome) }.value
   }
 
@@ -76,12 +76,12 @@ struct RemoteDelivery: Sendable {
         order.withLock { $0 = .forget }
         return body.cancel()
       } catch {
-        // A heartbeat that was lost is followed by the next one.
+        // A lost heartbeat is followed by the next one.
       }
     }
   }
 
-  /// Sends the outcome, again after an error, as long as the connection may be lost.
+  /// Sends the outcome, and retries after an error, as long as the connection may be lost.
   private func answer(_ outcome: RemoteOutcome) async {
     let timers = queue.core.timers
     let end = timers.now.advanced(by: task.call.limits.connectionTimeout.saturated)
@@ -102,31 +102,31 @@ struct RemoteDelivery: Sendable {
   }
 }
 
-/// The view of a worker's body on the call that it executes.
+/// A body's view of the remote call that it executes.
 public struct RemoteExecution: Sendable {
   private static let bound = TaskLocal<RemoteExecution?>(wrappedValue: nil)
 
-  /// The call that executes in the current task; `nil` in a body that no other process has called.
+  /// The call that executes in the current task; `nil` in a body that was not called remotely.
   public static var current: RemoteExecution? { bound.get() }
 
   /// The procedure.
   public let procedure: RemoteName
   /// The identity of the work: the same for each execution of a call, so that effects can be made idempotent with it.
   public let key: RemoteCall.Key
-  /// Which execution of the call this is, from 1. A worker before the present one was lost if the number is greater.
+  /// The number of this execution of the call, from 1. A greater number means that an earlier worker was lost.
   public let delivery: Int
   private let onProgress: @Sendable (RemoteProgress) -> Void
-  /// The part of the worker's run in the tree of progress.
+  /// The node of the worker's run in the tree of progress.
   private let part = Locked<ProgressNode?>(nil)
 
   init(_ call: RemoteCall, delivery: Int, onProgress: @escaping @Sendable (RemoteProgress) -> Void) {
     (procedure, key, self.delivery, self.onProgress) = (call.procedure, call.key, delivery, onProgress)
   }
 
-  /// Tells the caller how far the execution is. The newest progress travels with the next heartbeat.
+  /// Reports the progress of the execution to the caller. The newest progress is sent with the next heartbeat.
   ///
-  /// What a procedure of the worker reports by `ProcedureContext.progress` travels, too. Of both fractions, the greater one counts; this
-  /// function adds a message, and is also a report of the procedure that calls it.
+  /// Progress that a procedure of the worker reports by `ProcedureContext.progress` is sent, too. The greater of the two fractions counts; this
+  /// function adds a message, and also reports the progress of the procedure that calls it.
   ///
   /// - Parameter progress: The progress.
   public func report(_ progress: RemoteProgress) {
@@ -134,13 +134,13 @@ public struct RemoteExecution: Sendable {
     onProgress(progress)
   }
 
-  /// The progress of the worker's run is that of the execution from now on.
+  /// Uses the progress of the worker's run as the progress of the execution from now on.
   func follow(_ run: Run) {
     let progress = run.progressPart
     part.withLock { $0 = progress }
   }
 
-  /// Returns a progress together with that of the worker's run; `nil` if there is none, and if the run has ended, since its outcome follows.
+  /// Combines a progress with that of the worker's run; `nil` if there is none, or if the run has ended, since its outcome follows.
   func progress(with latest: RemoteProgress?) -> RemoteProgress? {
     guard let part = part.withLock({ $0 }) else { return latest }
     guard let fraction = part.fractionUnderWay else { return nil }

@@ -6,21 +6,22 @@ public import ProcedureKit
 /// try await RemoteWorker(registry: registry, queue: queue).run(from: source)
 /// ```
 ///
-/// While a call executes, the worker sends a heartbeat after each third of ``RemoteLimits/heartbeatTimeout``. A heartbeat whose answer asks for a cancel
-/// cancels the procedure; a heartbeat that is refused does, too, and the worker reports nothing then: the call belongs to another worker.
+/// While a call executes, the worker sends a heartbeat after each third of ``RemoteLimits/heartbeatTimeout``. A heartbeat whose answer requests
+/// cancellation cancels the procedure. So does a refused heartbeat, after which the worker reports no outcome: the call belongs to another
+/// worker.
 public struct RemoteWorker: Sendable {
   private let registry: ProcedureRegistry
   private let queue: ProcedureQueue
   private let limit: Int?
   private let pauses: Schedule
 
-  /// Makes a worker.
+  /// Creates a worker.
   ///
   /// - Parameters:
   ///   - registry: The procedures.
-  ///   - queue: The queue that executes the procedures. The queue's clock measures heartbeats and pauses, and its log gets the messages.
-  ///   - limit: How many calls the worker executes at once. `nil` stands for the width of the queue, which must be limited then.
-  ///   - pauses: The pauses before a source is asked again after an error, and before an outcome is sent again.
+  ///   - queue: The queue that executes the procedures. The queue's clock measures heartbeats and pauses, and its log receives the messages.
+  ///   - limit: The number of calls that the worker executes at a time. `nil` uses the width of the queue, which must then be limited.
+  ///   - pauses: The pauses before the worker asks a source again after an error, and before it sends an outcome again.
   public init(
     registry: ProcedureRegistry, queue: ProcedureQueue, limit: Int? = nil,
     reconnecting pauses: Schedule = .exponential(from: .milliseconds(100)).capped(at: .seconds(5))
@@ -31,14 +32,14 @@ public struct RemoteWorker: Sendable {
 
   /// Executes calls until the source has no more.
   ///
-  /// Cancelling the caller stops the worker: it takes no more calls, cancels the procedures that execute, gives their calls back to the engine, and
+  /// Cancelling the caller stops the worker: it takes no more calls, cancels the executing procedures, returns their calls to the engine, and
   /// then throws.
   ///
   /// - Parameter source: The source of calls.
-  /// - Throws: `CancellationError`; the last error of the source, if the pauses have come to an end.
+  /// - Throws: `CancellationError`; the last error of the source, when no pause is left.
   public func run(from source: some RemoteTaskSource) async throws {
     let width = await queue.maxConcurrentProcedures
-    require(limit != nil || width != .max, "RemoteWorker: neither a limit is given, nor has the queue a width")
+    require(limit != nil || width != .max, "RemoteWorker: pass a limit, or limit the width of the queue")
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<(limit ?? width) {
         group.addTask { try await executeTasks(of: source) }
@@ -58,14 +59,14 @@ public struct RemoteWorker: Sendable {
       } catch {
         guard !Task.isCancelled, let pause = pauses.next() else { throw error }
         queue.core.log.warning(
-          "a worker has no connection to its engine, and asks again after \(pause.inWords): \(error)")
+          "a worker has no connection to its engine, retrying after \(pause.inWords): \(error)")
         try await queue.core.timers.pause(for: pause)
       }
     }
   }
 }
 
-/// The calls that wait for a worker: the worker's side of an engine.
+/// A source of calls for a worker: the worker's side of an engine.
 public protocol RemoteTaskSource: Sendable {
   /// Waits for a call, which then belongs to the caller until the caller ends the task or is silent for too long.
   ///
@@ -80,24 +81,24 @@ public protocol RemoteTaskSource: Sendable {
 public protocol RemoteTask: Sendable {
   /// The call.
   var call: RemoteCall { get }
-  /// Which delivery of the call this is, from 1.
+  /// The number of this delivery of the call, from 1.
   var delivery: Int { get }
   /// The largest number of bytes of a value. Default: no limit.
   var payloadLimit: Int { get }
 
-  /// Tells the engine that the worker is alive.
+  /// Reports to the engine that the worker is active.
   ///
   /// - Parameter progress: The newest progress, if there is one.
   /// - Returns: Whether the caller has cancelled the call.
-  /// - Throws: ``RemoteError`` of the kind ``RemoteError/Kind/superseded`` if the call is not the worker's any more; any other error
+  /// - Throws: ``RemoteError`` of the kind ``RemoteError/Kind/superseded`` if the call no longer belongs to the worker; any other error
   ///   means that the heartbeat did not arrive.
   func heartbeat(_ progress: RemoteProgress?) async throws -> Bool
 
   /// Ends the delivery. The function can be called again after an error.
   ///
   /// - Parameter outcome: The outcome.
-  /// - Throws: ``RemoteError`` of the kind ``RemoteError/Kind/superseded`` if the engine refuses the outcome, since the call is not the
-  ///   worker's any more, or ``RemoteError/Kind/refused`` for another reason; any other error means that the outcome may not have arrived.
+  /// - Throws: ``RemoteError`` of the kind ``RemoteError/Kind/superseded`` if the engine refuses the outcome, since the call no longer
+  ///   belongs to the worker, or ``RemoteError/Kind/refused`` for another reason; any other error means that the outcome may not have arrived.
   func end(_ outcome: RemoteOutcome) async throws
 }
 
@@ -112,7 +113,7 @@ public enum RemoteOutcome: Hashable, Sendable {
   case finished([UInt8])
   /// The procedure has failed, or the worker refuses the call. The engine does not deliver the call again.
   case failed(RemoteFailure)
-  /// The execution ended because the caller has cancelled.
+  /// The execution ended because the caller was cancelled.
   case cancelled
   /// The worker stops. The engine delivers the call again.
   case abandoned

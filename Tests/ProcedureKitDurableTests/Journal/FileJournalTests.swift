@@ -121,7 +121,7 @@ import TestingProcedureKit
     let collector = LogCollector()
     let journal = try FileJournal(path, log: ProcedureLog(to: collector))
     #expect(collector.texts(.warning).count == 1)
-    #expect(collector.texts(.warning).first?.contains("was not written to its end") == true)
+    #expect(collector.texts(.warning).first?.contains("ended with an incomplete entry") == true)
     try await journal.append([5], for: Self.keys[2])
     try await journal.close()
     #expect(try await FileJournal(path).read(Self.keys[2]) == [5])

@@ -1,11 +1,11 @@
 #if canImport(UIKit) && !os(watchOS)
   /// A button of an alert.
   public struct AlertButton: Hashable, Sendable {
-    /// What a button stands for.
+    /// The role of a button.
     public enum Role: Hashable, Sendable {
       /// An ordinary choice.
       case `default`
-      /// Leaves everything as it is. An alert has at most one such button.
+      /// Changes nothing. An alert has at most one such button.
       case cancel
       /// Deletes or changes data.
       case destructive
@@ -13,7 +13,7 @@
 
     /// The text of the button.
     public var title: String
-    /// What the button stands for.
+    /// The role of the button.
     public var role: Role
 
     /// Creates a button.
@@ -24,7 +24,7 @@
     /// Returns a button for an ordinary choice.
     public static func `default`(_ title: String) -> AlertButton { AlertButton(title, role: .default) }
 
-    /// Returns a button that leaves everything as it is.
+    /// Returns a button that changes nothing.
     public static func cancel(_ title: String) -> AlertButton { AlertButton(title, role: .cancel) }
 
     /// Returns a button that deletes or changes data.

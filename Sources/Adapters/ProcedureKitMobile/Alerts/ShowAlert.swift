@@ -2,20 +2,20 @@
   public import ProcedureKit
   public import UIKit
 
-  /// A procedure that shows an alert, and returns the button that the person has chosen.
+  /// A procedure that shows an alert, and returns the button that the user has selected.
   ///
   /// ```swift
   /// let alert = ShowAlert("Delete the photograph?", buttons: [.cancel("Keep"), .destructive("Delete")]) { window.rootViewController }
   /// let choice = try await queue.run(alert)
   /// ```
   ///
-  /// A cancel closes the alert. Alerts of one program that must not overlap share a category: `alert.exclusive("alerts")`.
+  /// Cancellation closes the alert. Alerts of one program that must not overlap share a category: `alert.exclusive("alerts")`.
   public struct ShowAlert: InputlessProcedure {
     /// The title.
     public var title: String
     /// The text below the title.
     public var message: String?
-    /// The buttons, in their order.
+    /// The buttons, in order.
     public var buttons: [AlertButton]
     private let presenter: @MainActor @Sendable () -> UIViewController?
 
@@ -25,7 +25,7 @@
     ///   - title: The title.
     ///   - message: The text below the title.
     ///   - buttons: The buttons, in their order.
-    ///   - presenter: Returns the view controller that shows the alert, on top of what it shows already.
+    ///   - presenter: Returns the view controller that shows the alert, above its current content.
     public init(
       _ title: String, message: String? = nil, buttons: [AlertButton] = [.default("OK")],
       from presenter: @escaping @MainActor @Sendable () -> UIViewController?
@@ -36,7 +36,7 @@
     /// "alert" and the title.
     public var name: String { "alert \"\(title)\"" }
 
-    /// Shows the alert, and waits for the person. The body keeps its slot meanwhile. A cancel closes the alert.
+    /// Shows the alert, and waits for the user. The body keeps its slot in the meantime. Cancellation closes the alert.
     ///
     /// - Returns: The chosen button.
     /// - Throws: ``AlertError``; `CancellationError`.
@@ -66,19 +66,19 @@
     }
   }
 
-  /// Why an alert was not shown.
+  /// The reason why an alert was not shown.
   public enum AlertError: Error, CustomStringConvertible {
-    /// An alert without a button could not be closed.
+    /// The alert has no button, and could not be closed.
     case noButtons(title: String)
     /// There is no view controller to show the alert.
     case nowhere(title: String)
 
-    /// What has happened, and what can be done.
+    /// The failure, and how it can be remedied.
     public var description: String {
       switch self {
-      case .noButtons(let title): "the alert \"\(title)\" was not shown, since it has no button: add one."
+      case .noButtons(let title): "the alert \"\(title)\" was not shown, since it has no button. Add one."
       case .nowhere(let title):
-        "the alert \"\(title)\" was not shown, since there is no view controller to show it: wait until a scene is active."
+        "the alert \"\(title)\" was not shown, since there is no view controller to show it. Wait until a scene is active."
       }
     }
   }
@@ -94,13 +94,13 @@
   }
 
   extension Condition {
-    /// Returns a condition that asks the person, and is satisfied if the person confirms; otherwise the procedure is ignored.
+    /// Returns a condition that asks the user, and is satisfied if the user confirms; otherwise the procedure is ignored.
     ///
     /// ```swift
     /// let delete = Delete().condition(.confirmation("Delete the photograph?", confirm: .destructive("Delete")) { controller })
     /// ```
     ///
-    /// Confirmations of the process come one after the other; see `Condition.userConfirmation`.
+    /// The process shows one confirmation at a time; see `Condition.userConfirmation`.
     ///
     /// - Parameters:
     ///   - title: The title of the alert.

@@ -10,15 +10,15 @@
   public enum BackgroundLaunch {
     /// Registers a procedure for the launches of one identifier.
     ///
-    /// Call this before the program has finished launching, and name the identifier in the program's `Info.plist`. The system is told
-    /// when the procedure has ended, and whether it has finished. The procedure is cancelled when the time is over. A procedure that asks for
-    /// its next launch submits a request of `BGTaskScheduler` in the body.
+    /// Call this before the program has finished launching, and name the identifier in the program's `Info.plist`. The end of the
+    /// procedure, and whether it has finished, is reported to the system. The procedure is cancelled when the time is over. To request the
+    /// next launch, submit a request of `BGTaskScheduler` in the body.
     ///
     /// - Parameters:
     ///   - identifier: The identifier of the task.
     ///   - procedure: The procedure.
     ///   - queue: The queue that runs the procedure.
-    /// - Returns: Whether the system has accepted. It refuses an identifier that is not in `Info.plist`, or was registered before.
+    /// - Returns: Whether the system has accepted the registration. It refuses an identifier that is not in `Info.plist`, or was registered before.
     @discardableResult
     public static func register<P: Procedure<Void, Void>>(
       _ identifier: String, _ procedure: P, on queue: ProcedureQueue = .shared
@@ -31,12 +31,12 @@
     }
   }
 
-  /// The reason of a cancel when the time of a launch in the background is over.
+  /// The reason for a cancellation when the time of a launch in the background is over.
   public struct BackgroundLaunchExpired: Error, CustomStringConvertible {
     /// The identifier of the task.
     public let identifier: String
 
-    /// What has happened.
+    /// The failure in a sentence.
     public var description: String { "the time of the background task \"\(identifier)\" is over" }
   }
 

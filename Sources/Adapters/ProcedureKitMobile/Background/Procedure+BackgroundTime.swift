@@ -2,21 +2,21 @@
   public import ProcedureKit
   import UIKit
 
-  /// The reason of a cancel when the time of the program in the background is over.
+  /// The reason for a cancellation when the time of the program in the background is over.
   public struct BackgroundTimeExpired: Error, CustomStringConvertible {
     /// The name of the cancelled procedure.
     public let procedure: String
 
-    /// What has happened.
+    /// The failure in a sentence.
     public var description: String { "the time in the background is over, and \"\(procedure)\" was cancelled" }
   }
 
   extension Procedure {
-    /// Returns the procedure, which asks the system for time to go on when the program enters the background.
+    /// Returns the procedure, which requests time from the system to continue when the program enters the background.
     ///
-    /// The request begins before the body and ends after the body, with all attempts written before. If the time is over first, the
-    /// procedure is cancelled with ``BackgroundTimeExpired``, so that the system does not end the program. A system that grants no time
-    /// changes nothing: the procedure is executed without.
+    /// The request begins before the body and ends after the body, including all attempts of earlier modifiers. If the time is over first, the
+    /// procedure is cancelled with ``BackgroundTimeExpired``, so that the system does not end the program. If the system grants no time,
+    /// the procedure is executed without it.
     ///
     /// - Parameter cancelsOnExpiration: Whether the end of the time cancels the procedure. Otherwise only the request ends, and the
     ///   system suspends the program.
