@@ -1,17 +1,17 @@
 import Foundation
 import ProcedureKitDiagnostics
 
-/// Measures ProcedureKit beside what else does the same work. `Benchmark --help` tells how to use it.
+/// Measures ProcedureKit and alternatives that do the same work. `Benchmark --help` explains its use.
 @main
 struct Benchmark {
   static func main() async {
     Diagnostics.start()
-    // Not on the main actor: what is measured would have to come back to it, and the others would not.
+    // Not on the main actor: ProcedureKit's calls would return to it, and the alternatives would not.
     exit(await Task.detached { await run(CommandLine.arguments.dropFirst()) }.value)
   }
 
-  /// How often a check measures what fails it. The machine has minutes in which what two cores share is slower than else: a
-  /// target that is near its limit is judged by more of them, and by all that was measured, whatever the first said.
+  /// The largest number of measurements of a failed check. On a busy machine, work that two cores share is slower for minutes, so a
+  /// target that is near its limit is judged by all of its measurements together.
   private static let mostChecks = 3
 
   /// - Returns: The exit status.

@@ -3,12 +3,12 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitFoundation
 
-/// Downloads a list of addresses. `crawler --help` tells how to use it.
+/// Downloads a list of addresses. `crawler --help` explains its use.
 @main
 struct Crawler {
   static func main() async {
     Diagnostics.start()
-    // A reader of the output may go away, which must not end the process.
+    // The reader of the output may exit, which must not end the process.
     signal(SIGPIPE, SIG_IGN)
     exit(await run(SystemText.commandLine))
   }
@@ -33,7 +33,7 @@ struct Crawler {
     }
   }
 
-  /// Downloads from the demonstration's own server, to a folder that is removed unless the command line names one.
+  /// Downloads from the demonstration's own server, to a folder that is removed unless the command line specifies one.
   private static func demonstrate(_ arguments: Arguments) async throws -> Int32 {
     let site = try DemoSite()
     defer { site.stop() }
@@ -48,7 +48,7 @@ struct Crawler {
   private static func status(of crawl: Crawl, _ surprises: ((Summary) -> [String])? = nil) async -> Int32 {
     let signals = ProcessSignals(.interrupt, .terminate) { signal, count in
       if count > 1 { _exit(signal.exitStatus) }
-      Console.printError("stopping …; once more ends at once")
+      Console.printError("stopping …; again to end immediately")
     }
     let summary = await signals.cancelling { await crawl.run() }
     Console.print(summary.text)

@@ -4,12 +4,12 @@ import ProcedureKitDiagnostics
 import ProcedureKitDurable
 import ProcedureKitFoundation
 
-/// Makes pictures of kittens smaller. `kitten --help` tells how to use it.
+/// Makes pictures of kittens smaller. `kitten --help` explains its use.
 @main
 struct Kitten {
   static func main() async {
     Diagnostics.start()
-    // Whoever reads the output may go away; that must not end the process in the middle of a file.
+    // The reader of the output may exit, which must not end the process in the middle of a file.
     signal(SIGPIPE, SIG_IGN)
     exit(await run(SystemText.commandLine))
   }
@@ -44,7 +44,7 @@ struct Kitten {
     var job = job
     let recorder: JobRecorder
     do {
-      // Finished pictures are not flushed to the disk either: after a power failure, begin anew.
+      // Finished pictures are not flushed to the disk either: after a power failure, the job starts again.
       job.journal = try arguments.journal.map { try FileJournal(path: $0, flush: .never) }
       recorder = try JobRecorder(arguments.records)
     } catch {
@@ -53,12 +53,12 @@ struct Kitten {
     }
     for source in job.sources { source.renaming.map { Console.print($0) } }
     let start = ContinuousClock.now
-    // The report has the reasons.
+    // The report contains the reasons.
     let progress = TerminalProgress(on: .standardOutput, showsFailures: false)
     let signals = ProcessSignals(.interrupt, .terminate) { signal, count in
       if count > 1 { _exit(signal.exitStatus) }
       Console.eraseLine()
-      Console.printError("stopping …; once more ends at once, and may leave a part of a file")
+      Console.printError("stopping …; again to end immediately, which may leave an incomplete file")
     }
     let result: Result<(Report, times: [SystemText: Duration]), any Error>
     do {
@@ -75,7 +75,7 @@ struct Kitten {
     return status == 0 && !errors.isEmpty ? 1 : status
   }
 
-  /// Removes the steps of a finished job from the journal, and the file, unless another program remembers something there.
+  /// Removes the steps of a finished job from the journal, and deletes the file unless it has entries of another program.
   private static func forget(in journal: FileJournal, at path: SystemText) async {
     do {
       try await journal.compact { !$0.path.hasPrefix("\(Step.graph)/") }
@@ -85,7 +85,7 @@ struct Kitten {
     }
   }
 
-  /// Prints how the job ended.
+  /// Prints the result of the job.
   ///
   /// - Returns: The exit status.
   private static func tell(

@@ -3,11 +3,11 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitFoundation
 
-/// Runs the tasks of a file. `taskrunner --help` tells how to use it.
+/// Runs the tasks of a file. `taskrunner --help` explains its use.
 @main
 struct TaskRunner {
   static func main() {
-    // A reader of the output may go away, which must not end the process.
+    // The reader of the output may exit, which must not end the process.
     signal(SIGPIPE, SIG_IGN)
     Diagnostics.start()
     // The task ends the process. The main thread does not wait in Dispatch, where the signal at the end of each command would wake it.
@@ -31,7 +31,7 @@ struct TaskRunner {
       let tasks = arguments.names.isEmpty ? file.tasks : TaskOrder.chosen(arguments.names, of: file.tasks)
       return await perform(arguments, tasks, TaskRecords(of: file))
     } catch let error as TaskFileError {
-      // Without the name of this program, so that editors find the places.
+      // Without the name of this program, so that editors find the positions.
       Console.printError(error.description, prefix: "")
       return 2
     } catch {
@@ -72,14 +72,14 @@ struct TaskRunner {
     let files = try RunFiles(arguments, taskCount: tasks.count)
     let run = TaskRun(tasks: tasks, context: RunContext(records, mark: lock.mark), arguments: arguments)
     let start = ContinuousClock.now
-    // Until here, a signal ends the process.
+    // Before this, a signal ends the process.
     let signals = ProcessSignals(.interrupt, .terminate, .hangUp) { signal, count in
       if count > 1 {
         run.context.kill()
         lock.endCommands()
         _exit(signal.exitStatus)
       }
-      Console.printError("stopping …; once more kills what runs")
+      Console.printError("stopping …; again to kill the running commands")
     }
     let summary = await signals.cancelling { await run.run(files) }
     Console.print(summary.text(ContinuousClock.now - start))

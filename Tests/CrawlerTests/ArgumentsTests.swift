@@ -42,7 +42,7 @@ import Testing
     }
     try Data("# nothing\n".utf8).write(to: file)
     #expect { try AddressList([SystemText(file.path)]) } throws: { "\($0)".contains("no address") }
-    #expect { try AddressList(["http://a b/"]) } throws: { "\($0)".contains("'http://a b/' is no http") }
+    #expect { try AddressList(["http://a b/"]) } throws: { "\($0)".contains("'http://a b/' is not an http") }
     #expect { try AddressList(["ftp://a/"]) } throws: { "\($0)".contains("the command line: 'ftp://a/'") }
   }
 

@@ -1,21 +1,21 @@
-/// What the command line asks for.
+/// The options and names of the command line.
 struct Arguments: Equatable, Sendable {
   enum Action: Equatable, Sendable {
     case measure
     case printHelp
-    /// Measure the memory of something that waits, in this process; what the program starts itself with.
+    /// Measure the memory of waiting work, in this process; used when the program starts itself.
     case fill(Store, units: Int)
   }
 
   var action = Action.measure
 
-  /// Workloads and targets to measure; none means all.
+  /// The workloads and targets to measure; if empty, all of them.
   var names: [String] = []
 
-  /// How often each contestant is measured.
+  /// The number of measurements of each contestant.
   var samples = 9
 
-  /// How many units of work, instead of each workload's own number.
+  /// The number of units of work; `nil` for each workload's own number.
   var units: Int?
 
   var printsJSON = false
@@ -23,12 +23,12 @@ struct Arguments: Equatable, Sendable {
   /// Whether a missed target is a failure, unless it is excused.
   var checks = false
 
-  /// Whether what takes long is measured without being asked for by name.
+  /// Whether long workloads are measured without being named.
   var includesLong = false
 
   init() {}
 
-  /// Reads the arguments that follow the program's name; of an option that is given twice, the last counts.
+  /// Reads the arguments after the program's name. If an option is given twice, the last one counts.
   ///
   /// - Throws: ``UsageError``.
   init(parsing arguments: some Sequence<String>) throws(UsageError) {

@@ -1,7 +1,7 @@
 import Foundation
 import ProcedureKit
 
-/// Standard output and standard error; whoever reads them may have gone, which is no reason to stop.
+/// Standard output and standard error. Errors of closed outputs are ignored.
 enum Console {
   static func print(_ text: String) {
     try? FileHandle.standardOutput.write(contentsOf: Data((text.inLines + "\n").utf8))

@@ -1,29 +1,29 @@
 extension Arguments {
-  /// What `--help` prints.
+  /// The output of `--help`.
   static let help = """
     USAGE: Benchmark [OPTION]... [WORKLOAD|TARGET]...
 
-    Measures what a procedure costs, beside what a good engineer writes by hand (the floor), Foundation's OperationQueue
-    and Dispatch, one after another in every round. Prints medians, half the distance between the quartiles in percent,
+    Measures what a procedure costs, compared with hand-written code (the floor), Foundation's OperationQueue
+    and Dispatch, in turn in every round. Prints medians, half the distance between the quartiles in percent,
     and ratios, which are the medians of the ratios of the rounds. Build it for release: swift run -c release Benchmark.
 
-    BARE is a mechanism by hand that does that work and nothing else. A target may name how many times as much as that is good
-    enough where it is missed: it is shown as missed then, and not as MISSED, and --check does not fail for it.
+    BARE is a hand-written mechanism that does only that work. A target may specify which multiple of its cost is acceptable
+    when the limit is missed: it is then shown as missed, and not as MISSED, and --check does not fail.
 
     WORKLOADS AND TARGETS; without any, all are measured. A target measures only what it compares:
     \(lines(Workload.all.filter { !$0.isLong }.map { ($0.id, $0.title(units: $0.units)) }))
     \(lines(Target.all.map { ($0.id, $0.title) }))
 
     OPTIONS:
-      --samples N   how often each is measured (default: 9)
+      --samples N   how many times each is measured (default: 9)
       --units N     how many units of work, instead of each workload's own number
-      --long        also P9, unless it is named anyway
-      --json        print everything that was measured as JSON
-      --check       fail if a target is MISSED; the workload of one that would be is measured again first, up to twice, and
-                    the target judged by all that was measured
+      --long        also P9, which is otherwise measured only if named
+      --json        print all measurements as JSON
+      --check       fail if a target is MISSED; its workload is first measured again, up to twice, and
+                    the target judged by all measurements
       -h, --help    print this
 
-    EXIT STATUS: 0; 1 when a target is MISSED and --check was given, or when a contestant came to a wrong result; 2 when
+    EXIT STATUS: 0; 1 when a target is MISSED and --check was given, or when a contestant had a wrong result; 2 when
     the arguments are wrong.
     """
 

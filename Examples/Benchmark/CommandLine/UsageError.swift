@@ -1,4 +1,4 @@
-/// A command line that cannot be understood.
+/// An invalid command line.
 enum UsageError: Error, Equatable, CustomStringConvertible {
   case unknownOption(String)
   case unknownName(String)

@@ -1,8 +1,8 @@
 import Dispatch
 import ProcedureKit
 
-/// Whether bodies leave the actor of whoever runs them, and whoever runs them comes back to it. Tests cannot tell: what
-/// could break this is the optimizer, which leaves hops out where it believes that nobody needs them.
+/// Checks that bodies leave the actor of their caller, and that the caller returns to it. Tests cannot check this in debug builds: the
+/// optimizer is the risk, which omits hops where it considers them unnecessary.
 enum IsolationCheck {
   struct Failed: Error, CustomStringConvertible {
     let ways: [String]
@@ -16,7 +16,7 @@ enum IsolationCheck {
   @MainActor static func pass() async throws {
     DispatchQueue.main.setSpecific(key: mark, value: true)
     let queue = ProcedureQueue("isolation")
-    // What it calls stays where it is called.
+    // The function that the body calls executes on the actor of its caller.
     let body = ProcedureTask("body") { await isOnMain() }
     let withInput = ProcedureTask("body") { (_: Int) in await isOnMain() }
     var failed: [String] = []

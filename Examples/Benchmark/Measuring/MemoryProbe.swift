@@ -1,17 +1,17 @@
 import Foundation
 
-/// What a waiting unit of work takes, in bytes of resident memory: measured in a process that does nothing else.
+/// The resident memory of a waiting unit of work, in bytes, measured in a process that does nothing else.
 struct MemoryProbe: Equatable, Sendable {
   struct ChildFailed: Error, CustomStringConvertible {
     let store: Store
     let output: String
 
-    var description: String { "the process that was to fill \(store.rawValue) printed '\(output)'" }
+    var description: String { "the process for filling \(store.rawValue) printed '\(output)'" }
   }
 
-  /// The first time.
+  /// The memory for each unit the first time.
   let bytesEach: Double
-  /// How much more it takes the second time, after the first has been emptied: nothing, if all was given back.
+  /// The additional memory for each unit the second time, after the first was released: zero, if all memory was released.
   let regrowthEach: Double
 
   /// Fills, empties, and fills again, in this process.
@@ -23,7 +23,7 @@ struct MemoryProbe: Equatable, Sendable {
       bytesEach: Double(filled - before) / Double(units), regrowthEach: Double(refilled - filled) / Double(units))
   }
 
-  /// - Returns: The memory when it was full. Nothing of it is referred to afterwards.
+  /// - Returns: The memory when the store was full. Afterwards, its content is released.
   private static func fillAndEmpty(_ store: Store, _ units: Int) async -> Int {
     let content = store.fill(units)
     let bytes = ResidentMemory.bytes
@@ -31,14 +31,14 @@ struct MemoryProbe: Equatable, Sendable {
     return bytes
   }
 
-  /// The same in a child process: this program once more.
+  /// Measures in a child process, which runs this program again.
   ///
-  /// - Throws: ``ChildFailed``, and what `Process` throws.
+  /// - Throws: ``ChildFailed``, and the errors of `Process`.
   static func measureInChild(_ store: Store, units: Int) throws -> MemoryProbe {
     let process = Process()
     process.executableURL = Bundle.main.executableURL
     process.arguments = ["--fill", store.rawValue, "\(units)"]
-    // One arena of the C library's allocator: what one thread gives back is to be there for another to take.
+    // One arena of the C library's allocator, so that memory which one thread releases is available to the others.
     process.environment = ProcessInfo.processInfo.environment.merging(["MALLOC_ARENA_MAX": "1"]) { $1 }
     let pipe = Pipe()
     process.standardOutput = pipe
@@ -56,7 +56,7 @@ struct MemoryProbe: Equatable, Sendable {
     self.regrowthEach = regrowthEach
   }
 
-  /// Reads what `line` wrote.
+  /// Parses ``line``.
   init?(line: String) {
     let numbers = line.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
     guard numbers.count == 2 else { return nil }

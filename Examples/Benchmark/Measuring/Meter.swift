@@ -1,20 +1,20 @@
 /// Measures the contestants of a workload in turn, round by round.
 struct Meter: Sendable {
   let samples: Int
-  /// Instead of each workload's own number.
+  /// The number of units; `nil` for each workload's own number.
   let units: Int?
 
   func units(of workload: Workload) -> Int {
     units ?? workload.units
   }
 
-  /// Every round measures each contestant once, and begins with another one; the first is not counted.
+  /// Measures each contestant once in every round; each round begins with another contestant, and the first round is not counted.
   ///
-  /// - Throws: What a contestant throws.
+  /// - Throws: The error of a contestant.
   func measure(_ workload: Workload) async throws -> Measurement {
     let contestants = workload.contestants
     var costs = contestants.map { _ in [Double]() }
-    // Memory is counted and not timed: it needs neither warming up nor many rounds.
+    // Memory is counted and not timed, so it needs neither a warm-up nor many rounds.
     let rounds = workload.countsBytes ? -1..<min(samples - 1, 2) : -1..<samples
     for round in rounds {
       for index in contestants.indices {
@@ -29,7 +29,7 @@ struct Meter: Sendable {
   }
 }
 
-/// What was measured of one workload.
+/// The measurements of one workload.
 struct Measurement: Sendable {
   struct Result: Sendable {
     let contestant: Contestant.Role
@@ -44,7 +44,7 @@ struct Measurement: Sendable {
     results.first { $0.contestant == role }?.sample
   }
 
-  /// Adds what was measured of the same workload once more, of as many of its contestants as were.
+  /// Adds further measurements of the same workload, for some or all of its contestants.
   mutating func append(_ further: Measurement) {
     results = results.map { result in
       guard let sample = further[result.contestant] else { return result }

@@ -2,7 +2,7 @@ import Foundation
 
 /// The memory of this process.
 enum ResidentMemory {
-  /// How many bytes of it are in memory at this moment.
+  /// The number of resident bytes.
   static var bytes: Int {
     #if canImport(Darwin)
       var info = mach_task_basic_info()
@@ -12,13 +12,13 @@ enum ResidentMemory {
           task_info(mach_task_self_, task_flavor_t(MACH_TASK_BASIC_INFO), words, &count)
         }
       }
-      precondition(status == KERN_SUCCESS, "The kernel does not tell the memory of this process")
+      precondition(status == KERN_SUCCESS, "The kernel does not report the memory of this process")
       return Int(info.resident_size)
     #else
-      // Pages in all, pages resident, …
+      // Total pages, resident pages, …
       let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .ascii))?.split(separator: " ")
       guard let pages = fields?.dropFirst().first.flatMap({ Int($0) }) else {
-        preconditionFailure("/proc/self/statm does not tell the memory of this process")
+        preconditionFailure("/proc/self/statm does not report the memory of this process")
       }
       return pages * Int(getpagesize())
     #endif

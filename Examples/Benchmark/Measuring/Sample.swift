@@ -1,4 +1,4 @@
-/// What was measured again and again, in the order in which it was.
+/// Repeated measurements, in order.
 struct Sample: Equatable, Sendable {
   let values: [Double]
 
@@ -10,12 +10,12 @@ struct Sample: Equatable, Sendable {
 
   var median: Double { quantile(0.5) }
 
-  /// Half the distance between the quartiles, as a part of the median.
+  /// Half the distance between the quartiles, relative to the median.
   var spread: Double {
     median == 0 ? 0 : (quantile(0.75) - quantile(0.25)) / 2 / abs(median)
   }
 
-  /// The value below which that part of the values lies, interpolated between neighbours.
+  /// Returns the value below which the given part of the values lies, interpolated between neighbours.
   func quantile(_ part: Double) -> Double {
     let sorted = values.sorted()
     let position = part * Double(sorted.count - 1)
@@ -23,7 +23,7 @@ struct Sample: Equatable, Sendable {
     return lower + (upper - lower) * (position - position.rounded(.down))
   }
 
-  /// The ratios of values that were measured in the same round: what drifts, drifts for both.
+  /// Returns the ratios of values that were measured in the same round, so that drift affects both.
   func ratios(to other: Sample) -> Sample {
     Sample(zip(values, other.values).map { $0 / $1 })
   }

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Counts the bodies that are executed, while a test asks for it. Nothing is captured, so that bodies stay free of charge.
+/// Counts executed bodies, on request of a test. It captures nothing, so that it does not add to the cost of bodies.
 enum Tally {
   private static let isCounting = Atomic(false)
   private static let count = Atomic(0)
 
-  /// What every body of every contestant does.
+  /// Called by every body of every contestant.
   static func note() {
     if isCounting.load(ordering: .relaxed) { count.add(1, ordering: .relaxed) }
   }
 
-  /// How many bodies `work` executes; one call at a time.
+  /// Returns the number of bodies that `work` executes. One call at a time.
   static func counting(_ work: () async throws -> Void) async rethrows -> Int {
     count.store(0, ordering: .relaxed)
     isCounting.store(true, ordering: .relaxed)

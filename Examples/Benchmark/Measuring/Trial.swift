@@ -1,14 +1,14 @@
-/// One piece of work, prepared and ready to be timed.
+/// A prepared piece of work, ready to be timed.
 struct Trial: Sendable {
-  /// What a contestant came to, where that can only be one thing.
+  /// A result that differs from the only correct one.
   struct WrongResult: Error, CustomStringConvertible {
     let found: Int
     let expected: Int
 
-    var description: String { "a contestant came to \(found) instead of \(expected)" }
+    var description: String { "the result of a contestant was \(found) instead of \(expected)" }
   }
 
-  /// How many bodies there are, over which the cost is divided.
+  /// The number of bodies, by which the cost is divided.
   let units: Int
   private let body: @concurrent @Sendable () async throws -> Void
 
@@ -17,7 +17,7 @@ struct Trial: Sendable {
     self.body = body
   }
 
-  /// A piece of work that comes to a number.
+  /// Creates a piece of work with a number as its result.
   init(units: Int, expecting expected: Int, _ body: @escaping @concurrent @Sendable () async throws -> Int) {
     self.init(units: units) {
       let found = try await body()
@@ -25,10 +25,10 @@ struct Trial: Sendable {
     }
   }
 
-  /// Does the work once.
+  /// Performs the work once.
   ///
-  /// - Returns: Nanoseconds a unit.
-  /// - Throws: ``WrongResult``, and what the work throws.
+  /// - Returns: Nanoseconds per unit.
+  /// - Throws: ``WrongResult``, and the errors of the work.
   func run() async throws -> Double {
     let start = ContinuousClock.now
     try await body()

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Int {
-  /// With commas between the thousands.
+  /// The number with commas between the thousands.
   var grouped: String {
     let digits = String(magnitude)
     var text = ""
@@ -14,14 +14,14 @@ extension Int {
 }
 
 extension Double {
-  /// Two digits after the point, and none of a large number.
+  /// The number with two decimal places, or none if it is large.
   var brief: String {
     String(format: abs(self) < 100 ? "%.2f" : "%.0f", self)
   }
 }
 
 extension String {
-  /// With spaces up to a width.
+  /// Returns the text, padded with spaces to a width.
   func padding(_ width: Int, onTheLeft: Bool = false) -> String {
     let spaces = String(repeating: " ", count: Swift.max(0, width - count))
     return onTheLeft ? spaces + self : self + spaces

@@ -1,5 +1,5 @@
 extension Report {
-  /// Everything, for people: a line for each of ProcedureKit's ways, the others beside it.
+  /// The measurements as a table: a line for each of ProcedureKit's ways, with the alternatives next to it.
   var table: String {
     let others: [Contestant.Role] = [.floor, .operationQueue, .dispatch]
     var rows = [["ns each", "", "floor", "OperationQueue", "Dispatch", "bare", "ProcedureKit", "of floor", "target"]]
@@ -31,7 +31,7 @@ extension Report {
     .joined(separator: ", ")
   }
 
-  /// The first two columns and the last to the left, the others to the right.
+  /// Aligns the first two columns and the last one left, and the others right.
   private static func aligned(_ rows: [[String]]) -> String {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in

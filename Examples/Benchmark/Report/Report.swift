@@ -1,6 +1,6 @@
 import Foundation
 
-/// What was measured, and which targets are met.
+/// The measurements, and the verdicts on the targets.
 struct Report: Encodable, Sendable {
   struct Entry: Encodable, Sendable {
     struct Result: Encodable, Sendable {
@@ -21,14 +21,14 @@ struct Report: Encodable, Sendable {
     let target: String
     let workload: String
     let contestant: String
-    /// `nil` for a number that is compared as it is.
+    /// The contestant to compare with; `nil` for an absolute number.
     let baseline: String?
     let value: Double
     let limit: Double
     let isMet: Bool
-    /// How many times as much it is as the bare mechanism; `nil` where that does not count.
+    /// The multiple of the bare mechanism's cost; `nil` if it does not count.
     let timesBare: Double?
-    /// Whether a check fails for it: it is missed, and is not excused by being near the bare mechanism.
+    /// Whether a check fails for it: it is missed, and not excused by being close to the bare mechanism.
     let failsCheck: Bool
   }
 
@@ -40,7 +40,7 @@ struct Report: Encodable, Sendable {
     self.samples = samples
   }
 
-  /// Adds what was measured; more of the same workload is put with what was measured of it before.
+  /// Adds measurements; further ones of the same workload are merged.
   mutating func append(_ measurement: Measurement) {
     if let index = measurements.firstIndex(where: { $0.workload.id == measurement.workload.id }) {
       measurements[index].append(measurement)
@@ -49,7 +49,7 @@ struct Report: Encodable, Sendable {
     }
   }
 
-  /// Compares what was measured with what is to be.
+  /// Compares the measurements with the targets.
   mutating func judge(_ targets: [Target]) {
     verdicts = targets.flatMap { target in
       target.comparisons.compactMap { comparison in
@@ -63,7 +63,7 @@ struct Report: Encodable, Sendable {
     }
   }
 
-  /// The targets for which a check fails, and by how much they are missed.
+  /// The targets that fail a check, and by how much they are missed.
   var failures: [String] { verdicts.filter(\.failsCheck).map(\.description) }
 
   /// The workloads in which a check fails.
@@ -72,9 +72,9 @@ struct Report: Encodable, Sendable {
   /// The targets that are missed without failing a check, and by how much.
   var excused: [String] { verdicts.filter { !$0.isMet && !$0.failsCheck }.map(\.description) }
 
-  /// Everything, for machines.
+  /// The whole report, for machines.
   ///
-  /// - Throws: What the encoder throws.
+  /// - Throws: The errors of the encoder.
   var json: String {
     get throws {
       let encoder = JSONEncoder()

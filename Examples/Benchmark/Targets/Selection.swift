@@ -1,18 +1,18 @@
-/// What of all that can be measured is to be.
+/// The workloads and targets to measure.
 struct Selection: Sendable {
   let workloads: [Workload]
   let targets: [Target]
-  /// Whether something was left out only because it takes long.
+  /// Whether workloads were omitted only because they take long.
   let leavesOutLong: Bool
 
-  /// What may be named.
+  /// The names that can be selected.
   static let names = Set(Workload.all.filter { !$0.isLong }.map(\.id) + Target.all.map(\.id))
 
   /// A workload is measured with all its contestants; a target measures only what it compares.
   ///
   /// - Parameters:
-  ///   - names: Of workloads and targets; none means all.
-  ///   - includesLong: Whether all means also what takes long.
+  ///   - names: Workloads and targets; if empty, all of them.
+  ///   - includesLong: Whether all of them includes long ones.
   init(_ names: [String], includesLong: Bool) {
     let names = Set(names)
     let named = Target.all.filter { names.contains($0.id) }
@@ -25,7 +25,7 @@ struct Selection: Sendable {
       if names.contains(workload.id) || (workload.isLong ? includesLong : names.isEmpty) { return workload }
       return roles[workload.id].map { workload.limited(to: $0) }
     }
-    // What is judged is what is measured: a target of which nothing is measured is not.
+    // A target is judged only if something of it is measured.
     let measured = Set(workloads.map(\.id))
     targets = Target.all.filter { target in target.comparisons.contains { measured.contains($0.workload) } }
     leavesOutLong = names.isEmpty && !includesLong

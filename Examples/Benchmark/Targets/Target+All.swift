@@ -3,7 +3,7 @@ extension Target {
     Target("P1", "run, one after another in one task: 0.40", atMost: 0.40, ("W1", "run")),
     Target("P2", "add, every handle awaited: 0.60", atMost: 0.60, ("W1", "add")),
     Target("P3", "add to a queue of width 2 and of width 8: 0.80", atMost: 0.80, ("W2", "add"), ("W2/8", "add")),
-    Target("P4", "a chain as a graph that is built already: 0.10", atMost: 0.10, ("W3", "run")),
+    Target("P4", "a chain as a graph that is already built: 0.10", atMost: 0.10, ("W3", "run")),
     Target("P5", "layers, the same: 0.15", atMost: 0.15, ("W4", "run")),
     Target("P6", "a tree, the same: 0.25", atMost: 0.25, ("W5", "run")),
     Target(
@@ -11,16 +11,16 @@ extension Target {
     Target("P8", "bodies that exclude each other: 1.5", atMost: 1.5, ("W6", "add")),
     Target("P9", "a million: at most 1.5 times as much for each as ten thousand", growth),
     Target(
-      "P10", "memory of what waits: at most 300 bytes each, and all given back",
+      "P10", "memory of waiting work: at most 300 bytes each, and all released",
       [
         memory("add", atMost: 300),
-        // Within what the process needs besides: a tenth of that.
+        // Within a tenth of the memory that the process needs otherwise.
         memory("add once more", atMost: 30),
       ]),
     Target(
       "P11", "events observed: at most four times as much as unobserved", atMost: 4, of: .procedureKit("add"),
       ("W1", "add, observed")),
-    Target("P12", "bodies that sleep: within 10 % of the sleeping", atMost: 1.1, ("P12", "add")),
+    Target("P12", "bodies that sleep: within 10 % of the sleeping alone", atMost: 1.1, ("P12", "add")),
     Target(
       "P13", "a timeout each: at most twice as much as without", atMost: 2, of: .procedureKit("add, unlimited"),
       ("W8", "add")),
@@ -48,7 +48,7 @@ extension Target {
     Comparison(workload: "W7", contestant: .procedureKit(way), baseline: nil, limit: bytes)
   }
 
-  /// Each workload that grows, against its own hundredth.
+  /// Each growing workload, compared with a hundredth of it.
   private static let growth = Workload.all.filter(\.isLong).flatMap { workload in
     workload.contestants.compactMap { contestant -> Comparison? in
       guard case .procedureKit(let way) = contestant.role else { return nil }

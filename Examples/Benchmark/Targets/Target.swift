@@ -1,18 +1,18 @@
-/// What ProcedureKit is to achieve.
+/// A target for the cost of ProcedureKit.
 struct Target: Sendable {
-  /// One thing that is measured, against another or as it is.
+  /// One measurement, relative to another or absolute.
   struct Comparison: Sendable {
     let workload: String
     let contestant: Contestant.Role
-    /// What it is divided by, in the same round; `nil` for nothing.
+    /// The contestant by which it is divided, in the same round; `nil` for an absolute value.
     let baseline: Contestant.Role?
-    /// How large that may be.
+    /// The largest acceptable value.
     let limit: Double
-    /// How many times as much as the bare mechanism is good enough where the limit is missed; `nil` where nothing is: what has
-    /// turned out to be less than the language takes, on most machines, is no limit to hold the library to.
+    /// The multiple of the bare mechanism's cost that is acceptable if the limit is missed; `nil` if none is. A limit below the cost of
+    /// the language itself cannot be required of the library.
     var mostTimesBare: Double?
 
-    /// The bare mechanism of the same way, where that counts.
+    /// The bare mechanism for the same work, if it counts.
     var bare: Contestant.Role? {
       guard mostTimesBare != nil, case .procedureKit(let way) = contestant else { return nil }
       return .bare(way)
@@ -24,7 +24,7 @@ struct Target: Sendable {
       return ratio(to: baseline, in: measurement)
     }
 
-    /// - Returns: How many times as much it is as the bare mechanism; `nil` if that does not count or was not measured.
+    /// - Returns: The multiple of the bare mechanism's cost; `nil` if it does not count or was not measured.
     func timesBare(in measurement: Measurement) -> Double? {
       bare.flatMap { ratio(to: $0, in: measurement) }
     }
@@ -44,12 +44,12 @@ struct Target: Sendable {
   let comparisons: [Comparison]
 
   /// - Parameters:
-  ///   - id: What the command line calls it.
-  ///   - title: What it is about.
-  ///   - limit: How large a ratio may be, or a number of bytes.
-  ///   - mostTimesBare: How many times as much as the bare mechanism it may cost instead; `nil` where that does not count.
-  ///   - baseline: What is divided by, `nil` for nothing.
-  ///   - pairs: Workloads, and which way of ProcedureKit's.
+  ///   - id: Its name on the command line.
+  ///   - title: Its description.
+  ///   - limit: The largest acceptable ratio, or number of bytes.
+  ///   - mostTimesBare: The multiple of the bare mechanism's cost that is acceptable instead; `nil` if none is.
+  ///   - baseline: The contestant by which the measurement is divided; `nil` for none.
+  ///   - pairs: The workloads, each with one of ProcedureKit's ways.
   init(
     _ id: String, _ title: String, atMost limit: Double, orTimesBare mostTimesBare: Double? = nil,
     of baseline: Contestant.Role? = .floor,

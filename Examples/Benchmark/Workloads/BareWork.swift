@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Running and adding by hand, without a library: no queue that could be suspended, no priority, no events, no dependencies, no
-/// errors. For running it is the least that the language takes, but for a lock and a look at cancellation before and after; for
-/// adding it is a simple line behind one lock, and not the least.
+/// Hand-written running and adding, without a library: no suspension, priorities, events, dependencies or errors. Running does the least
+/// that the language requires, plus a lock and a check of cancellation before and after. Adding uses a simple queue behind one lock, which
+/// is not the least.
 enum BareWork {
-  /// What a body can ask who it is.
+  /// A job, which a body can use to find its identity.
   private final class Job: Sendable {
     @TaskLocal static var current: Job?
 
@@ -17,7 +17,7 @@ enum BareWork {
     }
   }
 
-  /// Who is executed at the moment, and who waits, behind a lock.
+  /// The executing and waiting jobs, behind a lock.
   private final class Register: Sendable {
     private struct State {
       var present: [Job] = []
@@ -53,14 +53,13 @@ enum BareWork {
       state.withLock { state in
         guard state.next < state.waiting.count else { return nil }
         state.next += 1
-        // A job refers to this, and would otherwise never be let go of.
+        // A job refers to this object, and would otherwise never be released.
         return state.waiting[state.next - 1].take()
       }
     }
   }
 
-  /// Leaves the caller's actor, makes an object, binds it, visits a lock before and after, and looks whether it was
-  /// cancelled.
+  /// Leaves the caller's actor, creates an object, binds it, acquires a lock before and after, and checks whether it was cancelled.
   static let run = Contestant(.bare("run")) { units in
     let register = Register()
     return Trial(units: units) {
@@ -68,7 +67,7 @@ enum BareWork {
     }
   }
 
-  /// Makes an object, puts it into a line behind a lock, takes it out in another task, binds it, and notes its end.
+  /// Creates an object, enqueues it behind a lock, dequeues it in another task, binds it, and records its end.
   static let add = Contestant(.bare("add")) { units in
     let register = Register()
     return Trial(units: units) {

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import ProcedureKit
 
-/// W2: empty bodies, so many at once.
+/// W2: empty bodies, with a limited number at a time.
 struct BoundedWork {
   let width: Int
 

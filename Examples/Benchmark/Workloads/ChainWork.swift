@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// W3: each adds one to what the one before it came to.
+/// W3: a chain, in which each body adds one to the result of the previous one.
 enum ChainWork {
   static let contestants = [
     Contestant(.floor) { units in

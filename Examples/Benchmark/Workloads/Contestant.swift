@@ -1,12 +1,12 @@
 /// One way to do the work of a workload.
 struct Contestant: Sendable {
-  /// Whose way it is.
+  /// The implementation that a contestant uses.
   enum Role: Hashable, Sendable {
-    /// What a good engineer writes by hand, with the language's own means.
+    /// Code that a good engineer writes by hand, with the means of the language.
     case floor
     case operationQueue
     case dispatch
-    /// A mechanism by hand for what one of ProcedureKit's ways does, with nothing else; see ``BareWork``.
+    /// A hand-written mechanism that does only the work of one of ProcedureKit's ways; see ``BareWork``.
     case bare(String)
     /// One of ProcedureKit's ways.
     case procedureKit(String)
@@ -19,9 +19,9 @@ struct Contestant: Sendable {
 
   let role: Role
   private let method: Method
-  /// More than that takes it too long; its cost a unit is what is compared.
+  /// The largest number of units, since more would take too long; the cost of a unit is compared.
   private let mostUnits: Int
-  /// Which part of the units it is given.
+  /// The divisor of the number of units.
   private let divisor: Int
 
   private init(_ role: Role, _ method: Method, mostUnits: Int, divisor: Int) {
@@ -31,22 +31,22 @@ struct Contestant: Sendable {
     self.divisor = divisor
   }
 
-  /// A contestant that is timed.
+  /// Creates a contestant that is timed.
   ///
   /// - Parameters:
-  ///   - role: Whose way it is.
-  ///   - mostUnits: How many units it is given at most.
-  ///   - trial: Prepares the work for so many units.
+  ///   - role: The implementation.
+  ///   - mostUnits: The largest number of units.
+  ///   - trial: Prepares the work for a number of units.
   init(_ role: Role, mostUnits: Int = .max, _ trial: @escaping @Sendable (Int) -> Trial) {
     self.init(role, .time(trial), mostUnits: mostUnits, divisor: 1)
   }
 
-  /// A contestant of which the memory is counted.
+  /// Creates a contestant whose memory is counted.
   init(_ role: Role, _ store: Store, mostUnits: Int = .max, _ value: @escaping @Sendable (MemoryProbe) -> Double) {
     self.init(role, .bytes(store, value), mostUnits: mostUnits, divisor: 1)
   }
 
-  /// The same in another role, with a part of the units.
+  /// Returns the contestant in another role, with a part of the units.
   func playing(_ role: Role, withUnitsDividedBy divisor: Int) -> Contestant {
     Contestant(role, method, mostUnits: mostUnits, divisor: divisor)
   }
@@ -55,10 +55,10 @@ struct Contestant: Sendable {
     if case .bytes = method { true } else { false }
   }
 
-  /// Measures it once.
+  /// Measures the contestant once.
   ///
-  /// - Returns: Nanoseconds or bytes a unit.
-  /// - Throws: What the work throws.
+  /// - Returns: Nanoseconds or bytes per unit.
+  /// - Throws: The error of the work.
   func cost(units: Int) async throws -> Double {
     switch method {
     case .time: try await trial(units: units)?.run() ?? 0
@@ -67,7 +67,7 @@ struct Contestant: Sendable {
     }
   }
 
-  /// The work for so many units of the workload; `nil` where it is not timed.
+  /// Returns the work for a number of units of the workload; `nil` if it is not timed.
   func trial(units: Int) -> Trial? {
     if case .time(let trial) = method { trial(share(of: units)) } else { nil }
   }

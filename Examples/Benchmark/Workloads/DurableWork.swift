@@ -3,9 +3,9 @@ import ProcedureKit
 import ProcedureKitDurable
 import ProcedureKitFoundation
 
-/// W9: nodes that have nothing to do with one another, the value of each written to a file.
+/// W9: independent nodes, the value of each written to a file.
 enum DurableWork {
-  /// By hand: a task each, which encodes its value, and an actor that writes.
+  /// By hand: a task for each node, which encodes its value, and an actor that writes.
   private actor Writer {
     private let file: FileHandle
 
@@ -67,7 +67,7 @@ enum DurableWork {
     }
   }
 
-  /// A file of its own for each measurement, so that no value is there already.
+  /// Calls a function with a separate file for each measurement, so that it contains no values.
   private static func withFile(_ body: (String) async throws -> Void) async throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "durable-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: file) }

@@ -1,12 +1,12 @@
 import ProcedureKit
 
-/// P15: empty bodies with an input each, at most eight at once.
+/// P15: empty bodies, each with an input, at most eight at a time.
 enum ElementWork {
   private static let element = ProcedureTask("element") { (number: Int) -> Int in
     Tally.note()
     return number
   }
-  /// How many elements of a stream are between the input and the loop.
+  /// The number of elements of a stream between the input and the loop.
   private static let limit = 64
 
   static let contestants = [

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import ProcedureKit
 
-/// W6: empty bodies all of which exclude one another.
+/// W6: empty bodies that all exclude each other.
 enum ExclusiveWork {
   private actor Exclusion {
     func note() { Tally.note() }

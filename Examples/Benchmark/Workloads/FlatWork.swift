@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import ProcedureKit
 
-/// W1: empty bodies that have nothing to do with one another.
+/// W1: independent empty bodies.
 enum FlatWork {
   static let empty = ProcedureTask("empty") { Tally.note() }
 
@@ -45,7 +45,7 @@ enum FlatWork {
     BareWork.add,
   ]
 
-  /// Adds, and awaits every handle.
+  /// Adds the bodies, and awaits every handle.
   static func add(
     _ units: Int, _ procedure: ProcedureTask<Void, Void> = empty, to queue: ProcedureQueue
   ) async throws {

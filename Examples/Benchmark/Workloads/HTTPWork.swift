@@ -7,10 +7,10 @@ import ProcedureKitNetwork
   import FoundationNetworking
 #endif
 
-/// N1 and N2: HTTP, beside the program `curl`.
+/// N1 and N2: HTTP, compared with the program `curl`.
 ///
-/// The server is one of this process, unless the environment variable `BENCHMARK_SERVER` names another: `http://127.0.0.1:8080`. That one has to
-/// answer `/1` and so on with ``body``, and `/long/N` with N MiB.
+/// The server belongs to this process, unless the environment variable `BENCHMARK_SERVER` names another: `http://127.0.0.1:8080`. That server
+/// must answer `/1` and so on with ``body``, and `/long/N` with N MiB.
 enum HTTPWork {
   private struct CurlFailed: Error, CustomStringConvertible {
     let status: Int32
@@ -20,13 +20,13 @@ enum HTTPWork {
     }
   }
 
-  /// Whether the program that is the measure is there.
+  /// Whether the program `curl` exists.
   static let hasCurl = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     .contains { FileManager.default.isExecutableFile(atPath: "\($0)/curl") }
 
   private static let width = 64
 
-  /// N1: small bodies, so many at once, over connections that are kept.
+  /// N1: small bodies, a limited number at a time, over persistent connections.
   static let small = [
     Contestant(.bare("curl")) { units in
       Trial(units: units) {
@@ -92,7 +92,7 @@ enum HTTPWork {
     if let otherServer { return try await body(otherServer) }
     let server = try LoopbackServer(keepsConnections: true) { request in
       guard request.path.hasPrefix("/long/"), let count = Int(request.path.dropFirst(6)) else { return .ok(Self.body) }
-      // The client has as much as the head announces, and leaves.
+      // The client receives as much as the head announces, and disconnects.
       var response = ServerResponse.endless(piece)
       response.headers = ["Content-Length": "\(count << 20)", "Connection": "close"]
       return response

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// W4: as many layers as each has nodes, and every node adds up three of the layer before.
+/// W4: as many layers as each has nodes, where every node adds up three nodes of the previous layer.
 enum LayerWork {
   static let contestants = [
     Contestant(.floor) { units in

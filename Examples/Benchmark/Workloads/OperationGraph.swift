@@ -4,7 +4,7 @@ import Synchronization
 /// An operation for each node of a shape, with dependencies.
 struct OperationGraph {
   private final class Node: Operation, @unchecked Sendable {
-    // Invariant: besides these constants, what changes is atomic.
+    // Invariant: the mutable state besides these constants is atomic.
     let inputs: [Node]
     let increment: Int
     let value = Atomic(0)

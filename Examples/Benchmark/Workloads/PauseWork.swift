@@ -30,7 +30,7 @@ enum PauseWork {
   ]
 }
 
-/// Bodies that sleep and end in the opposite order to that in which they began.
+/// Bodies that sleep and end in the opposite order of their starts.
 enum ReverseSleepWork {
   static let contestants = [
     Contestant(.floor) { units in

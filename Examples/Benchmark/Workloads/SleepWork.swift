@@ -1,11 +1,11 @@
 import ProcedureKit
 
-/// Real work: bodies that each sleep for a millisecond, so many at once.
+/// Real work: bodies that each sleep for a millisecond, a limited number at a time.
 enum SleepWork {
   static let width = 100
 
   static let contestants = [
-    // As many tasks as may sleep at once, each with its share: what the sleeping alone takes.
+    // As many tasks as may sleep at a time, each with its share: the cost of sleeping alone.
     Contestant(.floor) { units in
       Trial(units: units) {
         try await withThrowingTaskGroup { group in

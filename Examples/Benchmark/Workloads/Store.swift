@@ -2,13 +2,13 @@ import Dispatch
 import Foundation
 import ProcedureKit
 
-/// W7: what holds work that waits to be started.
+/// W7: a store of work that waits to be started.
 enum Store: String, CaseIterable, Sendable {
   case tasks, operationQueue, dispatch, procedureQueue, pauses
 
-  /// What waits, and how it is got rid of.
+  /// The waiting work, and how it is removed.
   struct Content: Sendable {
-    /// Lets everything be executed, and returns when it has been.
+    /// Executes all waiting work, and returns when it has been executed.
     let empty: @Sendable () async -> Void
   }
 

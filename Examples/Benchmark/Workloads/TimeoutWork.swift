@@ -18,7 +18,7 @@ enum TimeoutWork {
     Contestant(.procedureKit("add")) { add(limited, times: $0) },
   ]
 
-  /// What is written by hand: the work, and beside it a task that sleeps.
+  /// The hand-written version: the work, and a task that sleeps in parallel.
   private static func race() async {
     await withTaskGroup { group in
       group.addTask { Tally.note() }

@@ -39,7 +39,7 @@ enum TreeWork {
     }
   }
 
-  /// Level after level, the root last.
+  /// Returns the tree level by level, the root last.
   @Sendable private static func shape(_ units: Int) -> (Shape, result: Int) {
     let leaves = leaves(units)
     let inputs = (0..<2 * leaves - 1).map { node in

@@ -1,8 +1,8 @@
 extension Workload {
-  /// Everything that is measured.
+  /// All workloads.
   ///
-  /// Timeouts come last: a sleep that is cancelled stays with the system until it would have been over, and the hundreds of
-  /// thousands that the tasks written by hand leave behind slow down whatever sleeps after them.
+  /// Timeouts come last: a cancelled sleep stays with the system until its time is over, and the hundreds of thousands of them that the
+  /// hand-written tasks leave slow down later sleeps.
   static let all: [Workload] = common + common.prefix { $0.id != "W6" }.map(\.growth) + http + [timeouts]
 
   private static let common = [

@@ -1,10 +1,10 @@
 /// Work that can be done in several ways, to be compared.
 struct Workload: Sendable {
   let id: String
-  /// How many units of it, unless the command line says otherwise.
+  /// The number of units, unless the command line specifies another.
   let units: Int
   private let name: String
-  /// Whether it is left out unless it is asked for.
+  /// Whether the workload is omitted unless it is named.
   let isLong: Bool
   private(set) var contestants: [Contestant]
 
@@ -24,14 +24,14 @@ struct Workload: Sendable {
     contestants.contains(where: \.countsBytes)
   }
 
-  /// The same with these contestants only.
+  /// Returns the workload with these contestants only.
   func limited(to roles: Set<Contestant.Role>) -> Workload {
     var workload = self
     workload.contestants.removeAll { !roles.contains($0.role) }
     return workload
   }
 
-  /// ProcedureKit alone, with a million units beside a hundredth of that.
+  /// The workload with ProcedureKit alone, with a million units and a hundredth of that.
   var growth: Workload {
     let largest = 1_000_000
     let pairs = contestants.flatMap { contestant -> [Contestant] in

@@ -3,14 +3,14 @@ import ProcedureKit
 import ProcedureKitFoundation
 import ProcedureKitNetwork
 
-/// The addresses that the command line names, each once, in order.
+/// The addresses on the command line, in order and without duplicates.
 struct AddressList {
   private(set) var addresses: [URL] = []
   private var seen: Set<String> = []
 
   /// Reads addresses, and files with addresses; `-` is standard input.
   ///
-  /// - Throws: ``UsageError``, with the place in the file.
+  /// - Throws: ``UsageError``, with the position in the file.
   init(_ inputs: [SystemText]) throws(UsageError) {
     for input in inputs {
       if let address = input.string, address.contains("://") {
@@ -19,7 +19,7 @@ struct AddressList {
         try read(input)
       }
     }
-    if addresses.isEmpty { throw UsageError("the files name no address") }
+    if addresses.isEmpty { throw UsageError("the files contain no addresses") }
   }
 
   private mutating func read(_ path: SystemText) throws(UsageError) {
@@ -32,7 +32,7 @@ struct AddressList {
       }
     } catch {
       let reason = (error as? POSIXError)?.reason ?? "\(error)"
-      throw UsageError("\(path): cannot be read: \(reason); an address would begin with http:// or https://")
+      throw UsageError("\(path): cannot be read: \(reason). An address begins with http:// or https://")
     }
     // Some editors write a byte order mark before the text.
     let mark: [UInt8] = [0xef, 0xbb, 0xbf]
@@ -47,7 +47,7 @@ struct AddressList {
   private mutating func append(_ text: String, from place: String) throws(UsageError) {
     guard let url = URL(lenient: text),
       ["http", "https"].contains(url.scheme?.lowercased()), url.host?.isEmpty == false
-    else { throw UsageError("\(place): '\(text)' is no http or https address") }
+    else { throw UsageError("\(place): '\(text)' is not an http or https address") }
     if seen.insert(url.absoluteString).inserted { addresses.append(url) }
   }
 }

@@ -14,7 +14,7 @@ struct Arguments: Equatable, Sendable {
   var output: String?
   var limits = Limits()
 
-  /// Reads the arguments that follow the program's name; of an option that is given twice, the last counts.
+  /// Reads the arguments after the program's name. If an option is given twice, the last one counts.
   ///
   /// - Throws: ``UsageError``.
   init(parsing arguments: some Sequence<SystemText>) throws(UsageError) {
@@ -31,7 +31,7 @@ struct Arguments: Equatable, Sendable {
         return
       case "--demo":
         action = .demonstrate
-        // The server is this program's own, and waits for nothing in vain.
+        // The server belongs to this program, so longer waits are not needed.
         (limits.rate, limits.timeout) = (100, 3)
       default:
         guard let value = given ?? rest.popFirst() else {
@@ -42,7 +42,7 @@ struct Arguments: Equatable, Sendable {
       }
     }
     if action == .crawl, inputs.isEmpty {
-      throw UsageError("nothing to download: name addresses, a file with addresses, or --demo; see 'crawler --help'")
+      throw UsageError("nothing to download. Pass addresses, a file with addresses, or --demo; see 'crawler --help'")
     }
   }
 
@@ -63,7 +63,7 @@ struct Arguments: Equatable, Sendable {
 
   private static func number(_ text: String, in range: ClosedRange<Int>, _ option: String) throws(UsageError) -> Int {
     guard let number = Int(text), range.contains(number) else {
-      throw UsageError("\(option): '\(text)' is no whole number from \(range.lowerBound) to \(range.upperBound)")
+      throw UsageError("\(option): '\(text)' is not a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }

@@ -6,22 +6,22 @@ import ProcedureKitFoundation
 struct OutputFolder {
   let url: URL
 
-  /// Creates the folder, unless the folder is there.
+  /// Creates the folder, unless it exists.
   ///
   /// - Throws: ``UsageError``.
   init(_ path: String) throws(UsageError) {
     guard let url = SystemText(path).fileURL else {
-      throw UsageError("\(path): the name of the current folder is not UTF-8; name a folder by its whole path")
+      throw UsageError("\(path): the name of the current folder is not UTF-8. Pass an absolute path")
     }
     self.url = url
     do {
       try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     } catch {
-      throw UsageError("\(path): cannot be made a folder for the pages: \(error.localizedDescription)")
+      throw UsageError("\(path): cannot be used as the folder for the pages: \(error.localizedDescription)")
     }
   }
 
-  /// Removes the folder with all files.
+  /// Removes the folder and its files.
   func remove() {
     try? FileManager.default.removeItem(at: url)
   }

@@ -1,4 +1,4 @@
-/// A command line that cannot be understood, or a list without addresses.
+/// An invalid command line, or a list without addresses.
 struct UsageError: Error, Equatable, CustomStringConvertible {
   let description: String
 

@@ -16,9 +16,9 @@ struct Crawl: Sendable {
   /// Prints a line.
   var print: @Sendable (String) -> Void = { Console.print($0) }
 
-  /// Downloads all addresses, each to a file of its own, and prints a line for each that ends, and for each retry.
+  /// Downloads all addresses, each to a separate file, and prints a line for each end and each retry.
   ///
-  /// Cancelling the task stops all downloads, and the function returns when nothing of them is left.
+  /// Cancelling the task stops all downloads, and the function returns when all of them have ended.
   func run() async -> Summary {
     let start = ContinuousClock.now
     let queue = makeQueue()
@@ -60,7 +60,7 @@ struct Crawl: Sendable {
     return request
   }
 
-  /// Each attempt has the manners of the host. A redirect is the end: the host that it leads to has manners and limits of its own.
+  /// Applies the manners of the host to each attempt. A redirect ends the download: its host has separate manners and limits.
   private func download(
     to file: URL, _ manners: Manners, until start: ContinuousClock.Instant
   ) -> ProcedureTask<URLRequest, HTTPPayloadResponse<URL>> {
@@ -133,12 +133,12 @@ struct Crawl: Sendable {
       return .downloaded(byteCount: size ?? 0)
     case .failed(let error): return .failed("\(error)")
     case .cancelled: return .stopped
-    case .ignored(let condition): return .failed("ignored, since \(condition) does not hold")
+    case .ignored(let condition): return .failed("ignored, since \(condition) is not satisfied")
     }
   }
 }
 
-/// A redirect that ends a download: the next request is one of another host, or one more of this host.
+/// A redirect that ends a download: the next request is a request to another host, or another request to this host.
 struct Redirection: Error {
   let request: URLRequest
 }

@@ -1,14 +1,14 @@
-/// How politely and how patiently is downloaded.
+/// The limits of the downloads, which keep the crawler polite.
 struct Limits: Equatable, Sendable {
-  /// How many downloads go on at once.
+  /// The number of downloads at a time.
   var jobs = 8
-  /// How many downloads from one host go on at once.
+  /// The number of downloads from one host at a time.
   var perHost = 2
-  /// How many requests in a second one host gets.
+  /// The number of requests per second to one host.
   var rate = 5
   var attempts = 3
-  /// How many seconds an attempt may take.
+  /// The number of seconds that an attempt may take.
   var timeout = 8
-  /// After how many seconds everything ends.
+  /// The number of seconds after which the program ends.
   var deadline: Int?
 }

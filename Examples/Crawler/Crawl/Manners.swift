@@ -7,15 +7,15 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// The manners towards one host: a rate of requests, a breaker that leaves a failing host alone, and the pauses that the host asks for, of at
-/// most ten minutes.
+/// The manners towards one host: a rate of requests, a breaker that stops requests to a failing host, and the pauses that the host
+/// requests, of at most ten minutes.
 final class Manners: Sendable {
   typealias Download = ProcedureTask<URLRequest, HTTPPayloadResponse<URL>>
 
   private let limiter: RateLimiter
   private let breaker: CircuitBreaker
   private let clock: any Clock<Duration>
-  /// How long the host gets no request, from the start.
+  /// The end of the host's pause, from the start.
   private let pauseEnd = Mutex(Duration.zero)
   private let elapsed: @Sendable () -> Duration
 
@@ -32,12 +32,12 @@ final class Manners: Sendable {
     return { start.duration(to: clock.now) }
   }
 
-  /// Returns an attempt that waits for the pauses and the rate of the host, and counts for the breaker if the host has failed.
+  /// Returns an attempt that waits for the pauses and the rate of the host, and reports failures of the host to the breaker.
   func applied(to attempt: Download) -> Download {
     let call = attempt.map { Result<HTTPPayloadResponse<URL>, any Error>.success($0) }
       .recover { [self] error in
         notePause(of: error)
-        // The breaker is about the host: a page that is missing, moved or too long says nothing against the host.
+        // The breaker is about the host: a page that is missing, moved or too long is not a failure of the host.
         if Self.isFailureOfHost(error) { throw error }
         return .failure(error)
       }
@@ -77,13 +77,13 @@ final class Manners: Sendable {
     (error as? NetworkError)?.response.flatMap { pause(of: $0) }
   }
 
-  /// The pause that a host asks for by 429 or 503 with `Retry-After`.
+  /// Returns the pause that a host requests by 429 or 503 with `Retry-After`.
   static func pause(of response: HTTPURLResponse) -> Duration? {
     guard response.statusCode == 429 || response.statusCode == 503 else { return nil }
     return response.retryAfter().map { min($0, longestPause) }
   }
 
-  /// The longest pause that a host gets, whatever it asks for: a host that asks for a year would keep the program waiting.
+  /// The longest pause of a host, even if it requests more: a host that requests a year would keep the program waiting.
   static let longestPause = Duration.seconds(600)
 
   private static func isFailureOfHost(_ error: any Error) -> Bool {
@@ -99,7 +99,7 @@ final class Manners: Sendable {
   }
 }
 
-/// The manners towards all hosts, which are made when a host is first met: a redirect may lead to any.
+/// The manners towards all hosts, which are created on first use: a redirect may lead to any host.
 final class HostManners: Sendable {
   private let limits: Limits
   private let clock: any Clock<Duration>

@@ -3,9 +3,9 @@ import LoopbackServer
 
 /// A server with faults, and a host that is down, on 127.0.0.1.
 struct DemoSite: Sendable {
-  /// Faults that pass: a page that is tried again comes.
+  /// Temporary faults: a retry of the page succeeds.
   private static let passing = ["/moved", "/flaky", "/busy", "/cut", "/reset", "/stuck"]
-  /// Faults that last.
+  /// Permanent faults.
   private static let lasting = ["/missing", "/loop", "/garbage", "/down"]
   private static let photograph = Data((0..<200_000).map { UInt8($0 % 251) })
 
@@ -35,13 +35,13 @@ struct DemoSite: Sendable {
     }
   }
 
-  /// Good pages first, so that the breaker knows the host as a good one.
+  /// Good pages come first, so that the breaker considers the host good.
   var addresses: [URL] {
     let paths = (1...10).map { "/kitten/\($0)" } + Self.passing + Self.lasting
     return paths.map { server.url($0) } + (1...8).map { downHost.url("/kitten/\($0)") }
   }
 
-  /// Returns the differences between a summary and the faults of the site; none if the crawler has done what is possible.
+  /// Returns the differences between a summary and the faults of the site; empty if the crawler has downloaded every possible page.
   func surprises(in summary: Summary) -> [String] {
     summary.pages.compactMap { page in
       let isLost = page.address.port == downHost.port || Self.lasting.contains(page.address.path)

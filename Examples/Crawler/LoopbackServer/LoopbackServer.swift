@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A small HTTP/1.1 server on 127.0.0.1, or on `[::1]`, for tests and demonstrations, with answers that go wrong on request.
+/// A small HTTP/1.1 server on 127.0.0.1, or on `[::1]`, for tests and demonstrations, with faults on request.
 ///
 /// ```swift
 /// let server = try LoopbackServer { request in
@@ -10,7 +10,7 @@ public import Foundation
 /// let (data, _) = try await URLSession.shared.data(from: server.url("/kitten"))
 /// ```
 ///
-/// The system chooses the port. Each connection has a thread of its own, and usually answers one request and is closed, so blocking
+/// The system chooses the port. Each connection has a separate thread, and usually answers one request and is closed, so blocking
 /// reads occupy no thread of Swift's concurrency. A server that is dropped without ``stop()`` stops without waiting.
 public final class LoopbackServer: Sendable {
   private let core: ServerCore
@@ -23,10 +23,10 @@ public final class LoopbackServer: Sendable {
   /// Starts a server.
   ///
   /// - Parameters:
-  ///   - keepsConnections: Whether a connection answers one request after another.
+  ///   - keepsConnections: Whether a connection answers several requests in sequence.
   ///   - isIPv6: Whether the address is `[::1]`.
-  ///   - beforeBody: Asked when the head of a request has arrived. A response is sent at once, without reading the
-  ///     body of the request; `nil` reads the body and asks `handler`.
+  ///   - beforeBody: Called when the head of a request has arrived. A returned response is sent immediately, without reading the
+  ///     body of the request; `nil` reads the body and calls `handler`.
   ///   - handler: Returns the response to a request. Called on the thread of the connection, concurrently for several
   ///     connections.
   /// - Throws: ``ServerError`` when the system has no socket or port left.
@@ -64,15 +64,15 @@ public final class LoopbackServer: Sendable {
     requests.filter { $0.path == path }
   }
 
-  /// The count of connections that are open now, including those whose client has not closed yet.
+  /// The number of open connections, including those that the client has not closed yet.
   public var openConnections: Int { core.state.value.open.count }
 
-  /// The largest count of requests that were being answered at the same time.
+  /// The largest number of requests that were being answered at the same time.
   public var peakRequests: Int { core.state.value.peak }
 
-  /// Waits until so many requests have arrived since the start, including those of the past.
+  /// Waits until the given number of requests have arrived since the start, including past ones.
   ///
-  /// - Throws: `CancellationError` when the task is cancelled; ``ServerError`` when the server stops before.
+  /// - Throws: `CancellationError` when the task is cancelled; ``ServerError`` when the server stops first.
   public func waitForRequests(_ count: Int) async throws {
     try await core.state.wait { $0.requests.count >= count ? .met : $0.isStopped ? .never : .notYet }
   }
@@ -86,7 +86,7 @@ public final class LoopbackServer: Sendable {
 
   /// Closes the port and every connection, and returns when no thread of the server is left.
   ///
-  /// Responses that wait at a gate, pause or never come are abandoned. A handler that executes is waited for.
+  /// Responses that wait at a gate, pause or never arrive are abandoned. Executing handlers are awaited.
   public func stop() {
     core.beginStop()
     core.threads.wait()

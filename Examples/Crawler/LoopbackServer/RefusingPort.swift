@@ -2,7 +2,7 @@ public import Foundation
 
 /// A port of 127.0.0.1 that refuses connections for as long as the object exists.
 ///
-/// The port is bound and nobody listens, so that no other process can take the port meanwhile.
+/// The port is bound without a listener, so that no other process can use the port in the meantime.
 public final class RefusingPort: Sendable {
   private let socket: Socket
 
@@ -31,7 +31,7 @@ public final class RefusingPort: Sendable {
 extension URL {
   static func loopback(host: String, port: Int, path: String) -> URL {
     guard path.hasPrefix("/"), let url = URL(string: "http://\(host):\(port)\(path)") else {
-      preconditionFailure("'\(path)' is no path of a URL: it has to begin with a slash and be percent-encoded")
+      preconditionFailure("'\(path)' is not a path of a URL: it must begin with a slash and be percent-encoded")
     }
     return url
   }

@@ -2,12 +2,12 @@ import Foundation
 
 /// An error of the server itself.
 public struct ServerError: Error, CustomStringConvertible {
-  /// What has happened.
+  /// The failure.
   public let description: String
 
-  static let stopped = ServerError(description: "the loopback server was stopped while somebody waited for it")
+  static let stopped = ServerError(description: "the loopback server was stopped while a task waited for it")
 
-  /// The error of the system call on this thread that failed last.
+  /// Returns the error of the last failed system call on this thread.
   static func latest(_ call: String) -> ServerError {
     let code = errno
     return ServerError(

@@ -2,7 +2,7 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// What the command line asks for.
+/// The options and inputs of the command line.
 struct Arguments: Equatable, Sendable {
   enum Action: Equatable, Sendable {
     case makeThumbnails, printGraph, printHelp
@@ -12,27 +12,27 @@ struct Arguments: Equatable, Sendable {
 
   var action = Action.makeThumbnails
 
-  /// Files and directories; none means the photograph that comes with the example.
+  /// Files and directories; if empty, the photograph of the example is used.
   var inputs: [SystemText] = []
 
-  /// The longer sides of the pictures to make, in pixels, without duplicates.
+  /// The longer sides of the resulting pictures, in pixels, without duplicates.
   var sizes = [64, 128, 256]
 
   /// The directory to write to.
   var output: SystemText = "kittens"
 
-  /// How many steps may execute at once.
+  /// The number of steps that may execute at a time.
   var jobs = ProcessInfo.processInfo.activeProcessorCount
 
   /// The file that remembers finished steps until the job is done.
   var journal: SystemText?
 
-  /// The files that tell afterwards how the job went.
+  /// The files that describe the job afterwards.
   var records = RecordFiles()
 
   init() {}
 
-  /// Reads the arguments that follow the program's name; of an option that is given twice, the last counts.
+  /// Reads the arguments after the program's name. If an option is given twice, the last one counts.
   ///
   /// - Throws: ``UsageError``.
   init(parsing arguments: some Sequence<SystemText>) throws(UsageError) {

@@ -1,14 +1,14 @@
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// A picture to read, and the name that its results get.
+/// A picture to read, and the name for its results.
 struct Source: Hashable, Sendable {
   let file: PPMFile
 
-  /// What the names of the results begin with; unique among the sources, whatever the case of letters.
+  /// The beginning of the names of the results; unique among the sources, ignoring case.
   let stem: SystemText
 
-  /// What to tell the user if the results are not named after the file, as another file has the same name.
+  /// A message for the user if the results are not named after the file, because another file has the same name.
   var renaming: String? {
     stem == file.stem ? nil : "\(file.path) is written as \(stem)-*.png: another picture is called \(file.stem)"
   }
@@ -20,10 +20,9 @@ struct Source: Hashable, Sendable {
 }
 
 extension Source {
-  /// The pictures that the inputs name, in their order, each once, and what was wrong with inputs.
+  /// Returns the pictures that the inputs name, in order and without duplicates, and the errors of the inputs.
   ///
-  /// Directories are looked through, one level deep. A file that does not exist is a source nevertheless: the condition
-  /// on its procedure will tell.
+  /// Directories are searched one level deep. A file that does not exist is still a source: the condition of its procedure reports it.
   static func find(_ inputs: [SystemText]) -> (sources: [Source], errors: [KittenError]) {
     var paths: [SystemText] = []
     var errors: [KittenError] = []
@@ -56,10 +55,10 @@ extension Source {
     return pictures.map { directory.appending(path: $0) }
   }
 
-  /// The files' names without extension; where several files have the same, all but the first get a number, one that no
-  /// other file has by nature.
+  /// Returns the files' names without extension. If several files have the same name, all but the first get a number that no
+  /// other file has in its name.
   ///
-  /// Names that a Mac takes for the same file are the same here, too: the case of letters does not count, nor whether `é` is composed.
+  /// Names that a Mac considers the same file are the same here, too: case, and the composition of characters such as `é`, are ignored.
   static func stems(for paths: [SystemText]) -> [SystemText] {
     let natural = paths.map { PPMFile(path: $0).stem }
     var taken = Set(natural.map { $0.description.lowercased() })

@@ -1,4 +1,4 @@
-/// What is printed at the end: columns for people to read.
+/// The printed result, in columns.
 struct Table {
   private var rows: [[String]]
 
@@ -11,7 +11,7 @@ struct Table {
     rows.append(row)
   }
 
-  /// The first column to the left, the others to the right.
+  /// The text, with the first column aligned left and the others aligned right.
   var text: String {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in

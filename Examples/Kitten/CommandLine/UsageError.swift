@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// A command line that cannot be understood.
+/// An invalid command line.
 enum UsageError: Error, Equatable, CustomStringConvertible {
   case unknownOption(String)
   case missingValue(option: String)

@@ -2,18 +2,18 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// Writes files that are there as a whole or not at all.
+/// Writes files atomically: completely or not at all.
 enum AtomicFile {
-  /// Temporary files begin like this; the leading dot hides them, and no input has such a name.
+  /// The beginning of the names of temporary files. The leading dot hides them, and excludes them from the inputs.
   static let temporaryPrefix: SystemText = ".kitten-"
   private static let pieceSize = 1 << 18
 
-  /// Writes beside the destination and then renames, replacing a file that is there already.
+  /// Writes to a temporary file in the same directory and then renames it, replacing an existing file.
   ///
-  /// The temporary file is removed whatever happens, short of the process being killed. Not flushed to the disk: after a
-  /// power failure the file system decides.
+  /// The temporary file is removed in all cases, unless the process is killed. Nothing is flushed to the disk: after a
+  /// power failure, the result depends on the file system.
   ///
-  /// - Throws: ``KittenError``; `CancellationError` between two pieces when the task has been cancelled.
+  /// - Throws: ``KittenError``; `CancellationError` between two chunks when the task has been cancelled.
   static func write(_ bytes: [UInt8], to path: SystemText) throws {
     do {
       let partial = try SystemFiles.makePartial(beside: path, prefix: temporaryPrefix, mode: 0o666)
@@ -32,7 +32,7 @@ enum AtomicFile {
 
   /// Writes to a descriptor, and closes it.
   ///
-  /// - Throws: `POSIXError`; `CancellationError` between two pieces.
+  /// - Throws: `POSIXError`; `CancellationError` between two chunks.
   static func fill(_ descriptor: Int32, with bytes: [UInt8]) throws {
     do {
       for start in stride(from: 0, to: bytes.count, by: pieceSize) {
@@ -43,7 +43,7 @@ enum AtomicFile {
       close(descriptor)
       throw error
     }
-    // Some file systems report a full disk only here.
+    // Some file systems report a full disk only when the file is closed.
     guard close(descriptor) == 0 else { throw POSIXError.latest }
   }
 }

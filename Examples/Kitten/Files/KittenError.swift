@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// What can go wrong with a file; each names the file, the reason, and what to do where that is not plain.
+/// An error concerning a file. Each names the file and the reason, and the remedy if it is not obvious.
 enum KittenError: Error, Equatable, CustomStringConvertible {
   case noSuchFile(SystemText)
   case notAFile(SystemText)
@@ -13,7 +13,7 @@ enum KittenError: Error, Equatable, CustomStringConvertible {
   var description: String {
     switch self {
     case .noSuchFile(let path): "\(path): no such file"
-    case .notAFile(let path): "\(path): is not a regular file, and only those are read"
+    case .notAFile(let path): "\(path): is not a regular file"
     case .unreadableFile(let path, let error): "\(path): cannot be read: \(error)"
     case .unreadablePicture(let path, let problem): "\(path): \(problem)"
     case .noPictures(let directory): "\(directory): holds no pictures (*.ppm or *.pnm)"

@@ -2,11 +2,11 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// The directory to write to, and which directories on the way to it were not there at the start.
+/// The output directory, and the directories around it that did not exist at the start.
 struct OutputDirectory: Sendable {
   let path: SystemText
 
-  /// From the innermost outwards.
+  /// The missing directories, from the innermost outwards.
   private let missing: [SystemText]
 
   init(_ path: SystemText) {
@@ -24,12 +24,12 @@ struct OutputDirectory: Sendable {
       }
   }
 
-  /// The path of a file in it.
+  /// Returns the path of a file in the directory.
   func path(of fileName: SystemText) -> SystemText { path.appending(path: fileName) }
 
-  /// Creates it where needed.
+  /// Creates the directory if it is missing.
   ///
-  /// - Throws: ``KittenError`` where that is impossible or nothing can be written in it.
+  /// - Throws: ``KittenError`` if it cannot be created or written to.
   func create() throws(KittenError) {
     do throws(POSIXError) {
       try SystemFiles.makeFolders(path)
@@ -40,7 +40,7 @@ struct OutputDirectory: Sendable {
     }
   }
 
-  /// Takes directories away again that were not there at the start, as far as they are empty.
+  /// Removes empty directories that did not exist at the start.
   func removeIfUnused() {
     for directory in missing where directory.withCString({ rmdir($0) }) != 0 { return }
   }

@@ -1,18 +1,18 @@
 import Foundation
 import ProcedureKitFoundation
 
-/// What the operating system said when a call failed.
+/// The error of a failed system call.
 struct SystemError: Error, Equatable, CustomStringConvertible {
   let code: Int32
 
-  /// The error of the call that failed last on this thread.
+  /// The error of the last failed call on this thread.
   static var latest: SystemError { SystemError(code: errno) }
 
   init(code: Int32) {
     self.code = code
   }
 
-  /// The error of a call.
+  /// Creates an error from the error of a call.
   init(_ error: POSIXError) {
     code = error.code.rawValue
   }

@@ -1,4 +1,4 @@
-/// Which source pixels every target pixel covers along one axis, and how much of each.
+/// The source pixels that every target pixel covers along one axis, and their weights.
 ///
 /// Both axes are measured in steps that divide a source pixel and a target pixel evenly, so that all weights are whole
 /// numbers: a source pixel is `target` steps long, a target pixel `source` steps. The weights of a target pixel add up to
@@ -7,10 +7,10 @@ struct Coverage: Sendable {
   /// The first source pixel that each target pixel covers.
   private(set) var firsts: [Int] = []
 
-  /// The weights of all target pixels, one after another.
+  /// The weights of all target pixels, in sequence.
   private(set) var weights: [UInt64] = []
 
-  /// Where each target pixel's weights begin in ``weights``; one more at the end.
+  /// The positions at which each target pixel's weights begin in ``weights``; one more at the end.
   private(set) var offsets: [Int] = [0]
 
   init(source: Int, target: Int) {

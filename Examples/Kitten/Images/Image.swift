@@ -1,6 +1,6 @@
-/// A picture in memory: rows from top to bottom, pixels from left to right, each of red, green and blue.
+/// A picture in memory: rows from top to bottom, pixels from left to right, each with red, green and blue.
 struct Image: Equatable, Sendable {
-  /// How many bits a sample has.
+  /// The number of bits of a sample.
   enum Depth: Int, Sendable {
     case eight = 8
     case sixteen = 16
@@ -8,7 +8,7 @@ struct Image: Equatable, Sendable {
     /// The brightest sample.
     var maximum: Int { (1 << rawValue) - 1 }
 
-    /// How many bytes a sample takes in a file.
+    /// The number of bytes of a sample in a file.
     var byteCount: Int { rawValue / 8 }
   }
 

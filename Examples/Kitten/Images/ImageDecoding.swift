@@ -1,7 +1,7 @@
 extension Image {
-  /// Turns the samples of a PPM into a picture of 8 bits, or of 16 where the file's maximum is above 255.
+  /// Converts the samples of a PPM to a picture of 8 bits, or of 16 if the file's maximum is above 255.
   ///
-  /// A maximum other than 255 and 65535 is stretched to them, rounding to the nearest.
+  /// A maximum other than 255 and 65535 is scaled to these, rounding to the nearest value.
   ///
   /// - Throws: ``PPMProblem/sampleAboveMaximum(sample:maximum:)``; `CancellationError` soon after the task has been cancelled.
   init(header: PPMHeader, raster: ArraySlice<UInt8>) throws {

@@ -2,8 +2,8 @@ extension Image {
   /// The largest size that ``resized(toFit:)`` takes: a square of it has 67 million pixels.
   static let sizeLimit = 8192
 
-  /// The width and height of this picture once its longer side is `size` pixels: the aspect ratio is kept as well as
-  /// whole pixels can, and no side is ever shorter than one.
+  /// Returns the width and height of this picture when its longer side is `size` pixels. The aspect ratio is kept as well as
+  /// whole pixels allow, and no side is shorter than one pixel.
   func dimensions(toFit size: Int) -> (width: Int, height: Int) {
     let longer = max(width, height)
     let shorter = min(width, height)
@@ -11,7 +11,7 @@ extension Image {
     return width >= height ? (size, shortened) : (shortened, size)
   }
 
-  /// The picture with a longer side of `size` pixels, by averaging over areas.
+  /// Returns the picture with a longer side of `size` pixels, by averaging over areas.
   ///
   /// Every pixel of the result is the mean of the area that it covers, pixels at the rim of the area counting by the
   /// fraction covered; sums are exact and rounded once. Averages are taken of the samples as stored, as most tools do,

@@ -9,7 +9,7 @@ struct PPMFile: Hashable, Sendable {
   /// The file's name without its extension.
   var stem: SystemText { path.nameAndExtension.name }
 
-  /// Another number when another picture stands at the path: its size or the time of its last change differs.
+  /// A number that changes when the picture at the path changes: its size or modification time differs.
   var stamp: Int {
     let information = try? SystemFiles.information(path)
     #if canImport(Darwin)
@@ -21,16 +21,16 @@ struct PPMFile: Hashable, Sendable {
     return Stamp.of("\(SystemFiles.resolved(path) ?? path) \(change)")
   }
 
-  /// Sees whether a file is there that can be read to its end.
+  /// Checks that there is a file that can be read to its end.
   ///
-  /// Pipes and devices are refused: they have no size that a header could be checked against.
+  /// Pipes and devices are refused: they have no size with which a header could be checked.
   ///
   /// - Throws: ``KittenError``.
   func checkExistence() throws(KittenError) {
     _ = try size()
   }
 
-  /// Reads and checks the header; reads none of the picture.
+  /// Reads and checks the header, without the samples.
   ///
   /// - Throws: ``KittenError``.
   func header() throws(KittenError) -> PPMHeader {
@@ -40,7 +40,7 @@ struct PPMFile: Hashable, Sendable {
     return try problemsNamed { () throws(PPMProblem) in try PPMHeader(prefix: prefix, fileSize: fileSize) }
   }
 
-  /// Reads the picture; one of more than 8 bits becomes one of 16.
+  /// Reads the picture; a picture of more than 8 bits per sample becomes one of 16.
   ///
   /// - Throws: ``KittenError``; `CancellationError` soon after the task has been cancelled.
   func image() throws -> Image {

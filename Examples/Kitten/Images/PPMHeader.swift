@@ -1,10 +1,10 @@
 /// The header of a binary PPM, checked against the size of its file before anything is allocated for the picture.
 ///
-/// Format: <https://netpbm.sourceforge.net/doc/ppm.html>. A comment runs from `#` to the end of its line and may stand
-/// wherever whitespace may; exactly one whitespace character separates the maximum from the samples. What follows the
-/// samples is ignored, as the format allows several pictures in one file and the first is meant.
+/// Format: <https://netpbm.sourceforge.net/doc/ppm.html>. A comment extends from `#` to the end of its line and is allowed
+/// wherever whitespace is; exactly one whitespace character separates the maximum from the samples. Bytes after the
+/// samples are ignored: the format allows several pictures in one file, of which the first is used.
 struct PPMHeader: Equatable, Sendable {
-  /// The numbers of a header, named as messages name them.
+  /// The numbers of a header, with their names in messages.
   enum Field: String, Sendable {
     case width = "width"
     case height = "height"
@@ -20,15 +20,15 @@ struct PPMHeader: Equatable, Sendable {
   let width: Int
   let height: Int
 
-  /// The sample that means full brightness, 1...65535; above 255 a sample takes two bytes, the more significant first.
+  /// The sample of full brightness, 1...65535; above 255, a sample takes two bytes, the more significant first.
   let maximum: Int
 
-  /// Where the samples begin.
+  /// The position of the samples.
   let byteCount: Int
 
   var bytesPerSample: Int { maximum > 255 ? 2 : 1 }
 
-  /// How many bytes the samples take; the initializer has seen that the file has them.
+  /// The number of bytes of the samples; the initializer has checked that the file has them.
   var rasterByteCount: Int { 3 * bytesPerSample * width * height }
 
   /// Reads the header from the first bytes of a file.
@@ -36,7 +36,7 @@ struct PPMHeader: Equatable, Sendable {
   /// - Parameters:
   ///   - prefix: The file's first ``byteLimit`` bytes, or all of a shorter file.
   ///   - fileSize: The size of the whole file in bytes.
-  /// - Throws: ``PPMProblem``, also when the file is smaller than the header promises.
+  /// - Throws: ``PPMProblem``, also if the file is smaller than the header requires.
   init(prefix: [UInt8], fileSize: Int) throws(PPMProblem) {
     var scanner = PPMHeaderScanner(bytes: prefix, isWholeFile: prefix.count >= fileSize)
     try scanner.skipMagic()

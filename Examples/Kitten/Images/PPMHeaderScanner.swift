@@ -1,8 +1,8 @@
-/// Reads the tokens of a PPM header, one after another.
+/// Reads the tokens of a PPM header, in order.
 struct PPMHeaderScanner {
   let bytes: [UInt8]
 
-  /// Whether the file ends where the bytes end: then a header that does not end in them is truncated, not too long.
+  /// Whether the bytes are the whole file: then a header that does not end in them is truncated, not too long.
   let isWholeFile: Bool
 
   private(set) var position = 0
@@ -12,7 +12,7 @@ struct PPMHeaderScanner {
     self.isWholeFile = isWholeFile
   }
 
-  /// Steps over `P6`, which must be followed by whitespace or a comment.
+  /// Skips `P6`, which must be followed by whitespace or a comment.
   mutating func skipMagic() throws(PPMProblem) {
     if bytes.isEmpty { throw .empty }
     guard bytes.starts(with: [UInt8(ascii: "P"), UInt8(ascii: "6")]) else {
@@ -45,7 +45,7 @@ struct PPMHeaderScanner {
     return value
   }
 
-  /// Steps over what stands between the maximum and the samples: one whitespace character, or a comment with its line
+  /// Skips the separator between the maximum and the samples: one whitespace character, or a comment with its line
   /// end (as netpbm's own reader does).
   mutating func skipSeparator() throws(PPMProblem) {
     if bytes[position] == Self.hash { try skipComment(before: .maximum) }
@@ -66,7 +66,7 @@ struct PPMHeaderScanner {
     throw endOfBytes(in: field)
   }
 
-  /// Leaves the position at the line's end, which counts as whitespace.
+  /// Skips a comment up to the line end, which counts as whitespace.
   private mutating func skipComment(before field: PPMHeader.Field) throws(PPMProblem) {
     while position < bytes.count, bytes[position] != UInt8(ascii: "\n"), bytes[position] != UInt8(ascii: "\r") {
       position += 1
@@ -84,7 +84,7 @@ struct PPMHeaderScanner {
     byte == UInt8(ascii: " ") || 9...13 ~= byte
   }
 
-  /// Bytes as a message may show them: a file's contents must not control the terminal.
+  /// Returns bytes in a form for messages: a file's contents must not control the terminal.
   private static func quoted(_ bytes: some Collection<UInt8>) -> String {
     let shown = bytes.map { 0x20...0x7e ~= $0 ? String(UnicodeScalar($0)) : "·" }.joined()
     return "\"\(shown)\""

@@ -1,4 +1,4 @@
-/// Why bytes are not a picture: the second half of a sentence that begins with the file's name.
+/// The reason why bytes are not a picture: the second half of a sentence that begins with the file's name.
 enum PPMProblem: Error, Equatable, CustomStringConvertible {
   case empty
   case wrongMagic(found: String)
@@ -17,21 +17,21 @@ enum PPMProblem: Error, Equatable, CustomStringConvertible {
     case .empty:
       "is empty"
     case .wrongMagic(let found):
-      "is not a binary PPM: it begins with \(found) instead of \"P6\"; convert it to PPM first"
+      "is not a binary PPM: it begins with \(found) instead of \"P6\". Convert it to PPM first"
     case .headerTooLong(let limit):
       "is not a PPM: its header does not end within \(limit) bytes"
     case .endsInHeader(let missing):
       "is truncated: it ends in the header, before the end of the \(missing.rawValue)"
     case .notANumber(let field, let found):
-      "is damaged: \(found) stands in the header where the \(field.rawValue) should be"
+      "is damaged: \(found) is in the header where the \(field.rawValue) should be"
     case .numberTooLarge(let field):
-      "is damaged: the \(field.rawValue) in the header is too large to be true"
+      "is damaged: the \(field.rawValue) in the header is too large"
     case .zero(let field):
       "has no pixels: the \(field.rawValue) in the header is 0"
     case .maximumOutOfRange(let value):
       "is damaged: the maximum sample in the header is \(value), outside 1...65535"
     case .tooManyPixels(let width, let height, let limit):
-      "is too large: \(width) × \(height) pixels, and at most \(limit) are read"
+      "is too large: \(width) × \(height) pixels, but at most \(limit) are supported"
     case .truncated(let width, let height, let promised, let present):
       "is truncated or damaged: the header promises \(width) × \(height) pixels "
         + "(\(promised.map { "\($0)" } ?? "more than 2^63") bytes), and \(present) bytes follow it"

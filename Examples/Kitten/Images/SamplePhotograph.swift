@@ -1,9 +1,9 @@
 import Foundation
 import ProcedureKit
 
-/// The photograph that comes with the example; `Resources/README.md` tells where it is from.
+/// The photograph of the example; `Resources/README.md` names its source.
 enum SamplePhotograph {
-  /// Where it lies: in the resources that the package manager put beside the executable.
+  /// Its path in the resources that the package manager places next to the executable.
   static var path: SystemText {
     SystemText(Bundle.module.bundleURL.appending(path: "Resources/kitten.ppm").path(percentEncoded: false))
   }

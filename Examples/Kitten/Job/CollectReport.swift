@@ -1,12 +1,12 @@
 import ProcedureKit
 
-/// Sorts the results into what was written and why the rest was not.
+/// Sorts the results into written files and errors.
 struct CollectReport: Procedure {
   var sources: [Source]
 
   /// Collects.
   ///
-  /// - Parameter results: Of every source as many as there are sizes, in the order of the sources.
+  /// - Parameter results: The results of all sources, in the order of the sources, each with one result for each size.
   /// - Returns: The report.
   func execute(_ results: [Result<Thumbnail, any Error>]) async -> Report {
     var report = Report(sourceCount: sources.count)
@@ -29,7 +29,7 @@ struct CollectReport: Procedure {
     return report
   }
 
-  /// What a user can do something about: not that a step was left out, nor which condition failed, but why.
+  /// Returns the error that a user can act on: not that a step was skipped, or which condition failed, but the cause.
   private static func root(of error: any Error) -> any Error {
     guard let underlying = (error as? ProcedureError)?.underlying else { return error }
     return root(of: underlying)

@@ -1,8 +1,8 @@
 import ProcedureKit
 
-/// Makes sure that there is a directory to write to, before anything is computed in vain.
+/// Ensures that there is an output directory before anything is computed.
 ///
-/// The directory as a value is not `Codable`: the step is executed again when a job is continued.
+/// The directory as a value is not `Codable`, so the step is executed again when a job is continued.
 struct PrepareDirectory: InputlessProcedure {
   var directory: OutputDirectory
 

@@ -1,19 +1,19 @@
 import ProcedureKit
 
-/// What became of the pictures.
+/// The results of a job.
 struct Report: Equatable, Sendable {
-  /// What was written, in the order of the sources and sizes.
+  /// The written files, in the order of the sources and sizes.
   var thumbnails: [Thumbnail] = []
 
-  /// Why the others were not: each reason once.
+  /// The distinct reasons why other files were not written.
   var errors: [String] = []
 
   var sourceCount = 0
 
-  /// How many sources lack at least one of their results.
+  /// The number of sources that lack at least one of their results.
   var failedSourceCount = 0
 
-  /// What was written, line by line.
+  /// The written files, one per line.
   func table(times: [SystemText: Duration]) -> String {
     var table = Table(header: ["name", "size", "bytes", "time"])
     for thumbnail in thumbnails {
@@ -26,11 +26,11 @@ struct Report: Equatable, Sendable {
     return table.text
   }
 
-  /// One sentence about everything.
+  /// Returns a summary in one sentence.
   ///
   /// - Parameters:
-  ///   - directory: Where the results are.
-  ///   - duration: How long all of it took.
+  ///   - directory: The directory of the results.
+  ///   - duration: The duration of the job.
   /// - Returns: The sentence, without a full stop.
   func summary(directory: SystemText, duration: Duration) -> String {
     let bytes = thumbnails.reduce(0) { $0 + $1.byteCount }

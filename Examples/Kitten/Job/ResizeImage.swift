@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Makes a picture smaller. A picture that is small enough stays as it is.
+/// Makes a picture smaller. A picture that is small enough is not changed.
 struct ResizeImage: Procedure {
   /// The longer side of the result in pixels, at most.
   var size: Int

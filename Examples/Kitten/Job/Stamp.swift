@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// A number that differs where a text differs, in every process, as a version of a step.
+/// A number that differs if a text differs, and is equal in every process, as the version of a step.
 enum Stamp {
   static func of(_ text: SystemText) -> Int {
     var checksum = CRC32()

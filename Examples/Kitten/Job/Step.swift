@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// The names of the steps, by which events and errors tell them apart.
+/// The names of the steps, which identify them in events and errors.
 enum Step {
   static let graph = "thumbnails"
   static let prepare = "prepare the output directory"

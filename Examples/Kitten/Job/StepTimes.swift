@@ -1,8 +1,8 @@
 import ProcedureKit
 
-/// How long the bodies of the steps executed.
+/// The execution times of the steps' bodies.
 enum StepTimes {
-  /// Reads to the end of the events, which comes when the queue is shut down.
+  /// Reads the events until the queue is shut down.
   ///
   /// - Returns: The times, by the name of the step.
   static func measure(_ events: AsyncStream<ProcedureEvent>) async -> [SystemText: Duration] {

@@ -10,10 +10,10 @@ struct Thumbnails {
   /// Remembers finished steps.
   var journal: FileJournal?
 
-  /// Every picture is loaded once, resized to all sizes, and each of these is written; then all are reported.
+  /// Loads every picture once, resizes it to all sizes, writes the results, and reports them.
   ///
-  /// The report takes results that may be failures, so that one picture's failure stops nothing of another. What is
-  /// nearer to its end goes first: no more pictures are held in memory than are being worked on.
+  /// The report takes results that may be failures, so that the failure of one picture does not stop another. Steps that are
+  /// nearer to the end have priority, so that only the pictures in progress are held in memory.
   var graph: ProcedureGraph<Void, Report> {
     ProcedureGraph(Step.graph) { g in
       let prepare = PrepareDirectory(directory: output).named(Step.prepare)
@@ -32,19 +32,19 @@ struct Thumbnails {
     }
   }
 
-  /// Runs the graph on a queue of its own.
+  /// Runs the graph on a separate queue.
   ///
   /// - Parameters:
-  ///   - jobs: How many steps execute at once.
+  ///   - jobs: The number of steps that execute at a time.
   ///   - recorder: Records the queue.
   ///   - progress: Shows the queue.
   /// - Returns: The report, and how long each step took, by its name.
-  /// - Throws: `CancellationError` when the task is cancelled; then nothing is left half done.
+  /// - Throws: `CancellationError` when the task is cancelled; no incomplete file is left.
   func run(
     jobs: Int, _ recorder: JobRecorder? = nil, _ progress: TerminalProgress? = nil
   ) async throws -> (Report, times: [SystemText: Duration]) {
-    // The queue bounds what executes. The graph's limit counts a step also while its conditions are evaluated, so that
-    // no picture is begun while another one's next step is ready.
+    // The width of the queue limits the executing steps. The graph's limit also counts steps whose conditions are being evaluated, so
+    // that no picture is begun while the next step of another one is ready.
     let graph = graph.limit(jobs)
     let queue = ProcedureQueue("kitten", maxConcurrentProcedures: jobs)
     recorder?.record(queue)
@@ -61,7 +61,7 @@ struct Thumbnails {
     } catch {
       result = .failure(error)
     }
-    // Ends the events, and with them the measuring.
+    // Ends the events, and with them the measurement.
     await queue.shutDown()
     await progress?.finish()
     return (try result.get(), await times)
@@ -80,7 +80,7 @@ struct Thumbnails {
       }
       .named(Step.load(source))
       .priority(.low)
-      // A picture that was changed since a job was killed is another picture.
+      // A picture that was changed after a job was killed must be processed again.
       .version(file.stamp)
   }
 }

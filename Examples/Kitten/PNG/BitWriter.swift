@@ -1,4 +1,4 @@
-/// Packs numbers of a few bits into bytes, the least significant bit first, as deflate wants them.
+/// Packs numbers of a few bits into bytes, the least significant bit first, as deflate requires.
 struct BitWriter {
   private(set) var bytes: [UInt8] = []
   private var pending: UInt64 = 0
@@ -20,7 +20,7 @@ struct BitWriter {
     write(0, count: (8 - pendingCount) % 8)
   }
 
-  /// Appends whole bytes; only between bytes.
+  /// Appends whole bytes. The current position must be at the start of a byte.
   mutating func append(_ newBytes: some Sequence<UInt8>) {
     precondition(pendingCount == 0, "Whole bytes begin at a byte")
     bytes.append(contentsOf: newBytes)

@@ -7,7 +7,7 @@ struct CRC32 {
   private let table = Self.table
   private var register: UInt32 = 0xffff_ffff
 
-  /// The checksum of the bytes seen so far.
+  /// The checksum of the bytes so far.
   var value: UInt32 { ~register }
 
   mutating func update(_ bytes: [UInt8]) {
@@ -19,7 +19,7 @@ struct CRC32 {
 
 /// The checksum of a zlib stream, RFC 1950.
 enum Adler32 {
-  /// The most bytes that can be summed before 32 bits overflow.
+  /// The largest number of bytes that can be summed before 32 bits overflow.
   private static let pieceSize = 5552
 
   static func checksum(of bytes: [UInt8]) -> UInt32 {

@@ -1,9 +1,9 @@
-/// What deflate writes: a byte as it is, or a repetition of earlier bytes.
+/// A unit of a deflate stream: a literal byte, or a repetition of earlier bytes.
 struct DeflateToken: Equatable {
   /// 0 for a literal, otherwise 3...258.
   let length: UInt16
 
-  /// The literal byte, or how far back the repeated bytes begin, 1...32768.
+  /// The literal byte, or the distance of the repeated bytes, 1...32768.
   let value: UInt16
 
   static func literal(_ byte: UInt8) -> DeflateToken {
@@ -15,7 +15,7 @@ struct DeflateToken: Equatable {
       length: UInt16(truncatingIfNeeded: match.length), value: UInt16(truncatingIfNeeded: match.distance))
   }
 
-  /// A symbol of one of deflate's two alphabets with the bits that follow its code (RFC 1951, 3.2.5).
+  /// A symbol of one of deflate's two alphabets, and the bits that follow its code (RFC 1951, 3.2.5).
   struct Symbol: Equatable {
     let code: Int
     var extra = 0
@@ -26,7 +26,7 @@ struct DeflateToken: Equatable {
   static let literalAndLengthCount = 286
   static let distanceCount = 30
 
-  /// The literal's or the length's symbol. Lengths come in groups of four codes, each group taking one more extra bit.
+  /// The symbol of the literal or the length. Lengths form groups of four codes, and each group has one more extra bit.
   var literalOrLength: Symbol {
     if length == 0 { return Symbol(code: Int(value)) }
     if length == 258 { return Symbol(code: 285) }
@@ -37,7 +37,7 @@ struct DeflateToken: Equatable {
       code: 257 + 4 * extraCount + index >> extraCount, extra: index & (1 << extraCount - 1), extraCount: extraCount)
   }
 
-  /// The distance's symbol; only for a match. Distances come in groups of two codes.
+  /// The symbol of the distance; only for a match. Distances form groups of two codes.
   var distance: Symbol {
     let index = Int(value) - 1
     if index < 4 { return Symbol(code: index) }

@@ -1,12 +1,12 @@
-/// Turns bytes into tokens, a block at a time.
+/// Converts bytes to tokens, one block at a time.
 struct DeflateTokenizer {
-  /// With a match so long, the next position is not tried for a longer one.
+  /// After a match of this length, no longer match is searched for at the next position.
   private static let lazyLimit = 16
 
   private var finder: MatchFinder
   private(set) var position = 0
 
-  /// A match that was found at the position already, while looking for a longer one than that before it.
+  /// The match at the current position, which was found while a longer one than the previous match was searched for.
   private var pending: MatchFinder.Match?
 
   init(_ bytes: [UInt8]) {
@@ -15,7 +15,7 @@ struct DeflateTokenizer {
 
   var isAtEnd: Bool { position == finder.bytes.count }
 
-  /// The next tokens, at most `limit`.
+  /// Returns the next tokens, at most `limit`.
   mutating func tokens(limit: Int) -> [DeflateToken] {
     var tokens: [DeflateToken] = []
     tokens.reserveCapacity(limit)
@@ -30,7 +30,7 @@ struct DeflateTokenizer {
     pending = nil
     finder.insert(position)
     guard let match else { return literal() }
-    // A longer match that begins one byte later is worth a literal.
+    // A longer match that begins one byte later is worth an extra literal.
     if match.length < Self.lazyLimit,
       let later = finder.longestMatch(at: position + 1, longerThan: match.length)
     {

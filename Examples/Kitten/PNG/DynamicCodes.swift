@@ -1,5 +1,4 @@
-/// The two codes of a block, and how they are told to the decoder: their lengths, run-length encoded, in a third code
-/// (RFC 1951, 3.2.7).
+/// The two codes of a block, and their encoding: their lengths, run-length encoded, in a third code (RFC 1951, 3.2.7).
 struct DynamicCodes {
   let literals: HuffmanCode
   let distances: HuffmanCode
@@ -11,7 +10,7 @@ struct DynamicCodes {
   private let runFrequencies: [Int]
   private let runCodeCount: Int
 
-  /// The order in which the lengths of the third code are sent: the likeliest to be unused last.
+  /// The order in which the lengths of the third code are written: lengths that are often unused come last.
   private static let order = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
 
   init(literals: HuffmanCode, distances: HuffmanCode) {
@@ -30,7 +29,7 @@ struct DynamicCodes {
     runCodeCount = max(4, 1 + (Self.order.lastIndex { runCode.lengths[$0] > 0 } ?? 0))
   }
 
-  /// How many bits ``write(to:)`` writes.
+  /// The number of bits that ``write(to:)`` writes.
   var cost: Int {
     5 + 5 + 4 + 3 * runCodeCount + runCode.cost(of: runFrequencies) + runs.reduce(0) { $0 + $1.extraCount }
   }
@@ -46,7 +45,7 @@ struct DynamicCodes {
     }
   }
 
-  /// Lengths 0...15 stand for themselves; 16 repeats the one before, 17 and 18 repeat zero.
+  /// Lengths 0...15 represent themselves; 16 repeats the previous length, 17 and 18 repeat zero.
   private static func runs(in lengths: [Int]) -> [DeflateToken.Symbol] {
     var runs: [DeflateToken.Symbol] = []
     var start = 0

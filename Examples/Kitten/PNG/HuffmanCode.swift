@@ -1,6 +1,6 @@
-/// A prefix code for the symbols 0..<n: canonical, as deflate transmits only the lengths (RFC 1951, 3.2.2).
+/// A prefix code for the symbols 0..<n: canonical, since deflate transmits only the lengths (RFC 1951, 3.2.2).
 struct HuffmanCode {
-  /// How many bits each symbol takes; 0 for one that does not occur.
+  /// The number of bits of each symbol; 0 for a symbol that does not occur.
   let lengths: [Int]
 
   /// The bits of each symbol, in the order in which they are written.
@@ -22,16 +22,16 @@ struct HuffmanCode {
     }
   }
 
-  /// A code that is best for symbols that occur so often, none longer than `limit` bits.
+  /// Creates an optimal code for symbols with these frequencies, in which no symbol is longer than `limit` bits.
   ///
-  /// At least two symbols get a code, as some decoders want it complete.
+  /// At least two symbols get a code, since some decoders require a complete code.
   init(frequencies: [Int], limit: Int) {
     var frequencies = frequencies
     while frequencies.count(where: { $0 > 0 }) < 2 {
       frequencies[frequencies.firstIndex(of: 0) ?? 0] = 1
     }
     var lengths = Self.optimalLengths(frequencies)
-    // Halving evens frequencies out, so that the deepest symbols rise; equal ones end at a depth below every limit here.
+    // Halving evens out the frequencies, so that the deepest symbols rise; equal frequencies end at a depth below every limit here.
     while lengths.contains(where: { $0 > limit }) {
       frequencies = frequencies.map { ($0 + 1) / 2 }
       lengths = Self.optimalLengths(frequencies)
@@ -39,12 +39,12 @@ struct HuffmanCode {
     self.init(lengths: lengths)
   }
 
-  /// How many bits symbols that occur so often take in this code.
+  /// Returns the number of bits that symbols with these frequencies take in this code.
   func cost(of frequencies: [Int]) -> Int {
     zip(frequencies, lengths).reduce(0) { $0 + $1.0 * $1.1 }
   }
 
-  /// Huffman's algorithm with two queues: the leaves in order of weight, and the inner nodes, which arise in that order.
+  /// Huffman's algorithm with two queues: the leaves sorted by weight, and the inner nodes, which are created in that order.
   private static func optimalLengths(_ frequencies: [Int]) -> [Int] {
     let leaves = frequencies.indices.filter { frequencies[$0] > 0 }.sorted { frequencies[$0] < frequencies[$1] }
     var weights = leaves.map { frequencies[$0] }

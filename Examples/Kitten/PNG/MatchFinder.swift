@@ -1,6 +1,6 @@
-/// Finds bytes that occurred before, through chains of positions whose next three bytes have the same hash.
+/// Finds earlier occurrences of bytes, by chains of positions whose next three bytes have the same hash.
 ///
-/// The limits are those of zlib's level 6: they decide between time and size, never whether the result is right.
+/// The limits are those of zlib's level 6: they balance time and size, and do not affect correctness.
 struct MatchFinder {
   struct Match: Equatable {
     let length: Int
@@ -11,12 +11,12 @@ struct MatchFinder {
   static let longestMatch = 258
   static let windowSize = 32_768
 
-  /// A match so long is taken without looking for a longer one.
+  /// A match of this length is used without searching for a longer one.
   private static let niceLength = 128
-  /// With a match so long in hand, chains are followed only a quarter as far.
+  /// After a match of this length, chains are followed only a quarter as far.
   private static let goodLength = 8
   private static let chainLimit = 128
-  /// Three bytes from so far back cost more than three literals.
+  /// Three bytes at this distance cost more than three literals.
   private static let farForShortest = 4096
 
   private static let hashBits = 15
@@ -30,7 +30,7 @@ struct MatchFinder {
     self.bytes = bytes
   }
 
-  /// Makes the position known to later searches; positions are inserted in order.
+  /// Makes a position available to later searches; positions are inserted in order.
   mutating func insert(_ position: Int) {
     guard position + Self.shortestMatch <= bytes.count else { return }
     let hash = hash(at: position)
@@ -38,7 +38,7 @@ struct MatchFinder {
     newest[hash] = Int32(truncatingIfNeeded: position)
   }
 
-  /// The longest match at a position whose predecessors have all been inserted; `nil` unless longer than `least`.
+  /// Returns the longest match at a position whose predecessors have all been inserted; `nil` if none is longer than `least`.
   func longestMatch(at position: Int, longerThan least: Int = shortestMatch - 1) -> Match? {
     let limit = min(Self.longestMatch, bytes.count - position)
     guard least < limit else { return nil }
@@ -49,7 +49,7 @@ struct MatchFinder {
     var found: Match?
     while candidate >= oldest, chain > 0 {
       let start = Int(candidate)
-      // A longer match must agree in the byte after the best one; most candidates do not.
+      // A longer match must agree in the byte after the best match; most candidates do not.
       if bytes[start + best] == bytes[position + best], bytes[start] == bytes[position] {
         var length = 0
         while length < limit, bytes[start + length] == bytes[position + length] { length += 1 }

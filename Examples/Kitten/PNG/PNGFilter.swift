@@ -1,4 +1,4 @@
-/// How a row of a PNG is predicted from its neighbours, so that what remains compresses well (PNG, 9.2).
+/// The prediction of a row of a PNG from its neighbours, which lets the remainder compress well (PNG, 9.2).
 enum PNGFilter: UInt8, CaseIterable {
   case none = 0
   case sub = 1
@@ -20,7 +20,7 @@ struct PNGRowFilter {
     filtered = PNGFilter.allCases.map { [$0.rawValue] + [UInt8](repeating: 0, count: bytesPerRow) }
   }
 
-  /// The filter's number, and the row as it leaves behind; rows come in order.
+  /// Returns the filter's number, followed by the filtered row. Rows are passed in order.
   mutating func filter(_ row: [UInt8]) -> [UInt8] {
     precondition(row.count == previous.count, "All rows of a picture are equally long")
     var best = 0
@@ -34,7 +34,7 @@ struct PNGRowFilter {
     return filtered[best]
   }
 
-  /// Filters the row and returns the sum of magnitudes. The result's first byte, the filter's number, stays.
+  /// Filters the row and returns the sum of magnitudes. The result's first byte, the filter's number, is not changed.
   private func apply(_ filter: PNGFilter, to row: [UInt8], into result: inout [UInt8]) -> Int {
     var sum = 0
     for index in row.indices {
@@ -57,7 +57,7 @@ struct PNGRowFilter {
     return sum
   }
 
-  /// Whichever neighbour is nearest to left + above - corner; ties go in the order of the parameters.
+  /// Returns the neighbour that is nearest to left + above - corner; ties are resolved in the order of the parameters.
   private static func paeth(left: UInt8, above: UInt8, corner: UInt8) -> UInt8 {
     let (a, b, c) = (Int(left), Int(above), Int(corner))
     let toLeft = abs(b - c)

@@ -1,6 +1,6 @@
 /// Compresses into a zlib stream (RFC 1950) with deflate (RFC 1951).
 enum Zlib {
-  /// Tokens in a block: few enough that the codes fit what they encode, so many that telling the codes costs little.
+  /// The number of tokens in a block: few enough for the codes to fit their data, and enough to make the cost of the codes small.
   private static let tokensPerBlock = 16_384
 
   /// - Throws: `CancellationError` soon after the task has been cancelled.

@@ -3,13 +3,13 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitFoundation
 
-/// Records the job's queue, and writes the files that the command line asks for.
+/// Records the job's queue, and writes the files that the command line requests.
 struct JobRecorder: Sendable {
   private let files: RecordFiles
   private let trace: TraceRecorder?
   private let runs: RunRecorder?
 
-  /// Creates a recorder, which creates the trace's file: a file that cannot be written stops the job before it begins.
+  /// Creates a recorder and the trace's file. If the file cannot be written, the job does not start.
   ///
   /// - Throws: `TraceError`.
   init(_ files: RecordFiles) throws {
@@ -24,9 +24,9 @@ struct JobRecorder: Sendable {
     runs?.record(queue)
   }
 
-  /// Writes the files; those of a job that failed or was cancelled, too.
+  /// Writes the files, also after a job that failed or was cancelled.
   ///
-  /// - Returns: Why files could not be written.
+  /// - Returns: The errors of files that could not be written.
   func finish() async -> [any Error] {
     var errors: [any Error] = []
     do {

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// The files that tell afterwards how the job went: `--trace`, `--timeline`, `--report`.
+/// The files that describe the job afterwards: `--trace`, `--timeline`, `--report`.
 struct RecordFiles: Equatable, Sendable {
   /// A trace for Perfetto, written while the job executes.
   var trace: SystemText?

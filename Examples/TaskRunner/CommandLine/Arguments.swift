@@ -2,12 +2,12 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// A command line that cannot be followed.
+/// An invalid command line.
 struct UsageError: Error, Equatable, CustomStringConvertible {
   let description: String
 }
 
-/// What the command line asks for.
+/// The options and tasks of the command line.
 struct Arguments: Equatable, Sendable {
   enum Action: Equatable, Sendable {
     case run, printPlan, printGraph, printHelp
@@ -16,20 +16,20 @@ struct Arguments: Equatable, Sendable {
   var action = Action.run
   /// The task file.
   var file: SystemText = "tasks.json"
-  /// The tasks to run, with what they need; none means all.
+  /// The tasks to run, together with their needs; if empty, all tasks run.
   var names: [SystemText] = []
-  /// How many tasks run at once.
+  /// The number of tasks that run at a time.
   var jobs = ProcessInfo.processInfo.activeProcessorCount
-  /// Whether a failure leaves the tasks that do not need the failed task.
+  /// Whether tasks that do not need a failed task still run.
   var keepsGoing = false
-  /// Whether the output of tasks that succeed is printed, too.
+  /// Whether the output of successful tasks is printed, too.
   var isVerbose = false
   var trace: SystemText?
   var report: SystemText?
 
   init() {}
 
-  /// Reads the arguments that follow the program's name.
+  /// Reads the arguments after the program's name.
   ///
   /// - Throws: ``UsageError``.
   init(parsing arguments: some Sequence<SystemText>) throws(UsageError) {
@@ -81,7 +81,7 @@ struct Arguments: Equatable, Sendable {
   private func number(_ option: String, _ value: SystemText?) throws(UsageError) -> Int {
     let text = try text(option, value)
     guard let number = Int(text.description), (1...256).contains(number) else {
-      throw UsageError(description: "\(option): '\(text)' is no whole number from 1 to 256")
+      throw UsageError(description: "\(option): '\(text)' is not a whole number from 1 to 256")
     }
     return number
   }

@@ -1,11 +1,11 @@
 import Foundation
 import ProcedureKit
 
-/// Standard output and standard error, without control characters of names. Their reader may have gone, which is no reason to stop.
+/// Standard output and standard error, without control characters of names. Errors of closed outputs are ignored.
 enum Console {
   /// - Parameters:
   ///   - text: The text.
-  ///   - output: What a command has written, which follows as it is.
+  ///   - output: The output of a command, which follows unchanged.
   ///   - terminator: The end.
   static func print(_ text: String, output: String = "", terminator: String = "\n") {
     write(text.inLines + output + terminator, to: STDOUT_FILENO)
@@ -15,7 +15,7 @@ enum Console {
     write("\(prefix)\(message.inLines)\(output)\n", to: STDERR_FILENO)
   }
 
-  /// Writes the bytes where they are. A file handle takes a copy of each text, which costs 2.5 % of a run of many short commands.
+  /// Writes the bytes without a copy. A file handle copies each text, which costs 2.5 % of a run of many short commands.
   private static func write(_ text: String, to descriptor: Int32) {
     var text = text
     text.withUTF8 { bytes in

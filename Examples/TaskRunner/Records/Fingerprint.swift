@@ -6,7 +6,7 @@ import ProcedureKitFoundation
 struct Fingerprint {
   private var hash = SHA256()
 
-  /// Adds a text. Its length comes first, so that no two sequences of texts are alike.
+  /// Adds a text, preceded by its length, so that different sequences of texts differ.
   mutating func add(_ text: SystemText) {
     hash.add(Array("\(text.bytes.count):".utf8) + text.bytes)
   }
@@ -23,24 +23,24 @@ struct Fingerprint {
 
   // MARK: Files
 
-  /// A folder that is being looked through.
+  /// A folder that is being searched.
   private struct Folder {
     let path: SystemText
-    /// The names that are left, the last one first.
+    /// The remaining names, in reverse order.
     var names: [SystemText]
     var parts: [SystemText] = []
   }
 
-  /// Returns the hash of a file or folder, or `nil` if there is none. A folder's is that of all names and contents within. Permission to
-  /// execute counts, times and owners do not. Links within a folder count by where they lead.
+  /// Returns the hash of a file or folder, or `nil` if there is none. The hash of a folder includes all names and contents within. Permission
+  /// to execute counts; times and owners do not. For links within a folder, their destinations count.
   ///
-  /// What runners keep beside their task files does not count: otherwise a task whose input is the folder of its task file would never
-  /// be up to date. Within a folder, a pipe, a socket and a device count by name and kind, and are not opened. A file that vanishes while its
-  /// folder is looked through is as one that was not there.
+  /// Folders of records next to task files do not count: otherwise a task whose input is the folder of its task file would never
+  /// be up to date. Within a folder, a pipe, a socket and a device count by name and kind, and are not opened. A file that is deleted while its
+  /// folder is searched counts as missing.
   ///
-  /// - Throws: ``TaskProblem`` for what cannot be read; `CancellationError` when the task has been cancelled.
+  /// - Throws: ``TaskProblem`` if a file cannot be read; `CancellationError` when the task has been cancelled.
   static func ofPath(_ path: SystemText) throws -> String? {
-    // Not recursive, since folders within each other can be many.
+    // Not recursive, since folders can be deeply nested.
     var folders: [Folder] = []
     var result = try begin(path, followsLinks: true, &folders)
     while let last = folders.indices.last {
@@ -64,7 +64,7 @@ struct Fingerprint {
     return result
   }
 
-  /// Returns the hash of a file or link; `nil` if there is none, or if it is a folder, which is added to the folders.
+  /// Returns the hash of a file or link; `nil` if there is none, or if it is a folder, which is added to `folders`.
   private static func begin(_ path: SystemText, followsLinks: Bool, _ folders: inout [Folder]) throws -> String? {
     try Task.checkCancellation()
     do {
@@ -84,7 +84,7 @@ struct Fingerprint {
         folders.append(Folder(path: path, names: counted.reversed()))
         return nil
       default:
-        // A path that a task names has to have contents.
+        // A path that a task names must have contents.
         if followsLinks { throw POSIXError(.EINVAL) }
         fingerprint.add("kind \(information.st_mode & S_IFMT)")
       }
@@ -97,7 +97,7 @@ struct Fingerprint {
 
   /// Returns the hash of the contents of a file.
   private static func contents(_ path: SystemText) throws -> String {
-    // A pipe that has just taken the place of the file is not waited for.
+    // Opening must not block on a pipe that has just replaced the file.
     let descriptor = try SystemFiles.open(path, O_RDONLY | O_NONBLOCK)
     defer { close(descriptor) }
     var contents = SHA256()

@@ -2,30 +2,30 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// Holds the records for one runner at a time, and ends what a killed runner has left.
+/// Locks the records for one runner at a time, and ends processes that a killed runner has left.
 ///
-/// The lock is a file that the system unlocks when the runner ends, in whatever way. The file contains a mark, as long as a runner
-/// is at work. Each command has the mark in its environment, after those of the runners around this one. A runner that finds the mark of another
-/// one looks for processes that have it, and kills them: they would write at the same time as the commands of this run. Only Linux shows the
-/// environment of processes.
+/// The lock is a file that the system unlocks when the runner ends, for any reason. While a runner is working, the file contains a mark.
+/// Each command has the mark in its environment, after the marks of the runners around this one. A runner that finds another mark
+/// searches for processes that have it, and kills them: they would write at the same time as the commands of this run. Only Linux exposes
+/// the environment of processes.
 struct RunnerLock {
   /// The variable with the mark.
   static let variable: SystemText = "TASKRUNNER_RUN"
 
   /// The mark of this run.
   let mark = UUID().uuidString
-  /// How many processes of a killed runner were ended.
+  /// The number of killed processes of an earlier runner.
   let endedCount: Int
   private let descriptor: Int32
 
   /// Creates the folder of the records, and takes the lock.
   ///
-  /// - Throws: ``TaskProblem``, if another runner is at work with the same tasks, or the folder cannot be written.
+  /// - Throws: ``TaskProblem``, if another runner uses the same tasks, or the folder cannot be written.
   init(_ records: TaskRecords) throws {
     let path: SystemText = "\(records.folder)/lock"
     do {
       try SystemFiles.makeFolders(records.folder)
-      // The mark is written to this file: no link may lead it to another one.
+      // The mark is written to this file, so a link must not redirect it to another file.
       descriptor = try SystemFiles.open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o666)
     } catch {
       throw TaskProblem.unwritable(path, error.code.rawValue)
@@ -48,22 +48,22 @@ struct RunnerLock {
     }
   }
 
-  /// Whether a descriptor is that of a file that has no second name, and is no pipe or device.
+  /// Returns whether a descriptor refers to a regular file without a second name.
   private static func isPlainFile(_ descriptor: Int32) -> Bool {
     var information = stat()
     return fstat(descriptor, &information) == 0 && information.st_mode & S_IFMT == S_IFREG && information.st_nlink == 1
   }
 
-  /// Kills all commands of this run, also those that are just being started.
+  /// Kills all commands of this run, including commands that are just being started.
   func endCommands() { _ = Self.end(mark) }
 
-  /// Gives the lock back. All commands of this run have ended: what they have left on purpose, a server say, may stay.
+  /// Releases the lock. All commands of this run have ended; processes that they have left on purpose, such as a server, may remain.
   func release() {
     ftruncate(descriptor, 0)
     close(descriptor)
   }
 
-  /// Kills all processes with a mark, until there are no more, for five seconds at most. Returns their number.
+  /// Kills all processes with a mark, until there are none, for at most five seconds. Returns their number.
   private static func end(_ mark: String) -> Int {
     var ended: Set<Int32> = []
     for _ in 0..<5_000 {
@@ -82,7 +82,7 @@ struct RunnerLock {
     let start = Array("\(variable)=".utf8)
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     return names.compactMap { Int32($0) }.filter { process in
-      // The file of a process that has ended, or of another user, has no contents.
+      // The environment of an ended process, or of a process of another user, is empty.
       let environment = (try? Data(contentsOf: URL(filePath: "/proc/\(process)/environ"))) ?? Data()
       let marks = environment.split(separator: 0).first { $0.starts(with: start) }?.dropFirst(start.count)
       return marks?.split(separator: UInt8(ascii: " ")).contains { $0.elementsEqual(mark.utf8) } == true

@@ -4,7 +4,7 @@ import ProcedureKit
 typealias TaskOutputs = [SystemText: String]
 
 extension TaskDefinition {
-  /// Hashes all that the task depends on: command, variables, folder, inputs, and the outputs of the tasks that it needs.
+  /// Hashes everything on which the task depends: command, variables, folder, inputs, and the outputs of needed tasks.
   ///
   /// - Parameter needed: The outputs of the tasks in `allNeeds`, whose hashes are not computed again.
   /// - Returns: The hash.
@@ -51,10 +51,10 @@ extension TaskDefinition {
     return hashes
   }
 
-  /// Whether there is anything to compare: a task without inputs and outputs always runs.
+  /// Whether the task can be compared with its record: a task without inputs and outputs always runs.
   var canBeUpToDate: Bool { !(inputs.isEmpty && outputs.isEmpty) }
 
-  /// Returns what is kept of a task that has succeeded.
+  /// Returns the record of a task that has succeeded.
   static func record(key: String, outputs: TaskOutputs) -> String {
     var record = Fingerprint()
     record.add(key)

@@ -3,12 +3,12 @@ import ProcedureKit
 import ProcedureKitFoundation
 import Synchronization
 
-/// What a folder beside the task file says of each task that has succeeded: a hash of all that the task depends on, and of all that
-/// it has made.
+/// The records of all tasks that have succeeded, in a folder next to the task file. A record is a hash of everything on which the task
+/// depends, and of all its outputs.
 ///
-/// The records are lines of one file. A line is added before a command starts, which says that the task has no record, and after all
-/// outputs are there. So a command that was interrupted, in whatever way, has no record. A line that was not written to its
-/// end has another length, and does not count.
+/// The records are lines of one file. Before a command starts, a line is added that removes the task's record; when all
+/// outputs exist, a line with the new record is added. So a command that was interrupted, for any reason, has no record. An incomplete
+/// line has another length, and does not count.
 final class TaskRecords: Sendable {
   private struct Contents {
     var records: [String: String] = [:]
@@ -20,10 +20,10 @@ final class TaskRecords: Sendable {
   private static let partialPrefix: SystemText = "records-"
   private static let none = String(repeating: "-", count: 64)
 
-  /// The name of the folder of records beside a task file.
+  /// Returns the name of the folder of records for a task file.
   static func folderName(for file: SystemText) -> SystemText { ".\(file).records" }
 
-  /// Whether a folder with such a name is one of a runner, and not of a user: it has a lock, and nothing else but records.
+  /// Returns whether a folder with such a name belongs to a runner, and not to a user: it contains a lock, and otherwise only records.
   static func isFolder(_ path: SystemText) -> Bool {
     guard SystemFiles.isFolder(path), let names = try? SystemFiles.names(in: path) else { return false }
     return names.contains("lock") && names.allSatisfy { $0 == "lock" || $0.bytes.starts(with: "records".utf8) }
@@ -54,9 +54,9 @@ final class TaskRecords: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Begins to write: the file is replaced by one with the records that count. To be called with the ``RunnerLock``.
+  /// Begins writing: the file is replaced by one with the current records. The ``RunnerLock`` must be held.
   ///
-  /// - Throws: ``TaskProblem``, if that is impossible.
+  /// - Throws: ``TaskProblem``, if the file cannot be written.
   func open() throws {
     try contents.withLock { contents in
       contents.records = Self.read(path)
@@ -64,7 +64,7 @@ final class TaskRecords: Sendable {
         try removePartials()
         let partial = try SystemFiles.makePartial(beside: path, prefix: Self.partialPrefix, mode: 0o666)
         contents.descriptor = partial.descriptor
-        // In one order, so that the file is the same as long as the records are.
+        // Sorted, so that equal records result in equal files.
         let lines = contents.records.sorted { $0.key < $1.key }.map(Self.line)
         try SystemFiles.write(lines.joined().utf8, to: partial.descriptor)
         try SystemFiles.rename(partial.path, to: path)
@@ -74,7 +74,7 @@ final class TaskRecords: Sendable {
     }
   }
 
-  /// Removes what runners have left that were killed while they opened the records. The lock excludes those that still run.
+  /// Removes files of runners that were killed while they opened the records. The lock excludes running ones.
   private func removePartials() throws(POSIXError) {
     for name in try SystemFiles.names(in: folder)
     where name.bytes.starts(with: Self.partialPrefix.bytes) && name.description.hasSuffix(".partial") {
@@ -90,7 +90,7 @@ final class TaskRecords: Sendable {
 
   /// Removes the record of a task, which is about to start.
   ///
-  /// - Throws: ``TaskProblem``, if the record stays.
+  /// - Throws: ``TaskProblem``, if the record remains.
   func remove(_ task: SystemText) throws {
     try contents.withLock { contents in
       guard !contents.records.isEmpty else { return }
@@ -100,9 +100,9 @@ final class TaskRecords: Sendable {
     }
   }
 
-  /// Keeps the record of a task that has succeeded.
+  /// Stores the record of a task that has succeeded.
   ///
-  /// - Throws: ``TaskProblem``, if it is not kept.
+  /// - Throws: ``TaskProblem``, if it is not stored.
   func write(_ record: String, of task: SystemText) throws {
     let key = Self.key(task)
     try contents.withLock { contents in
@@ -119,10 +119,10 @@ final class TaskRecords: Sendable {
     }
   }
 
-  /// Begins with a line end, in case that the line before was not written whole.
+  /// Begins with a line end, in case the previous line is incomplete.
   private static func line(_ key: String, _ record: String) -> String { "\n\(key) \(record)\n" }
 
-  /// A name can have any characters, and a key has digits only.
+  /// A name can contain any characters, and a key contains only digits.
   private static func key(_ task: SystemText) -> String {
     var fingerprint = Fingerprint()
     fingerprint.add(task)

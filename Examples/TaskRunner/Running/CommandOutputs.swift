@@ -2,9 +2,9 @@ import ProcedureKit
 import ProcedureKitProcess
 import Synchronization
 
-/// What the commands have written lately, in the order in which it was read, by the names that the tasks have in events.
+/// The latest output of the commands, in the order in which it was read, by the tasks' names in events.
 final class CommandOutputs: Sendable {
-  /// How many bytes of a command's output are kept; twice as many for a while.
+  /// The number of bytes of a command's output that are kept; temporarily twice as many.
   private static let limit = 256 << 10
 
   private struct Text {
@@ -28,7 +28,7 @@ final class CommandOutputs: Sendable {
 
   private let texts = Mutex<[SystemText: Text]>([:])
 
-  /// Forgets the output of a task's earlier attempt.
+  /// Removes the output of a task's earlier attempt.
   func begin(_ task: SystemText) {
     texts.withLock { $0[task] = nil }
   }
@@ -37,10 +37,10 @@ final class CommandOutputs: Sendable {
     texts.withLock { $0[task, default: Text()].append(line.text) }
   }
 
-  /// Returns the output of a task, and forgets it.
+  /// Removes and returns the output of a task.
   func take(_ task: SystemText) -> String {
     guard let text = texts.withLock({ $0.removeValue(forKey: task) }) else { return "" }
-    let dropped = text.droppedCount == 0 ? [] : ["… \(text.droppedCount) lines before are left out"]
+    let dropped = text.droppedCount == 0 ? [] : ["… \(text.droppedCount) earlier lines are omitted"]
     return (dropped + text.lines).joined(separator: "\n")
   }
 }

@@ -3,7 +3,7 @@ import ProcedureKit
 import ProcedureKitProcess
 import Synchronization
 
-/// What the tasks of one run share.
+/// The data that the tasks of one run share.
 final class RunContext: Sendable {
   /// The variable with the grace period of a runner within a command, in milliseconds.
   private static let graceVariable: SystemText = "TASKRUNNER_GRACE"
@@ -13,19 +13,19 @@ final class RunContext: Sendable {
   let outputs = CommandOutputs()
   /// The variables of the runner, and the mark of the run.
   let environment: [SystemText: SystemText]
-  /// How long commands have to end when the run is cancelled.
+  /// The time that commands have to end when the run is cancelled.
   let gracePeriod: Duration
   private let controls = Mutex<[ProcessControl]>([])
 
   /// - Parameters:
-  ///   - records: Where records are kept.
+  ///   - records: The records of the tasks.
   ///   - mark: The mark of this run; see ``RunnerLock``.
   init(_ records: TaskRecords, mark: String) {
     self.records = records
     var environment = ProcessRequest.inheritedEnvironment
     let around = environment[RunnerLock.variable]
     environment[RunnerLock.variable] = around.map { "\($0) \(mark)" } ?? SystemText(mark)
-    // A runner around this one kills this one after its grace period, and cannot reach the commands. So they have to end earlier.
+    // A runner around this one kills it after its grace period, and cannot reach its commands, so these have to end earlier.
     let limit = environment[Self.graceVariable]?.string.flatMap { Int($0) } ?? Self.usualGrace
     let milliseconds = min(max(limit, 0), Self.usualGrace)
     gracePeriod = .milliseconds(milliseconds)
@@ -37,7 +37,7 @@ final class RunContext: Sendable {
     controls.withLock { $0.append(control) }
   }
 
-  /// Kills all commands at once.
+  /// Kills all commands immediately.
   func kill() {
     for control in controls.withLock({ $0 }) { control.send(SIGKILL) }
   }

@@ -3,13 +3,13 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitFoundation
 
-/// Writes what `--trace` and `--report` ask for.
+/// Writes the files that `--trace` and `--report` request.
 struct RunFiles: Sendable {
   private let trace: TraceRecorder?
   private let runs: RunRecorder?
   private let report: SystemText?
 
-  /// Creates the file of the trace: a file that cannot be written stops the run before it begins.
+  /// Creates the file of the trace. If it cannot be written, the run does not start.
   ///
   /// - Throws: `TraceError`.
   init(_ arguments: Arguments, taskCount: Int) throws {
@@ -24,7 +24,7 @@ struct RunFiles: Sendable {
     runs?.record(queue)
   }
 
-  /// Writes the files; those of a run that failed or was interrupted, too.
+  /// Writes the files, also after a run that failed or was interrupted.
   func finish() async throws {
     try await trace?.finish()
     guard let report, let runs else { return }

@@ -1,7 +1,7 @@
 import ProcedureKit
 import ProcedureKitProcess
 
-/// What has become of the tasks of a run.
+/// The results of the tasks of a run.
 struct RunSummary: Sendable {
   var taskCount = 0
   var doneCount = 0
@@ -10,10 +10,10 @@ struct RunSummary: Sendable {
   /// The first failure.
   var failure: (any Error)?
 
-  /// The tasks that were not started, or were ended.
+  /// The number of tasks that were not started, or were ended.
   var leftOutCount: Int { taskCount - doneCount - upToDateCount - failedCount }
 
-  /// One line for people.
+  /// Returns a summary in one line.
   func text(_ duration: Duration) -> String {
     var parts = ["\(doneCount) done", "\(upToDateCount) up to date"]
     if failedCount > 0 { parts.append("\(failedCount) failed") }
@@ -21,7 +21,7 @@ struct RunSummary: Sendable {
     return parts.joined(separator: ", ") + " in \(duration.inSeconds)"
   }
 
-  /// The exit status of the runner: that of the command that has failed first, as a shell reports it; 124 after a timeout, 126 and 127 for a
+  /// The exit status of the runner: the status of the first failed command, as a shell reports it; 124 after a timeout, 126 or 127 for a
   /// program that could not be started; otherwise 1.
   var status: Int32 {
     guard let failure else { return leftOutCount == 0 ? 0 : 1 }

@@ -3,7 +3,7 @@ import ProcedureKit
 import ProcedureKitFoundation
 import ProcedureKitProcess
 
-/// Runs the command of a task. The value is the hashes of the outputs.
+/// Runs the command of a task. The value consists of the hashes of the outputs.
 struct RunTask: Procedure {
   let task: TaskDefinition
   let context: RunContext
@@ -12,7 +12,7 @@ struct RunTask: Procedure {
 
   /// Runs the command, given the outputs of the needed tasks.
   ///
-  /// The hash of the inputs is taken before the command starts: if they change meanwhile, the next run finds a difference.
+  /// The hash of the inputs is computed before the command starts: if they change in the meantime, the next run detects the difference.
   ///
   /// - Throws: ``TaskProblem``, or the `ProcessError` of the command.
   func execute(_ needed: [TaskOutputs]) async throws -> TaskOutputs {
@@ -31,7 +31,7 @@ struct RunTask: Procedure {
     }
   }
 
-  /// Does what takes its time, if the task has files, in another thread than that which awaits all commands.
+  /// Does slow work, if the task has files, in another thread than the one that awaits all commands.
   private func besideCommands<R: Sendable>(_ work: @Sendable () throws -> R) async throws -> R {
     guard task.canBeUpToDate else { return try work() }
     return try await withTaskExecutorPreference(globalConcurrentExecutor) { try work() }
@@ -50,7 +50,7 @@ struct RunTask: Procedure {
   private var request: ProcessRequest {
     var environment = context.environment
     for (name, value) in task.environment { environment[name] = value }
-    // All tasks share the variables of the runner as long as there is no difference.
+    // All tasks share the variables of the runner unless they differ.
     if environment["PWD"] != task.folder { environment["PWD"] = task.folder }
     var request =
       switch task.command {
@@ -76,9 +76,9 @@ struct RunTask: Procedure {
 }
 
 extension TaskDefinition {
-  /// Returns the outputs, if the task has succeeded before, and nothing that it depends on, nor its outputs, have changed since.
+  /// Returns the outputs, if the task has succeeded before, and neither its outputs nor its dependencies have changed since.
   ///
-  /// - Throws: ``TaskProblem``, for an input that is missing or cannot be read.
+  /// - Throws: ``TaskProblem``, if an input is missing or cannot be read.
   func upToDateOutputs(_ needed: [TaskOutputs], _ records: TaskRecords) throws -> TaskOutputs? {
     guard canBeUpToDate, let record = records.record(of: name.value) else { return nil }
     let key = try key(needed)

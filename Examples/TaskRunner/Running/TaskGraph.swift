@@ -2,7 +2,7 @@ import ProcedureKit
 
 /// The tasks as one graph.
 enum TaskGraph {
-  /// The graph that runs the tasks. Each task is reused if it is up to date.
+  /// Returns the graph that runs the tasks. Each task is reused if it is up to date.
   static func running(_ tasks: [TaskDefinition], _ context: RunContext) -> ProcedureGraph<Void, Void> {
     graph(tasks) { task in
       var procedure = RunTask(task: task, context: context).procedureTask
@@ -23,14 +23,14 @@ enum TaskGraph {
     }
   }
 
-  /// The tasks as a Mermaid diagram.
+  /// Returns the tasks as a Mermaid diagram.
   static func mermaid(_ tasks: [TaskDefinition]) -> String {
     graph(tasks) { task in ProcedureTask<[Void], Void>(task.name.value.description) { _ in } }.mermaid
   }
 
-  /// The graph that finds which tasks would run. The value of a task is `nil` then, and a task that needs such a task would run, too.
+  /// Returns the graph that finds which tasks would run. The value of such a task is `nil`, and a task that needs it would run, too.
   ///
-  /// - Throws: `GraphItemsError`, for tasks that a ``TaskFile`` does not contain.
+  /// - Throws: `GraphItemsError`, for errors that a ``TaskFile`` excludes.
   static func dry(
     _ tasks: [TaskDefinition], _ records: TaskRecords
   ) throws -> ProcedureGraph<Void, [SystemText: TaskOutputs?]> {
@@ -40,7 +40,7 @@ enum TaskGraph {
     }
   }
 
-  /// A graph with a node for each task, and no others: reports and traces show what the user knows.
+  /// Returns a graph with a node for each task, and no others, so that reports and traces show what the user knows.
   private static func graph<Value>(
     _ tasks: [TaskDefinition], _ procedure: (TaskDefinition) -> ProcedureTask<[Value], Value>
   ) -> ProcedureGraph<Void, Void> {

@@ -2,24 +2,24 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitProcess
 
-/// One run of tasks: the graph on a queue, the watcher, and what is written about the run.
+/// One run of tasks: the graph on a queue, the watcher, and the output of the run.
 struct TaskRun: Sendable {
   let tasks: [TaskDefinition]
   let context: RunContext
   let arguments: Arguments
 
-  /// Runs the tasks. When the calling task is cancelled, the commands are ended, and their ends awaited.
+  /// Runs the tasks. When the calling task is cancelled, the commands are ended and awaited.
   ///
-  /// - Returns: What has become of the tasks.
+  /// - Returns: The results of the tasks.
   func run(_ recorder: RunFiles) async -> RunSummary {
     let policy: ErrorPolicy = arguments.keepsGoing ? .continue : .failFast
     let graph = TaskGraph.running(tasks, context).errorPolicy(policy)
     var configuration = ProcedureQueue.Configuration("taskrunner", maxConcurrentProcedures: arguments.jobs)
-    // Where there are no descriptors for the executor, the first command fails, and says so.
+    // If there are no descriptors for the executor, the first command fails with that error.
     configuration.executor = try? EventLoopExecutor.shared
     let queue = ProcedureQueue(configuration)
     recorder.record(queue)
-    // Elsewhere than on a terminal the watcher prints a line for each task.
+    // If the output is not a terminal, the watcher prints a line for each task.
     let progress = TerminalOutput.standardError.isLive ? TerminalProgress(showsFailures: false) : nil
     progress?.show(queue)
     let events = queue.events(bufferingNewest: .max)
@@ -27,7 +27,7 @@ struct TaskRun: Sendable {
     let watcher = Task(executorPreference: configuration.executor) {
       await RunWatcher.watch(events, of: self, progress)
     }
-    // The watcher sees each failure. A cancel is left to the caller, who knows the signal.
+    // The watcher sees each failure. The caller, which knows the signal, handles cancellation.
     _ = try? await queue.run(graph)
     await queue.shutDown()
     let summary = await watcher.value

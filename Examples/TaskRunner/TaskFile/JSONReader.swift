@@ -1,14 +1,14 @@
 import ProcedureKit
 
-/// Reads JSON (RFC 8259), and keeps the place of each value, which Foundation's decoder does not tell.
+/// Reads JSON (RFC 8259), and keeps the position of each value, which Foundation's decoder does not report.
 ///
-/// A text can name a file whose name is not UTF-8: the escapes `\udc80` to `\udcff`, which are no characters by themselves, are the bytes
-/// 0x80 to 0xff. Python writes such names like this (PEP 383, `surrogateescape`).
+/// A text can name a file whose name is not UTF-8: the escapes `\udc80` to `\udcff`, which are not characters, represent the bytes
+/// 0x80 to 0xff. Python writes such names in the same way (PEP 383, `surrogateescape`).
 struct JSONReader {
-  /// Lists and objects within each other, so that no text exhausts the stack.
+  /// The largest depth of nested lists and objects, so that no text exhausts the stack.
   private static let greatestDepth = 100
 
-  /// What some editors write before a text in UTF-8. It is passed over.
+  /// The bytes that some editors write before a text in UTF-8. They are skipped.
   static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
 
   private let bytes: [UInt8]
@@ -49,7 +49,7 @@ struct JSONReader {
 
   private mutating func nested<R>(_ body: (inout JSONReader) throws(Problem) -> R) throws(Problem) -> R {
     guard depth < Self.greatestDepth else {
-      throw Problem(offset: index, message: "more than \(Self.greatestDepth) lists and objects within each other")
+      throw Problem(offset: index, message: "more than \(Self.greatestDepth) nested lists and objects")
     }
     index += 1
     depth += 1
@@ -105,7 +105,7 @@ struct JSONReader {
     case "false": return .boolean(false)
     case "null": return .null
     case let other:
-      throw Problem(offset: index, message: "\"\(other.prefix(40))\" is no value; texts have quotation marks")
+      throw Problem(offset: index, message: "\"\(other.prefix(40))\" is not a value. Texts need quotation marks")
     }
   }
 
@@ -114,7 +114,7 @@ struct JSONReader {
     let text = String(decoding: characters, as: UTF8.self)
     guard text.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/) != nil,
       let number = Double(text), number.isFinite
-    else { throw Problem(offset: index, message: "\"\(text.prefix(40))\" is no number") }
+    else { throw Problem(offset: index, message: "\"\(text.prefix(40))\" is not a number") }
     index += characters.count
     return number
   }
@@ -124,7 +124,7 @@ struct JSONReader {
   private mutating func string() throws(Problem) -> SystemText {
     let start = index
     index += 1
-    // Most texts have no escapes, and are taken as they are.
+    // Most texts have no escapes, and are used without decoding.
     let end =
       bytes[index...].firstIndex { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") || $0 < 0x20 } ?? bytes.count
     var text = bytes[index..<end]
@@ -136,12 +136,12 @@ struct JSONReader {
       case UInt8(ascii: "\""):
         guard String(validating: bytes[start..<index], as: UTF8.self) != nil else {
           throw Problem(
-            offset: start, message: "the text is not in UTF-8; \\udc80 to \\udcff are the bytes of other names")
+            offset: start, message: "the text is not UTF-8. Use \\udc80 to \\udcff for the bytes of other names")
         }
         return SystemText(bytes: text)
       case UInt8(ascii: "\\"): text += try escape()
       case 0..<0x20:
-        throw Problem(offset: index - 1, message: "a line end or control character within a text: is a \" missing?")
+        throw Problem(offset: index - 1, message: "a line end or control character within a text. Is a \" missing?")
       default: text.append(byte)
       }
     }
@@ -188,7 +188,7 @@ struct JSONReader {
 
   // MARK: Bytes
 
-  /// Passes over white space. Returns the next byte without taking it; `nil` at the end.
+  /// Skips white space. Returns the next byte without consuming it; `nil` at the end.
   private mutating func nextByte() -> UInt8? {
     while index < bytes.count, Self.isSpace(bytes[index]) { index += 1 }
     return index < bytes.count ? bytes[index] : nil

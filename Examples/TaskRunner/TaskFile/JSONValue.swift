@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// A value of a JSON text, with its place.
+/// A value of a JSON text, with its position.
 struct JSONValue: Sendable {
   enum Content: Sendable {
     case null
@@ -13,13 +13,13 @@ struct JSONValue: Sendable {
 
   struct Member: Sendable {
     let key: SystemText
-    /// The place of the key, in bytes from the beginning of the text.
+    /// The position of the key, in bytes from the beginning of the text.
     let offset: Int
     let value: JSONValue
   }
 
   let content: Content
-  /// The place of the first byte, in bytes from the beginning of the text.
+  /// The position of the first byte, in bytes from the beginning of the text.
   let offset: Int
 
   /// The kind of the value in messages.
@@ -35,9 +35,9 @@ struct JSONValue: Sendable {
   }
 }
 
-/// What is wrong at a place of a text.
+/// An error at a position of a text.
 struct Problem: Error, Equatable {
-  /// The place, in bytes from the beginning of the text.
+  /// The position, in bytes from the beginning of the text.
   let offset: Int
   let message: String
 }

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// The paths that tasks make, as a tree of names: a look-up takes as long as its path, however many paths there are.
+/// The outputs of tasks, as a tree of names: a look-up takes time in proportion to its path, however many paths there are.
 struct PathTree {
   private struct Place: Hashable {
     let folder: Int
@@ -10,7 +10,7 @@ struct PathTree {
   private struct Entry {
     /// The task that makes the file or folder.
     var maker: Int?
-    /// The tasks that make something within, each once, in their order.
+    /// The tasks that make files or folders within, each once, in order.
     var makersWithin: [Int] = []
   }
 
@@ -18,9 +18,9 @@ struct PathTree {
   private var entries = [Entry()]
   private var places: [Place: Int] = [:]
 
-  /// Adds a path. The tasks come in their order.
+  /// Adds a path. The tasks are added in order.
   ///
-  /// - Returns: The task that makes the path, too, if there is one.
+  /// - Returns: Another task that makes the path, if there is one.
   mutating func add(_ path: SystemText, maker: Int) -> Int? {
     var index = 0
     for name in Paths.parts(of: path) {
@@ -45,7 +45,7 @@ struct PathTree {
     return (around.offset == 0 ? "/" : SystemText(bytes: folder), maker)
   }
 
-  /// Returns the tasks that make a path, the innermost folders around the path, and what is within, in this order.
+  /// Returns the tasks that make a path, the innermost folder around it, or files within it, in this order.
   func makers(of path: SystemText) -> [Int] {
     let parts = Paths.parts(of: path)
     let way = walk(parts)
@@ -53,7 +53,7 @@ struct PathTree {
     return way.reversed().compactMap { entries[$0].maker } + within
   }
 
-  /// The entries on the way from the root, as far as there are some.
+  /// Returns the entries along the path from the root, as far as they exist.
   private func walk(_ parts: [SystemText]) -> [Int] {
     var way = [0]
     for name in parts {

@@ -14,12 +14,12 @@ enum Paths {
     return SystemText(bytes: [slash] + Array(parts.joined(separator: [slash])))
   }
 
-  /// Returns the names on the way from the root to an absolute path.
+  /// Returns the names along the path from the root.
   static func parts(of path: SystemText) -> [SystemText] {
     path.bytes.split(separator: slash).map { SystemText(bytes: $0) }
   }
 
-  /// Returns the path as a user of the folder writes it.
+  /// Returns the path as a user would write it in the folder.
   static func relative(_ path: SystemText, to folder: SystemText) -> SystemText {
     let start = folder.bytes + [slash]
     return path.bytes.starts(with: start) ? SystemText(bytes: path.bytes.dropFirst(start.count)) : path

@@ -1,6 +1,6 @@
-/// A value, and its place in the task file.
+/// A value, and its position in the task file.
 struct Placed<Value: Sendable>: Sendable {
   let value: Value
-  /// The place, in bytes from the beginning of the file.
+  /// The position, in bytes from the beginning of the file.
   let offset: Int
 }

@@ -1,12 +1,12 @@
 import ProcedureKit
 
-/// Makes tasks of the JSON of a task file, and collects all that is wrong with it.
+/// Decodes tasks from the JSON of a task file, and collects all errors.
 struct TaskDecoder {
   private static let keys: [SystemText] = [
     "name", "command", "needs", "inputs", "outputs", "exclusive", "retries", "timeout", "env", "cwd",
   ]
 
-  /// The folder that relative paths begin at.
+  /// The folder to which paths are relative.
   let folder: SystemText
   private(set) var problems: [Problem] = []
 
@@ -57,7 +57,7 @@ struct TaskDecoder {
     return task
   }
 
-  /// The few values of a task, by their keys.
+  /// The values of a task, by key.
   private struct Members {
     let members: [JSONValue.Member]
 
@@ -137,7 +137,7 @@ struct TaskDecoder {
     return text
   }
 
-  /// Returns a text for people, too, which has to be UTF-8.
+  /// Returns a text that is shown to people, and so must be UTF-8.
   private mutating func name(_ value: JSONValue, _ expected: String) -> SystemText? {
     guard let name = text(value, expected) else { return nil }
     guard name.string != nil else {

@@ -6,14 +6,14 @@ import ProcedureKitFoundation
 struct TaskFile: Sendable {
   /// The absolute path of the file.
   let path: SystemText
-  /// The folder of the file, at which relative paths begin.
+  /// The folder of the file, to which paths are relative.
   let folder: SystemText
   /// The tasks, in the order of the file.
   let tasks: [TaskDefinition]
 
   /// Reads a file.
   ///
-  /// - Throws: ``TaskFileError``, with all that is wrong.
+  /// - Throws: ``TaskFileError``, with all errors of the file.
   init(_ name: SystemText) throws(TaskFileError) {
     let problem: String?
     var bytes: [UInt8] = []
@@ -40,7 +40,7 @@ struct TaskFile: Sendable {
     tasks = order.tasks
   }
 
-  /// Returns why a name, whose absolute path is given, is not that of a task file. A pipe has no folder in which the records can be kept, and
+  /// Returns the reason why a file cannot be a task file; its absolute path is given. A pipe has no folder for the records, and
   /// `/dev/stdin` is in the wrong one.
   private static func problem(_ name: SystemText, at path: SystemText) throws(POSIXError) -> String? {
     let isDescriptor = path == "/dev/stdin" || ["/dev/fd/", "/proc/"].contains { path.bytes.starts(with: $0.utf8) }
@@ -48,11 +48,11 @@ struct TaskFile: Sendable {
       guard let information = try SystemFiles.information(name) else { return nil }
       if [S_IFREG, S_IFDIR].contains(information.st_mode & S_IFMT) { return nil }
     }
-    return "is no task file: paths begin at the folder of the file, and records are kept there. Name a regular file."
+    return "is not a task file: paths are relative to the folder of the file, and records are kept there. Name a regular file."
   }
 }
 
-/// Why a task file cannot be used: each reason on a line, with its place.
+/// The reasons why a task file cannot be used, each on a line, with its position.
 struct TaskFileError: Error, CustomStringConvertible {
   let description: String
 
@@ -62,13 +62,13 @@ struct TaskFileError: Error, CustomStringConvertible {
     description = "\(file): cannot be read: \((error as? POSIXError)?.reason ?? "\(error)")"
   }
 
-  /// Places are lines and columns, both from 1; a column is a character.
+  /// Positions are lines and columns, both from 1; a column is a character.
   init(file: SystemText, _ problems: [Problem], in bytes: [UInt8]) {
     var (line, column, start) = (
       1, 1, bytes.starts(with: JSONReader.byteOrderMark) ? JSONReader.byteOrderMark.count : 0
     )
     let lines = problems.sorted { $0.offset < $1.offset }.map { problem in
-      // From the problem before, so that the whole file is looked through once.
+      // Continues at the previous problem, so that the file is searched only once.
       let passed = bytes[start..<max(start, problem.offset)]
       start = max(start, problem.offset)
       if let end = passed.lastIndex(of: UInt8(ascii: "\n")) {

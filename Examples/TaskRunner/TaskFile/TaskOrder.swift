@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Finds what the tasks of a file need, and why they cannot be run.
+/// Finds the needs of the tasks of a file, and the reasons why they cannot be run.
 struct TaskOrder {
   private(set) var tasks: [TaskDefinition]
   private(set) var problems: [Problem] = []
@@ -28,7 +28,7 @@ struct TaskOrder {
     problems.append(Problem(offset: offset, message: message))
   }
 
-  /// Notes which task makes which path.
+  /// Returns the outputs with the tasks that make them.
   private mutating func makersOfOutputs(_ folder: SystemText) -> PathTree {
     var tree = PathTree()
     for (index, task) in tasks.enumerated() {
@@ -51,7 +51,7 @@ struct TaskOrder {
     return tree
   }
 
-  /// Returns the place of each need.
+  /// Returns the position of each need.
   private mutating func addNeeds(_ makers: PathTree) -> [SystemText: [SystemText: Int]] {
     var places: [SystemText: [SystemText: Int]] = [:]
     for index in tasks.indices {
@@ -78,14 +78,14 @@ struct TaskOrder {
       for cycle in error.cycles {
         let (first, second) = (cycle[0], cycle.count > 1 ? cycle[1] : cycle[0])
         let words = (cycle + [first]).map { "\"\($0)\"" }.joined(separator: " needs ")
-        report(places[first]?[second] ?? 0, "\(words): no order is possible; an input that a task makes is a need, too")
+        report(places[first]?[second] ?? 0, "\(words): no order is possible. An input that a task makes is a need, too")
       }
     }
   }
 
   // MARK: Choosing
 
-  /// Returns the tasks, each after those that it needs, and without those of a cycle. All needs are among the tasks.
+  /// Returns the tasks, each after its needs, and without those of a cycle. All needs are among the tasks.
   static func sorted(_ tasks: [TaskDefinition]) -> [TaskDefinition] {
     order(of: tasks).map { tasks[$0] }
   }
@@ -108,7 +108,7 @@ struct TaskOrder {
     return order
   }
 
-  /// Returns the tasks of these names, and all that they need, in the order of the file.
+  /// Returns the tasks with these names, and all tasks that they need, in the order of the file.
   static func chosen(_ names: [SystemText], of tasks: [TaskDefinition]) -> [TaskDefinition] {
     let needs = Dictionary(uniqueKeysWithValues: tasks.map { ($0.name.value, $0.allNeeds) })
     var (wanted, rest): (Set<SystemText>, [SystemText]) = ([], names)

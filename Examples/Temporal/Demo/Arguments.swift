@@ -11,15 +11,15 @@ struct Arguments {
   static let help = """
     usage: temporal [worker | coordinator] [OPTION…]
 
-    Resizes the kitten to many sizes, each on whichever worker is free, by way of a Temporal server. Without a word,
+    Resizes the kitten to many sizes, each on a free worker, through a Temporal server. Without a command,
     starts two workers and a coordinator.
 
       --server HOST:PORT   the server's gRPC address (127.0.0.1:7233)
-      --folder FOLDER      where the pictures and the records go (a new folder)
+      --folder FOLDER      the folder of the pictures and the records (a new folder)
       --picture FILE       the picture, a PPM (the kitten of the examples)
-      --job NAME           the name of the job: the same name finds what is there already (a new name)
+      --job NAME           the name of the job: the same name finds existing results (a new name)
       --sizes COUNT        how many sizes (12)
-      --pace MILLISECONDS  how long a resize takes at least (100)
+      --pace MILLISECONDS  the shortest time of a resize (100)
     """
 
   private(set) var mode = Mode.all
@@ -43,7 +43,7 @@ struct Arguments {
       switch first.description {
       case "worker": mode = .worker
       case "coordinator": mode = .coordinator
-      default: throw DemoError("\"\(first)\" is not worker or coordinator; --help tells more")
+      default: throw DemoError("\"\(first)\" is not worker or coordinator; see --help")
       }
     }
     while let word = words.popFirst() {
@@ -54,20 +54,20 @@ struct Arguments {
         return
       }
       guard let bytes = (given ?? words.popFirst())?.expandingHome else {
-        throw DemoError("\(option) needs a value; --help tells more")
+        throw DemoError("\(option) needs a value; see --help")
       }
       guard let value = bytes.string else { throw DemoError("\(option): \(bytes) is not UTF-8") }
       switch option {
       case "--server": host = value
       case "--folder", "--picture":
         guard let url = bytes.fileURL else {
-          throw DemoError("\(option): the name of the current folder is not UTF-8; name a file by its whole path")
+          throw DemoError("\(option): the name of the current folder is not UTF-8. Pass an absolute path")
         }
         if option == "--folder" { folder = url } else { picture = url }
       case "--job": job = value
       case "--sizes": sizes = try Self.number(value, option, in: 1...1_000)
       case "--pace": pace = try Self.number(value, option, in: 0...60_000)
-      default: throw DemoError("there is no option \(option); --help tells more")
+      default: throw DemoError("there is no option \(option); see --help")
       }
     }
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -76,7 +76,7 @@ struct Arguments {
   private static func number(_ text: String, _ option: String, in range: ClosedRange<Int>) throws -> Int {
     guard let number = Int(text), range.contains(number) else {
       throw DemoError(
-        "\(option) is \"\(text)\", and has to be a number from \(range.lowerBound) to \(range.upperBound)")
+        "\(option) is \"\(text)\", but must be a number from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }

@@ -3,8 +3,8 @@ import ProcedureKit
 import ProcedureKitFoundation
 import ProcedureKitRemote
 
-/// Runs the graph. Started again under the same name of the job, it continues: values that it has recorded are reused, and a call that is
-/// under way, or finished, is found at the server by its key.
+/// Runs the graph. When it is started again with the same name of the job, it continues: recorded values are reused, and a call that is
+/// in progress, or finished, is found at the server by its key.
 struct Coordinator: Sendable {
   private let arguments: Arguments
   private let values: RecordFile
@@ -47,7 +47,7 @@ struct Coordinator: Sendable {
     }
   }
 
-  /// The one line that makes it remote, and the record of each value.
+  /// The line that makes the procedure remote, and the record of each value.
   private var resize: ProcedureTask<ResizeOrder, Thumbnail> {
     let (arguments, values, recorded) = (arguments, values, recorded)
     var limits = RemoteLimits()

@@ -4,7 +4,7 @@ import ProcedureKitDiagnostics
 import ProcedureKitFoundation
 import ProcedureKitRemote
 
-/// A graph whose resizes of the kitten are executed by two worker processes, by way of a Temporal server.
+/// A graph whose resizes of the kitten are executed by two worker processes, through a Temporal server.
 @main struct Demo {
   static func main() async {
     Diagnostics.start()
@@ -38,7 +38,7 @@ import ProcedureKitRemote
       try await arguments.connection.waitUntilReady(atMost: .seconds(2))
     } catch {
       throw DemoError(
-        "there is no Temporal server at \(arguments.host): start one, or name one with --server (\(error))")
+        "there is no Temporal server at \(arguments.host): start one, or specify one with --server (\(error))")
     }
     let workers = try (1...2).map { _ in try start(["worker"] + arguments.passedOn) }
     defer { for worker in workers { worker.terminate() } }
@@ -56,7 +56,7 @@ import ProcedureKitRemote
   }
 }
 
-/// An error for the people who run the demonstration.
+/// An error for the users of the demonstration.
 struct DemoError: Error, CustomStringConvertible {
   let description: String
 

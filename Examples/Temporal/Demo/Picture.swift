@@ -10,10 +10,10 @@ struct Picture {
     (self.width, self.height, self.samples) = (width, height, samples)
   }
 
-  /// The largest file that is read, and the largest number of pixels that are made.
+  /// The largest file that is read, and the largest number of pixels that are created.
   private static let (largestFile, mostPixels) = (64 << 20, 1 << 24)
 
-  /// Reads a PPM of 8 bits, from a regular file of at most 64 MiB. Files of `/proc` have no size, and some of them no end.
+  /// Reads a PPM of 8 bits, from a regular file of at most 64 MiB. Files of `/proc` have no size, and some of them have no end.
   ///
   /// - Throws: ``ResizeError``.
   init(contentsOf path: String) throws {
@@ -40,7 +40,7 @@ struct Picture {
     self.init(width: width, height: height, samples: Array(data[start...]))
   }
 
-  /// The picture with another width: each pixel is the mean of the pixels that it covers.
+  /// Returns the picture with another width: each pixel is the mean of the pixels that it covers.
   ///
   /// - Throws: ``ResizeError`` if the width is not positive, or the picture would have too many pixels.
   func resized(toWidth newWidth: Int) throws -> Picture {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file to which several processes append lines, each line at once.
+/// A file to which several processes append whole lines.
 struct RecordFile: Sendable {
   private let url: URL
 
@@ -8,18 +8,18 @@ struct RecordFile: Sendable {
     self.url = url
   }
 
-  /// The lines. A last line without its end, of a process that was killed, does not count.
+  /// The lines. An incomplete last line, of a process that was killed, is ignored.
   var lines: [String] {
     guard let text = try? String(contentsOf: url, encoding: .utf8) else { return [] }
     return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
   }
 
   func append(_ line: String) throws {
-    // No link may lead the line to another file.
+    // A link must not redirect the line to another file.
     let file = open(url.path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o644)
     guard file >= 0 else { throw DemoError("\(url.path) cannot be written: \(String(cString: strerror(errno)))") }
     defer { close(file) }
-    // One call of the system: the line is there as a whole, or not at all.
+    // One system call, so that the line is written completely or not at all.
     let bytes = Array("\(line)\n".utf8)
     guard write(file, bytes, bytes.count) == bytes.count else { throw DemoError("\(url.path) is not written") }
   }

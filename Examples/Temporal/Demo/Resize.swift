@@ -3,14 +3,14 @@ import ProcedureKit
 import ProcedureKitFoundation
 import ProcedureKitRemote
 
-/// The order for one resize. Pictures are too large for messages: the order has their places.
+/// The order for one resize. Pictures are too large for messages, so the order contains their paths.
 struct ResizeOrder: Codable, Hashable, Sendable {
   var source: String
   var target: String
   var width: Int
 }
 
-/// A picture that was made: its size, and a checksum of its pixels.
+/// A finished picture: its size, and a checksum of its pixels.
 struct Thumbnail: Codable, Hashable, Sendable {
   var width: Int
   var height: Int
@@ -27,7 +27,7 @@ enum ResizeError: Error, Codable, Hashable, CustomStringConvertible {
   var description: String {
     switch self {
     case .unreadable(let path):
-      "the picture \(path) is not there, or is no PPM of 8 bits: build the demonstration where it is run"
+      "the picture \(path) does not exist, or is not a PPM of 8 bits. Build the demonstration where it is run"
     case .impossibleWidth(let width): "the picture cannot be made \(width) pixels wide"
     case .forbiddenTarget(let path):
       "a worker writes only kitten-NUMBER.ppm in its folder, and not \(path.debugDescription)"
@@ -42,7 +42,7 @@ extension RemoteSignature where Input == ResizeOrder, Output == Thumbnail {
 
 /// The worker's procedure.
 ///
-/// Its effect is idempotent: the picture appears under its name at once and whole, however often it is made.
+/// Its effect is idempotent: the picture is written atomically under its name, however often it is created.
 struct Resize: Sendable {
   static let coder = JSONProcedureCoder()
 

@@ -5,7 +5,7 @@ import ProcedureKitRemote
 
 /// The connection to a Temporal server: its namespace and one task queue.
 public struct TemporalConnection: Sendable {
-  /// The inputs and values that the server transports: it takes 2 MiB.
+  /// The largest size of inputs and values that the server transports, which is 2 MiB.
   public static let payloadLimit = 2_000_000
 
   let grpc: GRPCClient
@@ -14,12 +14,12 @@ public struct TemporalConnection: Sendable {
   /// The name of this process in the server's records.
   let identity: String
 
-  /// Makes a connection. Nothing is sent before the first call.
+  /// Creates a connection. Nothing is sent before the first call.
   ///
   /// - Parameters:
   ///   - host: The address of the server's gRPC port.
-  ///   - taskQueue: The queue in which calls wait for workers. Any name will do.
-  ///   - namespace: The namespace, which has to exist.
+  ///   - taskQueue: The queue in which calls wait for workers. Any name can be used.
+  ///   - namespace: The namespace, which must exist.
   public init(host: String = "127.0.0.1:7233", taskQueue: String, namespace: String = "default") {
     grpc = GRPCClient(host: host, service: "temporal.api.workflowservice.v1.WorkflowService")
     (self.taskQueue, self.namespace) = (taskQueue, namespace)
@@ -34,7 +34,7 @@ public struct TemporalConnection: Sendable {
     _ = try await call("DescribeNamespace", patience: limit) { $0.write(1, namespace) }
   }
 
-  /// Calls a method, again after errors that can go away, until `patience` is over.
+  /// Calls a method, and retries after temporary errors until `patience` is over.
   func call(
     _ method: String, timeout: Duration = .seconds(10), patience: Duration = .zero,
     _ build: (inout MessageWriter) -> Void
@@ -57,13 +57,13 @@ public struct TemporalConnection: Sendable {
     case let error as GRPCError:
       RemoteError(error.isTransient ? .connectionLost : .refused, procedure: procedure, reason: "\(error)")
     case is MessageReader.Malformed:
-      RemoteError(.refused, procedure: procedure, reason: "the server's answer is no message of its kind")
+      RemoteError(.refused, procedure: procedure, reason: "the server's answer is not a valid message")
     default: error
     }
   }
 }
 
-/// Payloads: bytes with a note on what they are.
+/// Payloads: bytes with a note about their encoding.
 extension MessageWriter {
   mutating func writePayloads(_ field: Int, _ data: [UInt8]) {
     write(field) {

@@ -3,21 +3,21 @@ public import ProcedureKitRemote
 
 /// Executes calls as standalone activities of a Temporal server.
 ///
-/// The key of a call is the id of its activity: a call with the key of a running activity waits for it, and one with the key of a completed
-/// activity gets its result, also in another process and after a restart of the server, for as long as the server keeps it (a day). After any
-/// other end the activity is started again. A cancel ends the activity for all who wait for it.
+/// The key of a call is the id of its activity: a call with the key of a running activity waits for it, and a call with the key of a completed
+/// activity receives its result, also in another process and after a restart of the server, for as long as the server keeps it (a day). After
+/// any other end, the activity is started again. Cancellation ends the activity for all callers that wait for it.
 public struct TemporalExecutor: ProcedureExecutor {
   /// The server's limit for an input or a result.
   public var payloadLimit: Int { TemporalConnection.payloadLimit }
 
   private let connection: TemporalConnection
 
-  /// Makes an executor.
+  /// Creates an executor.
   public init(_ connection: TemporalConnection) {
     self.connection = connection
   }
 
-  /// Starts an activity, or finds the one that is there, and waits for the end. Cancelling the caller cancels the activity.
+  /// Starts an activity, or finds an existing one, and waits for its end. Cancelling the caller cancels the activity.
   ///
   /// - Parameter call: The call.
   /// - Returns: The encoded value.
@@ -34,7 +34,7 @@ public struct TemporalExecutor: ProcedureExecutor {
         return try await outcome(of: call, run)
       }
     } catch is CancellationError {
-      // Detached, since the cancelled task could send nothing. The task is awaited, and ends after the heartbeat timeout.
+      // Detached, since a cancelled task could not send requests. The task is awaited, and ends after the heartbeat timeout.
       await Task.detached { await cancel(call) }.value
       throw CancellationError()
     } catch {
@@ -63,7 +63,7 @@ public struct TemporalExecutor: ProcedureExecutor {
           $0.write(4, limits.attempts)
         }
         $0.writePayloads(12, call.input)
-        // An id is used again only after a failure; a running activity is found.
+        // An id is reused only after a failure; a running activity is found.
         $0.write(13, 2)
         $0.write(14, 2)
       }
@@ -76,13 +76,13 @@ public struct TemporalExecutor: ProcedureExecutor {
     }
   }
 
-  /// Compares the call with the activity that was there before, whose input the server does not compare.
+  /// Compares the call with the existing activity, whose input the server does not compare.
   private func checkInput(of call: RemoteCall, _ run: String) async throws {
     let answer = try await describe(call, run) { $0.write(4, true) }
     let type = try answer.message(2).message(3).string(1)
     guard try type == call.procedure.description && answer.payload(3) == call.input else {
       throw RemoteError(
-        .keyReused, procedure: call.procedure, reason: "the key \(call.key) stands for \"\(type)\" with another input")
+        .keyReused, procedure: call.procedure, reason: "the key \(call.key) is used for \"\(type)\" with another input")
     }
   }
 
@@ -97,7 +97,7 @@ public struct TemporalExecutor: ProcedureExecutor {
     }
   }
 
-  /// Waits for the end of an activity. A lost connection is tried again while the limit of the call allows it.
+  /// Waits for the end of an activity. A lost connection is retried while the limit of the call allows it.
   private func outcome(of call: RemoteCall, _ run: String) async throws -> [UInt8] {
     while true {
       // The server answers about a second before the timeout; below two seconds it would not wait at all.
@@ -115,7 +115,7 @@ public struct TemporalExecutor: ProcedureExecutor {
     }
   }
 
-  /// Reports progress until the task is cancelled. A call without progress ends all the same.
+  /// Reports progress until the task is cancelled. A call without progress still ends.
   private func reportProgress(_ call: RemoteCall, _ run: String) async throws {
     var token: [UInt8] = []
     while true {
@@ -133,7 +133,7 @@ public struct TemporalExecutor: ProcedureExecutor {
     }
   }
 
-  /// Cancels the activity, and waits for the end for as long as a heartbeat may take.
+  /// Cancels the activity, and waits for its end for as long as a heartbeat may take.
   private func cancel(_ call: RemoteCall) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
@@ -154,18 +154,18 @@ public struct TemporalExecutor: ProcedureExecutor {
 }
 
 extension RemoteLimits {
-  /// The number of attempts, as the server takes it: 0 would mean that there is no limit.
+  /// The number of attempts, for the server: 0 would mean that there is no limit.
   var attempts: Int { min(max(deliveries, 1), Int(Int32.max)) }
 
   /// The longest time of the activity with all attempts.
   var activityDuration: Duration {
     let attempt = startTimeout.bounded + executionTimeout.bounded
-    // A million times a hundred years is more than the server takes, and within the range of a duration.
+    // A million times a hundred years is more than the server accepts, and within the range of a duration.
     return (attempt * min(attempts, 1_000_000)).bounded
   }
 }
 
 extension Duration {
-  /// The duration, from zero to a hundred years: the server and the clock add durations to the present time.
+  /// The duration, limited to a hundred years: the server and the clock add durations to the current time.
   var bounded: Duration { min(max(self, .zero), .seconds(3_155_760_000)) }
 }

@@ -3,7 +3,7 @@ import ProcedureKitRemote
 
 /// The failure of an activity.
 struct TemporalFailure {
-  /// The type of a failure that gives a call back.
+  /// The type of a failure that returns a call to the engine.
   static let abandoned = "ProcedureKit.abandoned"
 
   private let content: MessageReader

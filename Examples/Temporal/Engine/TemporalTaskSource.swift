@@ -5,15 +5,15 @@ public import ProcedureKitRemote
 public struct TemporalTaskSource: RemoteTaskSource {
   private let connection: TemporalConnection
 
-  /// Makes a source.
+  /// Creates a source.
   public init(_ connection: TemporalConnection) {
     self.connection = connection
   }
 
-  /// Waits for an activity, by long polls. Cancelling the caller ends the wait, which the server notices.
+  /// Waits for an activity, by long polls. Cancelling the caller ends the wait, which the server detects.
   ///
   /// - Returns: The task.
-  /// - Throws: What the server or the connection to it says, after which the worker asks again; `CancellationError`.
+  /// - Throws: The error of the server or of the connection, after which the worker asks again; `CancellationError`.
   public func nextTask() async throws -> (any RemoteTask)? {
     while true {
       let answer = try await connection.call("PollActivityTaskQueue", timeout: .seconds(70)) {

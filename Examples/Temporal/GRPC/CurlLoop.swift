@@ -4,8 +4,8 @@ import Synchronization
 
 /// Transfers by libcurl: one thread performs all of them.
 ///
-/// Invariant of `@unchecked Sendable`: the thread alone uses the transfers and the set of them, but for `pk_curl_multi_wakeup`, which any thread
-/// may call while the set lives; the commands are under a lock.
+/// Invariant of `@unchecked Sendable`: only the thread uses the transfers and the set of them, except for `pk_curl_multi_wakeup`, which any
+/// thread may call while the set exists; the commands are under a lock.
 final class CurlLoop: @unchecked Sendable {
   /// The loop of the process; `nil` if libcurl is missing or too old.
   static let shared = pk_curl_load() ? CurlLoop() : nil
@@ -22,13 +22,13 @@ final class CurlLoop: @unchecked Sendable {
   private init() {
     guard let multi = pk_curl_multi_init() else { fatalError("there is no memory for a set of transfers") }
     self.multi = multi
-    // The thread lives as long as the process.
+    // The thread exists until the process ends.
     let thread = Thread { [self] in perform() }
     thread.name = "curl"
     thread.start()
   }
 
-  /// Performs a transfer. Cancelling the caller ends the transfer at once.
+  /// Performs a transfer. Cancelling the caller ends the transfer immediately.
   func perform(_ transfer: CurlTransfer) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -70,7 +70,7 @@ final class CurlLoop: @unchecked Sendable {
       guard code == CURLE_OK else { return transfer.ends(.done(CURLE_OUT_OF_MEMORY)) }
       transfers[transfer.handle] = transfer
     case .cancel(let transfer):
-      // A cancel can come before its transfer.
+      // Cancellation can precede its transfer.
       transfer.isCancelled = true
       if transfers[transfer.handle] != nil { end(transfer, .cancelled) }
     }

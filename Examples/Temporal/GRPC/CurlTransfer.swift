@@ -3,8 +3,8 @@ import LoadedLibraries
 
 /// One request and its answer.
 ///
-/// Invariant of `@unchecked Sendable`: the caller makes the transfer and reads the answer after the end; between the two the loop's thread alone uses
-/// the transfer.
+/// Invariant of `@unchecked Sendable`: the caller creates the transfer and reads the answer after the end; in between, only the loop's thread
+/// uses the transfer.
 final class CurlTransfer: @unchecked Sendable {
   enum End {
     case done(Int32)
@@ -20,7 +20,7 @@ final class CurlTransfer: @unchecked Sendable {
   var isCancelled = false
   private(set) var end = End.cancelled
   private(set) var body: [UInt8] = []
-  /// The last value of each header and trailer, by its name in small letters.
+  /// The last value of each header and trailer, by its lower-case name.
   private(set) var headers: [String: String] = [:]
   private var headSize = 0
   private var list: OpaquePointer?
@@ -33,7 +33,7 @@ final class CurlTransfer: @unchecked Sendable {
     pk_curl_set_text(handle, CURLOPT_URL, url)
     pk_curl_set_text(handle, CURLOPT_PROXY, "")
     pk_curl_set_long(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
-    // Before version 8, libcurl cannot use a connection with prior knowledge again: one for each request.
+    // Before version 8, libcurl cannot reuse a connection with prior knowledge, so each request gets a new one.
     pk_curl_set_long(handle, CURLOPT_FRESH_CONNECT, 1)
     pk_curl_set_long(handle, CURLOPT_FORBID_REUSE, 1)
     _ = body.withUnsafeBytes { pk_curl_set_post(handle, $0.baseAddress, Int64(body.count)) }

@@ -6,7 +6,7 @@ struct GRPCClient: Sendable {
   let host: String
   let service: String
 
-  /// Calls a method. Cancelling the caller ends the call at once.
+  /// Calls a method. Cancelling the caller ends the call immediately.
   ///
   /// - Throws: ``GRPCError``, `CancellationError`.
   func call(_ method: String, timeout: Duration, _ build: (inout MessageWriter) -> Void) async throws -> MessageReader {
@@ -40,14 +40,14 @@ struct GRPCError: Error, CustomStringConvertible {
   static let notFound = 5
   static let alreadyExists = 6
   static let failedPrecondition = 9
-  /// The answer is none of gRPC.
+  /// The answer is not a valid gRPC answer.
   static let internalError = 13
 
   /// The status of the answer; `nil` without an answer.
   let status: Int?
   let message: String
 
-  /// Whether the same call can succeed later: no answer, or a server that has no room or is not ready.
+  /// Whether the same call can succeed later: there was no answer, or the server is overloaded or not ready.
   var isTransient: Bool { [nil, 8, 14].contains(status) }
 
   var description: String { status.map { "\(message) (gRPC status \($0))" } ?? message }

@@ -6,18 +6,18 @@ enum GRPCFrame {
     return [0] + (0..<4).map { UInt8(truncatingIfNeeded: size >> (24 - 8 * $0)) } + message
   }
 
-  /// Returns the one message of an answer.
+  /// Returns the single message of an answer.
   ///
-  /// - Throws: ``GRPCError`` with the status 13: the frame is cut, compressed or longer than its length says, or others follow.
+  /// - Throws: ``GRPCError`` with the status 13: the frame is truncated, compressed or longer than its length says, or others follow.
   static func message(in body: [UInt8], of method: String) throws(GRPCError) -> ArraySlice<UInt8> {
     func malformed(_ reason: String) -> GRPCError {
       GRPCError(status: GRPCError.internalError, message: "\(method): \(reason)")
     }
-    guard body.count >= 5 else { throw malformed("the answer has \(body.count) bytes, and no whole frame") }
-    guard body[0] == 0 else { throw malformed("the answer is compressed, which was not asked for (flag \(body[0]))") }
+    guard body.count >= 5 else { throw malformed("the answer has \(body.count) bytes, and no complete frame") }
+    guard body[0] == 0 else { throw malformed("the answer is compressed, which was not requested (flag \(body[0]))") }
     let length = body[1..<5].reduce(0) { $0 << 8 | Int($1) }
     guard length == body.count - 5 else {
-      throw malformed("the frame of the answer has \(length) bytes, and \(body.count - 5) have arrived")
+      throw malformed("the frame of the answer has \(length) bytes, but \(body.count - 5) have arrived")
     }
     return body[5...]
   }

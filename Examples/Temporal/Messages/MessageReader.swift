@@ -1,11 +1,11 @@
-/// The fields of a protocol buffer message. Unknown fields are kept and not looked at; of a single field the last value counts.
+/// The fields of a protocol buffer message. Unknown fields are kept without decoding; of a single field, the last value counts.
 struct MessageReader {
   enum Value {
     case number(UInt64)
     case bytes(ArraySlice<UInt8>)
   }
 
-  /// The bytes are no message.
+  /// The bytes are not a valid message.
   struct Malformed: Error {}
 
   private var fields: [Int: [Value]] = [:]

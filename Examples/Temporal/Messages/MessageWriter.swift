@@ -1,4 +1,4 @@
-/// A protocol buffer message that is being written. Fields that have their default value are left out.
+/// A protocol buffer message that is being written. Fields with their default values are omitted.
 struct MessageWriter {
   private(set) var bytes: [UInt8] = []
 
@@ -39,14 +39,14 @@ struct MessageWriter {
     if !value.isEmpty { writeAlways(field, value) }
   }
 
-  /// Writes a message, also if it is empty.
+  /// Writes a message, even if it is empty.
   mutating func write(_ field: Int, _ build: (inout MessageWriter) -> Void) {
     var message = MessageWriter()
     build(&message)
     writeAlways(field, message.bytes)
   }
 
-  /// Writes a duration, rounded to nanoseconds. Durations end at 10,000 years, as the definition of the message says.
+  /// Writes a duration, rounded to nanoseconds. Durations end at 10,000 years, as specified for the message.
   mutating func write(_ field: Int, _ duration: Duration) {
     let longest = Duration.seconds(315_576_000_000)
     let (seconds, attoseconds) = min(max(duration, .zero - longest), longest).components

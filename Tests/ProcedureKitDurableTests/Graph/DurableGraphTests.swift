@@ -284,7 +284,7 @@ import TestingProcedureKit
     let swapping = SwappingJournal(journal, key) { before.dropLast() + [0x32] }
     let error = await #expect(throws: JournalError.self) { try await graph.limit(1).durable(in: swapping)() }
     #expect(error?.kind == .entryMissing)
-    #expect("\(try #require(error))".contains("another value of replaced/download than when the run started"))
+    #expect("\(try #require(error))".contains("a different value of replaced/download than when the run started"))
     #expect(await journal.latestKey(at: "replaced/sum") == nil)
   }
 

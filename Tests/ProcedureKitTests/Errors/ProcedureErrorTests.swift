@@ -79,7 +79,7 @@ import TestingProcedureKit
     clock.advance(by: .seconds(2))
     let late = await waiting.outcome
     #expect("\(late)".contains("deadline passed before it started, 2"))
-    #expect(late.procedureError?.advice?.contains("or a timeout, which begins only") == true)
+    #expect(late.procedureError?.advice?.contains("or a timeout, which starts only") == true)
     let slow = "\(await executing.outcome)"
     #expect(slow.contains("\"probe\" (\(executing.id)) timed out after 2") && !slow.contains("before it started"))
     await queue.shutDown()

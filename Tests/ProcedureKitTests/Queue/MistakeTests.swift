@@ -12,15 +12,15 @@ import Testing
     let made = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = ProcedureQueue("narrow", maxConcurrentProcedures: 0)
     }
-    #expect(message(made).contains("\"narrow\": maxConcurrentProcedures is 0"))
+    #expect(message(made).contains("\"narrow\": maxConcurrentProcedures must be at least 1, got 0"))
     let changed = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       await ProcedureQueue("narrow").setMaxConcurrentProcedures(-1)
     }
-    #expect(message(changed).contains("maxConcurrentProcedures is -1"))
+    #expect(message(changed).contains("maxConcurrentProcedures must be at least 1, got -1"))
     let limited = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = ProcedureGraph("thin") { g in g.add(ProcedureTask {}) }.limit(0)
     }
-    #expect(message(limited).contains("\"thin\": its limit is 0"))
+    #expect(message(limited).contains("\"thin\": the limit must be at least 1, got 0"))
   }
 
   @Test("A stream of results without any limit traps, as does one with a limit below 1")

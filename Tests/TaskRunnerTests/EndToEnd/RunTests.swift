@@ -123,7 +123,7 @@ import Testing
   @Test(
     "The exit status tells why a task failed, and the message too",
     arguments: [
-      ("\"command\": [\"no-such-program-anywhere\"]", 127, "there is none"),
+      ("\"command\": [\"no-such-program-anywhere\"]", 127, "it was not found"),
       ("\"command\": [\"/etc/passwd\"]", 126, "may not execute"),
       ("\"command\": [\"./tasks.json\"]", 126, "may not execute"),
       ("\"command\": \"kill -9 $$\"", 137, "signal 9"),

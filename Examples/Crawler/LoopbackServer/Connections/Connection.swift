@@ -1,6 +1,6 @@
 import Foundation
 
-/// One connection, from its acceptance to its end, on a thread of its own: one request and its response, or one after another.
+/// One connection, from its acceptance to its end, on a separate thread: one request and its response, or several in sequence.
 struct Connection {
   let socket: Socket
   let core: ServerCore
@@ -45,7 +45,7 @@ struct Connection {
     return false
   }
 
-  /// Called before the last byte goes out: afterwards the client may send its next request.
+  /// Called before the last byte is sent: afterwards, the client may send its next request.
   private func endAnswer() {
     core.state.update { _ = $0.answering.remove(socket.descriptor) }
   }

@@ -1,9 +1,9 @@
-/// Why the exchange on a connection ends before its time.
+/// The reason why the exchange on a connection ends early.
 enum Ending: Error {
   /// A fault closes the connection.
   case closed
   /// A fault resets the connection.
   case reset
-  /// The client has left, or the server stops.
+  /// The client has disconnected, or the server stops.
   case left
 }

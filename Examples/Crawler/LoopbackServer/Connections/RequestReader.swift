@@ -11,16 +11,16 @@ struct RequestReader {
     self.socket = socket
   }
 
-  /// Reads to the empty line.
+  /// Reads up to the empty line.
   ///
-  /// - Returns: The head without the empty line; an empty string, which is no head, if there is no end to it.
+  /// - Returns: The head without the empty line; an invalid head, the empty string, if there is no end to it.
   mutating func head() throws(Ending) -> String {
     String(decoding: try take(through: "\r\n\r\n") ?? Data(), as: UTF8.self)
   }
 
   /// Reads the body of a request.
   ///
-  /// - Returns: `nil` if the head does not tell where the body ends, or the chunks are none.
+  /// - Returns: `nil` if the head does not specify where the body ends, or the chunks are invalid.
   mutating func body(of request: ServerRequest) throws(Ending) -> Data? {
     guard request.isChunked else {
       guard let length = request.contentLength else { return nil }
@@ -47,7 +47,7 @@ struct RequestReader {
     return data
   }
 
-  /// Reads through an end mark, which is dropped; `nil` if the mark does not come within the limit.
+  /// Reads through an end mark, which is dropped; `nil` if the mark does not occur within the limit.
   private mutating func take(through mark: String) throws(Ending) -> Data? {
     while true {
       if let range = buffer.firstRange(of: Data(mark.utf8)) {

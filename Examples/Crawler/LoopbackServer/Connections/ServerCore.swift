@@ -7,7 +7,7 @@ final class ServerCore: Sendable {
   let beforeBody: @Sendable (ServerRequest) -> ServerResponse?
   let handler: @Sendable (ServerRequest) -> ServerResponse
   let threads = DispatchGroup()
-  /// Whether a connection answers one request after another.
+  /// Whether a connection answers several requests in sequence.
   let keepsConnections: Bool
   private let stopping = ServerGate()
 
@@ -39,7 +39,7 @@ final class ServerCore: Sendable {
   private func accept(from listener: Socket) {
     while listener.wait(for: stopping, isServing: false) == .readable {
       guard let socket = listener.accept() else {
-        // The client has gone already, or descriptors are short, which only time mends.
+        // The client has already disconnected, or no descriptors are left until others are closed.
         if listener.wait(for: stopping, .milliseconds(5), isServing: false) == .opened { return }
         continue
       }
@@ -52,7 +52,7 @@ final class ServerCore: Sendable {
     }
   }
 
-  /// Closes a connection, under the lock: ``beginStop()`` never shuts down a descriptor that is in other use.
+  /// Closes a connection, under the lock: ``beginStop()`` never shuts down a descriptor that was reused.
   func close(_ socket: Socket) {
     state.update { state in
       state.open.remove(socket.descriptor)

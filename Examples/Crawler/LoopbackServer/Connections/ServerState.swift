@@ -1,7 +1,7 @@
-/// What a server knows of its connections and requests.
+/// The state of a server's connections and requests.
 struct ServerState {
   var requests: [ServerRequest] = []
-  /// The requests to each path.
+  /// The number of requests to each path.
   var attempts: [String: Int] = [:]
   /// The descriptors of open connections.
   var open: Set<Int32> = []

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that threads change and tasks wait for.
+/// A value that threads change and for which tasks wait.
 final class Watched<Value: Sendable>: Sendable {
   enum Progress {
     case met, notYet, never
@@ -25,7 +25,7 @@ final class Watched<Value: Sendable>: Sendable {
 
   var value: Value { contents.withLock { $0.value } }
 
-  /// Changes the value, then lets go on whoever waited for it.
+  /// Changes the value, and then resumes the tasks whose conditions are met.
   @discardableResult func update<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
     let (result, ended) = contents.withLock { contents in
       let result = body(&contents.value)
@@ -53,7 +53,7 @@ final class Watched<Value: Sendable>: Sendable {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let progress: Progress? = contents.withLock { contents in
-          // Asked under the lock: a cancel that comes later finds the waiter.
+          // Checked under the lock: a later cancellation finds the waiter.
           if Task.isCancelled { return nil }
           let progress = condition(contents.value)
           if progress == .notYet { contents.waiters[id] = Waiter(condition: condition, continuation: continuation) }

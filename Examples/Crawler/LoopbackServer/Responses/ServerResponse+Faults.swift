@@ -1,33 +1,33 @@
 extension ServerResponse {
-  /// A response that never comes: the connection stays open until the client leaves or the server stops.
+  /// A response that never arrives: the connection stays open until the client disconnects or the server stops.
   public static var neverAnswers: ServerResponse { .ok("").with(.silence, nil) }
 
-  /// A response that is a closed connection, without a byte.
+  /// A response that closes the connection without sending a byte.
   public static var closes: ServerResponse { .ok("").with(.close, nil) }
 
-  /// A response that is a reset connection, without a byte.
+  /// A response that resets the connection without sending a byte.
   public static var resets: ServerResponse { .ok("").with(.reset, nil) }
 
   /// Returns a response that waits at a gate.
   ///
   /// - Parameters:
   ///   - gate: The gate; responses can share a gate.
-  ///   - count: The count of bytes of the body before the gate; `nil`, the default, is before the head.
+  ///   - count: The number of bytes of the body before the gate; `nil`, the default, is before the head.
   /// - Returns: The response.
   public func gated(_ gate: ServerGate, after count: Int? = nil) -> ServerResponse { with(.gate(gate), count) }
 
-  /// Returns a response that stops in the middle of its body, and says nothing more until the client leaves.
+  /// Returns a response that stops in the middle of its body, and sends nothing more until the client disconnects.
   public func stalled(after count: Int) -> ServerResponse { with(.silence, count) }
 
   /// Returns a response that pauses, in real time; prefer a gate in tests.
   ///
   /// - Parameters:
   ///   - pause: The pause.
-  ///   - count: The count of bytes of the body before the pause; `nil`, the default, is before the head.
+  ///   - count: The number of bytes of the body before the pause; `nil`, the default, is before the head.
   /// - Returns: The response.
   public func delayed(_ pause: Duration, after count: Int? = nil) -> ServerResponse { with(.pause(pause), count) }
 
-  /// Returns a response whose body comes in pieces, with a pause in real time after each but the last.
+  /// Returns a response whose body is sent in pieces, with a pause in real time after each except the last.
   public func slow(_ size: Int, pause: Duration) -> ServerResponse {
     precondition(size > 0, "a piece has at least one byte")
     var response = self
@@ -43,7 +43,7 @@ extension ServerResponse {
 
   /// Returns a response with a chunked body.
   ///
-  /// - Parameter size: The bytes of each chunk but the last.
+  /// - Parameter size: The number of bytes of each chunk except the last.
   /// - Returns: The response.
   public func chunked(by size: Int = 1_000) -> ServerResponse {
     precondition(size > 0, "a chunk has at least one byte")

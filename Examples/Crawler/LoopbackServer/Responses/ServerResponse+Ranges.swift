@@ -1,7 +1,7 @@
 import Foundation
 
 extension ServerResponse {
-  /// Returns the response with the part of the file that a request asks for.
+  /// Returns the response with the part of the file that a request selects.
   func selected(for request: ServerRequest) -> ServerResponse {
     guard let entityTag else { return self }
     var response = self

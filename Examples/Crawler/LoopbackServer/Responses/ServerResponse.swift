@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A response, and what goes wrong with it.
+/// A response, and its faults.
 ///
 /// ```swift
 /// .ok("text")
@@ -9,14 +9,14 @@ public import Foundation
 /// .ok(data).gated(gate, after: 500)
 /// ```
 public struct ServerResponse: Sendable {
-  /// How the client learns where the body ends.
+  /// How the client detects the end of the body.
   enum Framing {
     case length
     case chunks(Int)
     case close
   }
 
-  /// What is sent: a head and a body, or bytes that are no HTTP.
+  /// The sent content: a head and a body, or bytes that are not HTTP.
   enum Content {
     case http, raw
   }
@@ -24,7 +24,7 @@ public struct ServerResponse: Sendable {
   /// The status code.
   public var status: Int
 
-  /// The header fields. The server adds `Connection: close`, and how the body ends, unless given here.
+  /// The header fields. The server adds `Connection: close`, and the framing of the body, unless given here.
   public var headers: HeaderFields
 
   /// The body.
@@ -34,7 +34,7 @@ public struct ServerResponse: Sendable {
   var framing = Framing.length
   var entityTag: String?
   var isEndless = false
-  /// The bytes that go out together, and the pause after them.
+  /// The number of bytes that are sent together, and the pause after them.
   var pace: (size: Int, pause: Duration)?
   var faults: [Fault] = []
 
@@ -53,10 +53,10 @@ public struct ServerResponse: Sendable {
     .ok(Data(text.utf8), headers: headers)
   }
 
-  /// Creates a response that sends the client elsewhere.
+  /// Creates a redirect.
   ///
   /// - Parameters:
-  ///   - location: A path on this server, or a whole address. The path of the request itself makes a loop.
+  ///   - location: A path on this server, or a whole address. The path of the request itself creates a loop.
   ///   - status: The status code, 302 unless given.
   /// - Returns: The response.
   public static func redirect(to location: String, status: Int = 302) -> ServerResponse {
@@ -67,7 +67,7 @@ public struct ServerResponse: Sendable {
   ///
   /// - Parameters:
   ///   - body: The whole file.
-  ///   - tag: The `ETag`, with its quotation marks; a client asks for the rest of the same version with `If-Range`.
+  ///   - tag: The `ETag`, with its quotation marks; a client requests the rest of the same version with `If-Range`.
   ///   - headers: More header fields. `Last-Modified` also serves for `If-Range`.
   /// - Returns: The response.
   public static func file(_ body: Data, tag: String, headers: HeaderFields = [:]) -> ServerResponse {
@@ -76,14 +76,14 @@ public struct ServerResponse: Sendable {
     return response
   }
 
-  /// Creates a response of bytes that are sent as they are; the default is no HTTP.
+  /// Creates a response of bytes that are sent unchanged; the default is not HTTP.
   public static func garbage(_ bytes: Data = Data("\u{1}\u{2} no HTTP at all\r\n\r\n".utf8)) -> ServerResponse {
     var response = ServerResponse.ok(bytes)
     response.content = .raw
     return response
   }
 
-  /// Creates a response whose body does not end before the client leaves or the server stops; without a length.
+  /// Creates a response without a length, whose body does not end before the client disconnects or the server stops.
   public static func endless(_ piece: Data = Data(repeating: 0x2e, count: 16_384)) -> ServerResponse {
     var response = ServerResponse.ok(piece).withoutLength()
     response.isEndless = true

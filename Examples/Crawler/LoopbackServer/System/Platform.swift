@@ -8,7 +8,7 @@ import Foundation
   import Musl
 #endif
 
-/// What differs between the systems.
+/// The differences between the systems.
 enum Platform {
   #if canImport(Glibc)
     static let stream = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -24,7 +24,7 @@ enum Platform {
     static let bothDirections = SHUT_RDWR
   #endif
 
-  /// Makes a descriptor one that programs do not inherit, and, for a socket, one whose writes raise no signal.
+  /// Prevents programs from inheriting a descriptor, and, for a socket, writes from raising a signal.
   static func prepare(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     #if canImport(Darwin)
@@ -33,7 +33,7 @@ enum Platform {
     #endif
   }
 
-  /// Lets each piece of a response leave at once, as servers do. Otherwise the second of two waits for the client's acknowledgement, up to 40 ms.
+  /// Sends each piece of a response immediately, as servers do. Otherwise the second piece waits for the client's acknowledgement, up to 40 ms.
   static func sendWithoutDelay(_ descriptor: Int32) {
     var isOn: Int32 = 1
     _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
@@ -49,7 +49,7 @@ enum Platform {
     #endif
   }
 
-  /// A pipe: its ends to read from and to write to.
+  /// Creates a pipe, with its ends to read from and to write to.
   static func pipe() -> (read: Int32, write: Int32) {
     var ends: [Int32] = [-1, -1]
     #if canImport(Darwin)

@@ -6,23 +6,23 @@ extension Socket {
     case opened
     /// The time is over.
     case elapsed
-    /// The client has left, or the server stops.
+    /// The client has disconnected, or the server stops.
     case left
-    /// There is something to read, or to accept.
+    /// There are bytes to read, or a connection to accept.
     case readable
   }
 
   /// Waits for a gate, for a time, or for the end of the connection.
   ///
   /// - Parameters:
-  ///   - gate: The gate; `nil` waits for none.
-  ///   - duration: The longest wait; `nil` has no end.
-  ///   - isServing: Whether bytes of the client are read and dropped, as they are while a response goes out.
+  ///   - gate: The gate; `nil` for no gate.
+  ///   - duration: The longest wait; `nil` for no limit.
+  ///   - isServing: Whether bytes of the client are read and dropped, as they are while a response is sent.
   /// - Returns: The reason for the end of the wait.
   func wait(for gate: ServerGate?, _ duration: Duration? = nil, isServing: Bool = true) -> Waited {
     let end = duration.map { ContinuousClock.now + $0 }
     while true {
-      // `poll` passes over a negative descriptor. A listener that waits for time is not asked.
+      // `poll` ignores a negative descriptor. A listener that waits for a time is not polled.
       let isAsked = isServing || duration == nil
       var polled = [
         pollfd(fd: isAsked ? descriptor : -1, events: Int16(POLLIN), revents: 0),

@@ -12,7 +12,7 @@ import Foundation
 struct Socket: Sendable {
   let descriptor: Int32
 
-  /// A socket at a port of 127.0.0.1, or of `[::1]`, that the system chooses.
+  /// Returns a socket at a port of 127.0.0.1, or of `[::1]`, that the system chooses.
   static func bound(isListening: Bool, isIPv6: Bool = false) throws -> Socket {
     let descriptor = socket(isIPv6 ? AF_INET6 : AF_INET, Platform.stream, 0)
     guard descriptor >= 0 else { throw ServerError.latest("socket") }
@@ -57,7 +57,7 @@ struct Socket: Sendable {
 
   var port: Int {
     get throws {
-      // Large enough for both kinds of addresses, whose port is in the same place.
+      // Large enough for both kinds of addresses, which have the port in the same position.
       var address = sockaddr_in6()
       let status = Self.withPointer(to: &address) { pointer, size in
         var length = size
@@ -82,7 +82,7 @@ struct Socket: Sendable {
     return Socket(descriptor: accepted)
   }
 
-  /// Waits for bytes; never returns an empty piece.
+  /// Waits for bytes; never returns an empty chunk.
   func receive() throws(Ending) -> Data {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     while true {
@@ -106,12 +106,12 @@ struct Socket: Sendable {
     if !isSent { throw .left }
   }
 
-  /// Ends every read and write, also those that threads wait in.
+  /// Ends every read and write, including those in which threads wait.
   func shutDown() {
     _ = shutdown(descriptor, Platform.bothDirections)
   }
 
-  /// Says that nothing more will come, and waits until the client closes.
+  /// Announces the end of the data, and waits until the client closes.
   ///
   /// A socket that is closed while bytes of the client are unread is reset, and the client would lose the response.
   func finish() {
@@ -119,7 +119,7 @@ struct Socket: Sendable {
     _ = wait(for: nil)
   }
 
-  /// Lets the close reset the connection.
+  /// Makes the next close reset the connection.
   func makeCloseReset() {
     var value = linger(l_onoff: 1, l_linger: 0)
     _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))

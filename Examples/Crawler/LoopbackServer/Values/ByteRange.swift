@@ -1,10 +1,10 @@
-/// What a `Range` header asks of a body.
+/// The part of a body that a `Range` header selects.
 enum ByteRange: Equatable {
   /// These bytes; not empty.
   case part(Range<Int>)
   /// Bytes that the body does not have.
   case unsatisfiable
-  /// All of the body: there is no such header, or one that a server may ignore, such as several ranges.
+  /// The whole body: there is no such header, or it may be ignored, as with several ranges.
   case whole
 
   init(header: String?, length: Int) {

@@ -1,4 +1,4 @@
-/// The header fields of a request or a response, in order; names are compared without regard to case.
+/// The header fields of a request or a response, in order. Names are compared without regard to case.
 public struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   /// A name and a value.
   public struct Field: Sendable, Equatable {
@@ -25,7 +25,7 @@ public struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral 
     }
   }
 
-  /// Adds a field at the end, beside fields of the same name.
+  /// Adds a field at the end, and keeps other fields with the same name.
   public mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A place in a response where the server waits until a test lets the rest go on.
+/// A position in a response at which the server waits until a test opens the gate.
 ///
 /// A gate can be in several responses. Once open, a gate stays open.
 public final class ServerGate: Sendable {
@@ -10,7 +10,7 @@ public final class ServerGate: Sendable {
   }
 
   private let state = Watched(State())
-  /// Readable as soon as the gate is open; nobody reads.
+  /// Readable as soon as the gate is open; never read.
   let descriptor: Int32
   private let writeDescriptor: Int32
 
@@ -24,7 +24,7 @@ public final class ServerGate: Sendable {
     Socket(descriptor: writeDescriptor).close()
   }
 
-  /// Opens the gate: everybody at the gate, and everybody who comes later, goes on.
+  /// Opens the gate: all responses at the gate continue, and so do later ones.
   public func open() {
     let isFirst = state.update { state in
       defer { state.isOpen = true }
@@ -36,12 +36,12 @@ public final class ServerGate: Sendable {
   /// Whether the gate is open.
   public var isOpen: Bool { state.value.isOpen }
 
-  /// The count of responses that have come to the gate so far.
+  /// The number of responses that have reached the gate so far.
   public var arrivals: Int { state.value.arrivals }
 
-  /// Waits until so many responses have come to the gate, including those of the past.
+  /// Waits until the given number of responses have reached the gate, including past ones.
   ///
-  /// Everything that comes before the gate has been handed to the system by then.
+  /// By then, all bytes before the gate were passed to the system.
   ///
   /// - Throws: `CancellationError` when the task is cancelled.
   public func waitForArrivals(_ count: Int = 1) async throws {

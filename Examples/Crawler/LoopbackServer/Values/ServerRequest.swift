@@ -5,7 +5,7 @@ public struct ServerRequest: Sendable {
   /// The method, such as `GET`.
   public var method: String
 
-  /// The path, percent-encoded, without the query. To a proxy, the whole address, or the host and port of a `CONNECT`.
+  /// The path, percent-encoded, without the query. For a proxy, the whole address, or the host and port of a `CONNECT`.
   public var path: String
 
   /// The query, percent-encoded, without the question mark; `nil` without one.
@@ -14,13 +14,13 @@ public struct ServerRequest: Sendable {
   /// The header fields.
   public var headers: HeaderFields
 
-  /// The body, all of it; empty where `beforeBody` has answered.
+  /// The whole body; empty if `beforeBody` has answered.
   public var body = Data()
 
-  /// The number of this request among those for the same path, from 1.
+  /// The number of this request among the requests for the same path, from 1.
   public var attempt = 1
 
-  /// When the head had arrived.
+  /// The time at which the head had arrived.
   public var instant = ContinuousClock.now
 
   /// Reads the head of a request: the lines before the empty one.
@@ -43,7 +43,7 @@ public struct ServerRequest: Sendable {
     }
   }
 
-  /// The length of the body; 0 if the head names none.
+  /// The length of the body; 0 if the head specifies none.
   var contentLength: Int? {
     guard let text = headers["Content-Length"] else { return 0 }
     return Int(text).flatMap { $0 >= 0 ? $0 : nil }
