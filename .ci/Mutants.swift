@@ -1,12 +1,12 @@
-// Makes mutants of sources: small mistakes, each of which a number chooses when the program runs, so that all of them need one build.
+// Makes mutants of sources: small mistakes, each of which is selected by a number when the program runs, so that all of them need one build.
 //
 // usage: mutants SEED COUNT REFUSED FILES…
-//   SEED     of the choice among all places
+//   SEED     the seed for choosing among all places
 //   COUNT    the number of mutants
-//   REFUSED  a file with lines FILE:LINE, the places that the compiler has refused
-//   FILES    Swift sources, which are changed
+//   REFUSED  a file with lines FILE:LINE, the places that the compiler has rejected
+//   FILES    the Swift sources to change
 //
-// Prints for each mutant its number, its file and line, its kind, and the line as it was. A line has one mutant at most, and stays a line.
+// Prints for each mutant its number, its file and line, its kind, and the original line. A line has at most one mutant, and stays one line.
 import Foundation
 
 struct SplitMix {
@@ -21,13 +21,13 @@ struct SplitMix {
   }
 }
 
-/// A mistake at one line: `change` is given the call that says whether the mistake is on.
+/// A mistake in one line: `change` receives the call that returns whether the mistake is active.
 struct Mistake {
   let kind: String
   let change: (String) -> String
 }
 
-/// The parts of a text between separators that stand in no brackets and no literal; `nil` if the brackets do not match.
+/// The parts of a text between separators outside of brackets and literals; `nil` if the brackets do not match.
 func parts(of text: Substring, separatedBy separator: Character) -> [Substring]? {
   var (depth, isInLiteral, isEscaped, start) = (0, false, false, text.startIndex)
   var parts: [Substring] = []
@@ -72,7 +72,7 @@ func condition(after keyword: String, in line: String) -> Range<String.Index>? {
   return nil
 }
 
-/// Whether a line stands in an initializer, which the compiler wants to be complete.
+/// Whether a line is in an initializer, which the compiler requires to be complete.
 func isInInitializer(_ index: Int, of lines: [String]) -> Bool {
   var depth = lines[index].prefix { $0 == " " }.count
   for line in lines[..<index].reversed() where !line.isEmpty {
@@ -111,7 +111,7 @@ func mistakes(at index: Int, of lines: [String]) -> [Mistake] {
       let text = line[clauseRange]
       found.append(
         Mistake(kind: "negated: \(text)") { line.replacingCharacters(in: clauseRange, with: "\($0) != (\(text))") })
-      // A loop without an end is noticed by the time limit alone.
+      // An endless loop is detected only by the time limit.
       if keyword == "while ", clauses.count == 1 { continue }
       found.append(
         Mistake(kind: "is true: \(text)") { line.replacingCharacters(in: clauseRange, with: "\($0) || (\(text))") })
@@ -142,7 +142,7 @@ func mistakes(at index: Int, of lines: [String]) -> [Mistake] {
     found.append(Mistake(kind: "twice") { line.replacing(step, with: step.dropLast() + "(\($0) ? 2 : 1)") })
   }
 
-  // A statement of one line is left out. The only expression of a function is its value, and stays.
+  // A statement of one line is omitted. The only expression of a function is its value, and is kept.
   let keywords = [
     "let ", "var ", "return", "case ", "default", "guard ", "if ", "else", "for ", "while ", "func ", "}", "{", "defer",
     "switch ", "throw ",

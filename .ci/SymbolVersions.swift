@@ -1,13 +1,13 @@
-// Lists the symbols of stub modules that sources use, with the version of each platform that has introduced them, and fails where that is newer
-// than the package's minimum, without #available or @available, or where a platform has no such symbol.
+// Lists the symbols of stub modules that sources use, with the version of each platform that introduced them, and fails if that is newer
+// than the package's minimum, without #available or @available, or if a platform has no such symbol.
 //
 // usage: symbol-versions MANIFEST SYMBOLS TREES [--toolchain]
 //   MANIFEST  Package.swift, for the minimum of each platform
 //   SYMBOLS   a folder of symbol graphs of the stub modules; with --toolchain, of modules of the toolchain, whose symbols without a version
-//             have always been there, and are not listed
+//             have always existed, and are not listed
 //   TREES     a folder for each platform, in it one for each module, in it the syntax trees of the module's files, as JSON
 //
-// The syntax trees come from the compiler, so that a use is what the compiler has resolved. Types that stand only in signatures are found in the
+// The syntax trees come from the compiler, so that uses are resolved as by the compiler. Types that occur only in signatures are found in the
 // mangled types of the trees.
 import Foundation
 
@@ -36,7 +36,7 @@ struct Symbol {
   var unavailable: Set<String> = []
 }
 
-/// A use of a symbol on one platform, and the version that is certain there.
+/// A use of a symbol on one platform, and the version that is guaranteed there.
 struct Use: Hashable {
   var symbol: String
   /// The case of a type that is the symbol.
@@ -78,7 +78,7 @@ struct Walk {
   let platform: String
   let symbols: [String: Symbol]
   private(set) var uses: Set<Use> = []
-  /// The mangled types, each with the uses that they stand for.
+  /// The mangled types, each with the uses that they represent.
   private(set) var mangled: [String: Set<Use>] = [:]
   private var path = ""
   private var lineStarts: [Int] = []
@@ -94,7 +94,7 @@ struct Walk {
     _ = visit(tree, minimum, at: 0)
   }
 
-  /// Visits a part of the tree. Returns the version that is certain behind it: a `guard` raises it.
+  /// Visits a part of the tree. Returns the version that is guaranteed after it: a `guard` raises it.
   private mutating func visit(_ node: Any, _ floor: Version, at offset: Int) -> Version {
     if let list = node as? [Any] {
       return list.reduce(floor) { visit($1, $0, at: offset) }
@@ -180,7 +180,7 @@ for platform in try files.contentsOfDirectory(atPath: arguments[3]).sorted() {
     let folder = "\(arguments[3])/\(platform)/\(module)"
     var walk = Walk(platform, symbols)
     for file in try files.contentsOfDirectory(atPath: folder).sorted() {
-      guard let tree = try json("\(folder)/\(file)") as? [String: Any] else { fatalError("\(file) is no syntax tree") }
+      guard let tree = try json("\(folder)/\(file)") as? [String: Any] else { fatalError("\(file) is not a syntax tree") }
       walk.read(tree, minimum: minimum)
     }
     var uses = walk.uses
@@ -208,7 +208,7 @@ for platform in try files.contentsOfDirectory(atPath: arguments[3]).sorted() {
       }
       table["\(module)\t\(symbol.name)", default: []].insert("\(platform) \(introduced)")
       if let floor = Version(use.floor), introduced > floor {
-        complaints.insert("\(place) came with \(platform) \(introduced), and the minimum there is \(floor)")
+        complaints.insert("\(place) was introduced in \(platform) \(introduced), but the minimum is \(floor)")
       }
     }
   }

@@ -68,7 +68,7 @@ struct Kitten {
       result = .failure(error)
     }
     job.output.removeIfUnused()
-    let status = tell(result, of: job, since: start, signals.first)
+    let status = printResult(result, of: job, since: start, signals.first)
     if status == 0, let journal = job.journal, let path = arguments.journal { await forget(in: journal, at: path) }
     let errors = await recorder.finish()
     for error in errors { Console.printError("\(error)") }
@@ -88,7 +88,7 @@ struct Kitten {
   /// Prints the result of the job.
   ///
   /// - Returns: The exit status.
-  private static func tell(
+  private static func printResult(
     _ result: Result<(Report, times: [SystemText: Duration]), any Error>, of job: Thumbnails,
     since start: ContinuousClock.Instant, _ signal: ProcessSignal?
   ) -> Int32 {

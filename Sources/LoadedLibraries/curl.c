@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
-/* libcurl's own types and functions, as far as they are used here. */
+/* The types and functions of libcurl that are used here. */
 typedef size_t (*curl_bytes_callback)(char *, size_t, size_t, void *);
 typedef int (*curl_seek_callback)(void *, int64_t, int);
 typedef int (*curl_socket_callback)(void *, int, int);
@@ -84,7 +84,7 @@ static void load(void) {
   if (!has_all) return;
   const long all_parts = 3;
   if (curl.global_init(all_parts) != CURLE_OK) return;
-  /* 3 is the age of the fields up to `features` and further, of 7.16. */
+  /* Age 3, of version 7.16, includes the fields up to `features` and further. */
   version = curl.version_info(3);
   const int resolves_asynchronously = 1 << 7;
   is_loaded = version && (version->features & resolves_asynchronously);
@@ -136,7 +136,7 @@ bool pk_curl_is_closed(pk_curl_easy *easy, const pk_curl_sockets *sockets) {
   long port = 0;
   if (curl.easy_getinfo(easy, information_local_port, &port) != CURLE_OK || port == 0) return false;
   for (unsigned i = 0; i < sockets->count && i < PK_CURL_SOCKET_COUNT; i++) {
-    /* The number of a socket that libcurl has closed, such as that of the slower kind of address, may belong to another file by now. */
+    /* The number of a socket that libcurl has closed, such as that of the slower kind of address, may belong to another file now. */
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
     if (getsockname(sockets->latest[i], (struct sockaddr *)&address, &length) != 0) continue;
@@ -150,7 +150,7 @@ bool pk_curl_is_closed(pk_curl_easy *easy, const pk_curl_sockets *sockets) {
   return false;
 }
 
-/* The sizes are multiplied, as libcurl's documentation has it: the first is always 1. */
+/* The sizes are multiplied; according to libcurl's documentation, the first is always 1. */
 static size_t call_header(char *bytes, size_t size, size_t count, void *context) {
   const pk_curl_callbacks *callbacks = context;
   return callbacks->header(bytes, size * count, callbacks->context);
@@ -258,7 +258,7 @@ void pk_block_signals(void) {
 
 #else
 
-/* Nothing is found, so none of the other functions is ever called. */
+/* The library is not found, so none of the other functions is called. */
 bool pk_curl_load(void) { return false; }
 uint32_t pk_curl_version_number(void) { return 0; }
 const char *pk_curl_version(void) { return ""; }

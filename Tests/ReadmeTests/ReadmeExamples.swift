@@ -69,12 +69,12 @@ import TestingProcedureKit
       let pages = (1...10).map { queue.add(Download(), input: $0) }
       let sum = queue.add(ProcedureTask { (a: Int, b: Int) in a + b }, from: pages[0], pages[1])
       let index = queue.add(ProcedureTask("index") {}, after: pages)
-      await queue.suspend()  // nothing starts, what executes goes on
+      await queue.suspend()  // nothing starts, executing bodies continue
       await queue.setMaxConcurrentProcedures(8)
       await queue.resume()
       try await index.value
       return try await sum.value
-    }  // left when everything that was added has finished
+    }  // returns when all added procedures have finished
     #expect(total == 3)
   }
 
@@ -94,16 +94,16 @@ import TestingProcedureKit
     let queue = ProcedureQueue("disk")
 
     let hasSpace = Condition("has space") { await disk.free > 0 }  // false: ignored, throws: failed
-    let save = Save(on: disk).condition(hasSpace).exclusive("disk")  // one at a time, on whatever queue
+    let save = Save(on: disk).condition(hasSpace).exclusive("disk")  // one at a time, on any queue
     let saves = (1...3).map { queue.add(save, input: $0) }
-    await queue.cancelAll()  // what waits is over at once, what executes is told; what is added later executes
+    await queue.cancelAll()  // cancels waiting and executing procedures; later ones execute
 
     var cancelled = 0
     for save in saves where await save.outcome.isCancelled { cancelled += 1 }
     #expect(await disk.free >= cancelled)
   }
 
-  @Test("C1: of a cancel and a finish the first decides, in every order")
+  @Test("C1: of a cancellation and a finish, the first decides, in every order")
   func cancelOrFinish() async throws {
     try await exploreRace("finished", "cancelled") { env in
       let queue = env.makeQueue()

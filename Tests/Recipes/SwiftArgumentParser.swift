@@ -5,7 +5,7 @@ import ProcedureKit
 struct Convert: AsyncParsableCommand {
   @Option(name: .shortAndLong, help: "How many files to convert at once.") var jobs = 4
   @Option(name: .shortAndLong, help: "How many times to try each file.") var attempts = 3
-  @Flag(help: "Go on when a file cannot be converted.") var keepGoing = false
+  @Flag(help: "Continue when a file cannot be converted.") var keepGoing = false
   @Argument(help: "The files.") var files: [String]
 
   func run() async throws {

@@ -1,6 +1,6 @@
 extension Target {
   static let all = [
-    Target("P1", "run, one after another in one task: 0.40", atMost: 0.40, ("W1", "run")),
+    Target("P1", "run, in sequence in one task: 0.40", atMost: 0.40, ("W1", "run")),
     Target("P2", "add, every handle awaited: 0.60", atMost: 0.60, ("W1", "add")),
     Target("P3", "add to a queue of width 2 and of width 8: 0.80", atMost: 0.80, ("W2", "add"), ("W2/8", "add")),
     Target("P4", "a chain as a graph that is already built: 0.10", atMost: 0.10, ("W3", "run")),

@@ -38,9 +38,9 @@ struct RunnerLock {
       close(descriptor)
       throw TaskProblem.busy(records.folder)
     }
-    var former = [UInt8](repeating: 0, count: 36)
-    let count = read(descriptor, &former, former.count)
-    endedCount = count == former.count ? Self.end(String(decoding: former, as: UTF8.self)) : 0
+    var earlier = [UInt8](repeating: 0, count: 36)
+    let count = read(descriptor, &earlier, earlier.count)
+    endedCount = count == earlier.count ? Self.end(String(decoding: earlier, as: UTF8.self)) : 0
     let bytes = Array(mark.utf8)
     guard pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else {
       close(descriptor)

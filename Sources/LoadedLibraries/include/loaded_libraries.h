@@ -27,14 +27,14 @@ const char *pk_curl_version(void);
 typedef size_t (*pk_curl_write)(const char *bytes, size_t count, void *context);
 /* Fills in up to `capacity` bytes of a body that is sent, and returns how many: 0 at the end, PK_CURL_READ_PAUSE or PK_CURL_READ_ABORT. */
 typedef size_t (*pk_curl_read)(char *bytes, size_t capacity, void *context);
-/* Goes back to the start of the body. Returns false if that is not possible. */
+/* Rewinds to the start of the body. Returns false if that is not possible. */
 typedef bool (*pk_curl_rewind)(void *context);
 
 static const size_t PK_CURL_WRITE_PAUSE = 0x10000001;
 static const size_t PK_CURL_READ_PAUSE = 0x10000001;
 static const size_t PK_CURL_READ_ABORT = 0x10000000;
 
-/* The functions of a transfer that have the same context. A null function leaves libcurl's own. */
+/* The functions of a transfer that have the same context. A null function keeps libcurl's own. */
 typedef struct {
   void *context;
   pk_curl_write header;
@@ -43,25 +43,25 @@ typedef struct {
   pk_curl_rewind rewind;
 } pk_curl_callbacks;
 
-/* The sockets that libcurl has made for a transfer, the latest ones: it tries several addresses of a host at once. */
+/* The latest sockets that libcurl has created for a transfer: it tries several addresses of a host concurrently. */
 enum { PK_CURL_SOCKET_COUNT = 8 };
 typedef struct {
   int latest[PK_CURL_SOCKET_COUNT];
   unsigned int count;
 } pk_curl_sockets;
 
-/* Makes a transfer, without signals; null without memory. A program that is started does not inherit the sockets of the transfer, unless
+/* Creates a transfer, without signals; null without memory. A program that is started does not inherit the sockets of the transfer, unless
    another thread starts it just between the calls that make a socket and mark it. What libcurl opens beside (the pair that wakes a set, and
    that of a name search) is not marked. */
 pk_curl_easy *pk_curl_easy_init(void);
 void pk_curl_easy_cleanup(pk_curl_easy *easy);
-/* Makes a transfer that no set has as if it were new. */
+/* Resets a transfer that belongs to no set. */
 void pk_curl_easy_reset(pk_curl_easy *easy);
-/* Notes the sockets that are made from now on. `sockets` has to stay where it is until the clean-up. */
+/* Records the sockets that are created from now on. `sockets` must stay in place until the clean-up. */
 int pk_curl_watch_sockets(pk_curl_easy *easy, pk_curl_sockets *sockets);
-/* Whether the peer has closed the connection of a transfer that runs on one of these sockets, and all it has sent was read; false if not known. */
+/* Whether the peer has closed the connection of a transfer on one of these sockets, and all sent bytes were read; false if unknown. */
 bool pk_curl_is_closed(pk_curl_easy *easy, const pk_curl_sockets *sockets);
-/* libcurl keeps the pointer: `callbacks` has to stay where it is until the clean-up. */
+/* libcurl keeps the pointer: `callbacks` must stay in place until the clean-up. */
 int pk_curl_set_callbacks(pk_curl_easy *easy, const pk_curl_callbacks *callbacks);
 int pk_curl_set_long(pk_curl_easy *easy, int option, long value);
 int pk_curl_set_offset(pk_curl_easy *easy, int option, int64_t value);
@@ -76,7 +76,7 @@ int pk_curl_get_long(pk_curl_easy *easy, int information, long *value);
 int pk_curl_pause(pk_curl_easy *easy, int directions);
 const char *pk_curl_error_text(int code);
 
-/* Adds a copy of a line. Returns the list, which is new for null; null without memory, with the former list as it was. */
+/* Adds a copy of a line. Returns the list, which is new for null; null without memory, in which case the previous list is unchanged. */
 pk_curl_list *pk_curl_list_append(pk_curl_list *list, const char *line);
 void pk_curl_list_free(pk_curl_list *list);
 
@@ -146,7 +146,7 @@ static const int CURLINFO_RESPONSE_CODE = 0x200002;
 static const int CURLINFO_NUM_CONNECTS = 0x20001a;
 static const int CURLINFO_HTTP_VERSION = 0x20002e;
 
-/* The codes of a transfer that are told apart. */
+/* The distinguished codes of a transfer. */
 static const int CURLE_OK = 0;
 static const int CURLE_UNSUPPORTED_PROTOCOL = 1;
 static const int CURLE_URL_MALFORMAT = 3;
@@ -179,17 +179,17 @@ typedef struct pk_inflater pk_inflater;
 
 /* There is room left in the output, or input left. */
 static const int PK_INFLATE_CONTINUES = 0;
-/* The stream has come to its end, with its checksum; input can be left. */
+/* The stream has ended, with its checksum; input can be left. */
 static const int PK_INFLATE_ENDED = 1;
-/* The input is no gzip, or there is no memory. */
+/* The input is not gzip, or there is no memory. */
 static const int PK_INFLATE_FAILED = 2;
 
 /* Loads zlib on the first call, on any thread. Returns false if zlib is missing; no other function of this section may be called then. */
 bool pk_zlib_load(void);
-/* Makes a decompression; null without memory. */
+/* Creates a decompression; null without memory. */
 pk_inflater *pk_inflater_init(void);
 void pk_inflater_free(pk_inflater *inflater);
 /* Begins another stream. */
 bool pk_inflater_restart(pk_inflater *inflater);
-/* Decompresses; `*input_count` and `*output_count` are what there is, and afterwards what was used. Returns one of the constants above. */
+/* Decompresses; `*input_count` and `*output_count` are the available bytes, and afterwards the used bytes. Returns one of the constants above. */
 int pk_inflate(pk_inflater *inflater, const void *input, size_t *input_count, void *output, size_t *output_count);

@@ -140,7 +140,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
 }
 
 extension RangeReplaceableCollection {
-  /// Empties the collection and returns its former elements.
+  /// Empties the collection and returns its previous elements.
   mutating func takeAll() -> Self {
     let all = self
     self = Self()

@@ -5,7 +5,7 @@
 /// share one budget, on any number of queues.
 ///
 /// ```swift
-/// let budget = RetryBudget(capacity: 5, oneMoreEvery: .seconds(10))  // made once
+/// let budget = RetryBudget(capacity: 5, oneMoreEvery: .seconds(10))  // created once
 /// let careful = download.retry(.constant(.seconds(1)), maxAttempts: 3, budget: budget)
 /// let page = try await queue.run(careful, input: 7)
 /// ```

@@ -97,7 +97,7 @@ public struct Schedule: Sendable {
 }
 
 extension Schedule: ExpressibleByArrayLiteral {
-  /// Makes a schedule of the given delays.
+  /// Creates a schedule of the given delays.
   public init(arrayLiteral delays: Duration...) {
     self.init(delays)
   }
@@ -119,7 +119,7 @@ extension Schedule {
   /// Array(Schedule.fibonacci(.seconds(1)).delays().prefix(5))  // 0, 1, 1, 2 and 3 seconds
   /// ```
   ///
-  /// - Parameter generator: The source of random delays. Equal generators give equal delays.
+  /// - Parameter generator: The source of random delays. Equal generators result in equal delays.
   /// - Returns: A sequence that starts again on each iteration.
   public func delays(using generator: any RandomNumberGenerator = SystemRandomNumberGenerator()) -> Delays {
     Delays(rest: ScheduleEvaluation(expression), generator: generator)

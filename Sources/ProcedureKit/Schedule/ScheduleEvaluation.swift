@@ -1,16 +1,16 @@
-/// Internal. One use of a schedule: what is left of it. A copy advances separately.
+/// Internal. The state of one use of a schedule. A copy advances separately.
 ///
-/// The parts lie in an array, and a part is added when its first delay is asked for. The evaluation is a loop instead of a recursion, so that
-/// a schedule of 100,000 steps does not overflow the stack.
+/// The parts are stored in an array, and a part is added when its first delay is requested. The evaluation is a loop instead of a recursion,
+/// so that a schedule of 100,000 steps does not overflow the stack.
 ///
 /// `package` for `ProcedureKitDurable`.
 package struct ScheduleEvaluation: Sendable {
   private enum Side: Sendable { case first, second }
 
-  /// A step of the schedule that was asked for a delay, and has not ended.
+  /// A step of the schedule that has computed a delay, and has not ended.
   private struct Part: Sendable {
     var step: ScheduleExpression.Step
-    /// `nil` if there is none, or it has ended and the second one follows.
+    /// `nil` if there is none, or if it has ended and the second one follows.
     var first: Operand?
     var second: Operand?
 
@@ -21,7 +21,7 @@ package struct ScheduleEvaluation: Sendable {
   }
 
   private enum Operand: Sendable {
-    /// Not asked for a delay so far.
+    /// An operand whose delay was not requested yet.
     case unused(ScheduleExpression)
     /// The position of the part.
     case part(Int)
@@ -31,14 +31,14 @@ package struct ScheduleEvaluation: Sendable {
   private struct Frame {
     let part: Int
     let side: Side
-    /// The delay of the first operand, while the second one is asked.
+    /// The delay of the first operand, while the second one is computed.
     let firstDelay: Duration?
   }
 
-  /// What follows for a part.
+  /// The next action of a part.
   private enum Answer {
     case delay(Duration?)
-    /// The operand has to answer first.
+    /// The operand must be computed first.
     case ask(Side, firstDelay: Duration? = nil)
   }
 
@@ -50,7 +50,7 @@ package struct ScheduleEvaluation: Sendable {
 
   package init(_ expression: ScheduleExpression) { self.expression = expression }
 
-  /// Takes the next delay, saturated; `nil` from the end on. O(n) for n steps of the schedule.
+  /// Returns the next delay, saturated; `nil` after the end. O(n) for n steps of the schedule.
   package mutating func next(using generator: inout any RandomNumberGenerator) -> Duration? {
     var frames: [Frame] = []
     var part = parts.isEmpty ? add(expression) : 0
@@ -62,7 +62,7 @@ package struct ScheduleEvaluation: Sendable {
         part = position(of: side, in: part)
         answer = asked(part, &generator)
       case .delay(let delay):
-        // Nothing is asked for a delay after its end.
+        // A part is not used after its end.
         if delay == nil { (parts[part], sources[part]) = (nil, nil) }
         guard let frame = frames.popLast() else { return delay?.saturated }
         part = frame.part
@@ -71,7 +71,7 @@ package struct ScheduleEvaluation: Sendable {
     }
   }
 
-  /// A part is asked for its next delay.
+  /// Computes the next delay of a part, or requests an operand.
   private mutating func asked(_ part: Int, _ generator: inout any RandomNumberGenerator) -> Answer {
     guard let entry = parts[part] else { return .delay(nil) }
     switch entry.step {
@@ -85,7 +85,7 @@ package struct ScheduleEvaluation: Sendable {
     }
   }
 
-  /// An operand of a part has answered.
+  /// Passes the delay of an operand to its part.
   private mutating func answered(
     _ frame: Frame, _ delay: Duration?, _ generator: inout any RandomNumberGenerator
   ) -> Answer {
@@ -128,7 +128,7 @@ package struct ScheduleEvaluation: Sendable {
     return parts.count - 1
   }
 
-  /// The position of an operand, which becomes a part when it is asked for the first time.
+  /// Returns the position of an operand, which becomes a part when it is first used.
   private mutating func position(of side: Side, in part: Int) -> Int {
     switch parts[part]?[side] {
     case .part(let position): return position

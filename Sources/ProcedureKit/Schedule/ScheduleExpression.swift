@@ -1,8 +1,8 @@
-/// Internal. What a schedule is written of: a tree of steps, whose branches schedules share.
+/// Internal. The definition of a schedule: a tree of steps, whose branches schedules share.
 ///
-/// A combinator adds one node, whatever the size of its operands. The tree is a value: one node can be part of many schedules.
+/// A combinator adds one node, for operands of any size. The tree is a value: one node can be part of many schedules.
 ///
-/// Invariant of `@unchecked Sendable`: the operands change only in `deinit`, in nodes that nothing else refers to.
+/// Invariant of `@unchecked Sendable`: the operands change only in `deinit`, in nodes without other references.
 ///
 /// `package` for `ProcedureKitDurable`.
 package final class ScheduleExpression: @unchecked Sendable {
@@ -10,20 +10,20 @@ package final class ScheduleExpression: @unchecked Sendable {
     /// Delays that a function computes.
     case computed(any DelaySource)
     case capped(at: Duration)
-    /// From zero to each delay.
+    /// Random delays from zero to each delay.
     case jittered
-    /// Around each delay, by a fraction of the delay.
+    /// Random delays around each delay, within a fraction of the delay.
     case varied(by: Double)
-    /// How many delays are left.
+    /// The number of remaining delays.
     case prefix(Int)
-    /// The sum that is left.
+    /// The remaining sum.
     case upTo(Duration)
     /// The longer, or the shorter, of each pair of delays.
     case and, or
     case then
   }
 
-  /// What is known of all delays before the first one is computed.
+  /// Facts about all delays that are known before the first one is computed.
   struct Facts: Sendable {
     /// Whether the schedule never ends.
     var isEndless = false

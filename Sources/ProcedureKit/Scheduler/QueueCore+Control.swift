@@ -234,7 +234,7 @@ extension QueueCore {
     switch finding {
     case .nothing: break
     case .checkAgain: adjustStallTimer()
-    case .stall: stallReport?.tell(self)
+    case .stall: stallReport?.report(self)
     }
   }
 }

@@ -67,7 +67,7 @@ import TestingProcedureKit
   func testing() async throws {
     let journal = InMemoryJournal()
     _ = try await thumbnails.durable(in: journal)("kitten.ppm")
-    await journal.remove { key in key.path == "thumbnails/large" }  // as if the process had been killed before
+    await journal.remove { key in key.path == "thumbnails/large" }  // as if the process had been killed first
     let plan = try await thumbnails.durable(in: journal).resumptionPlan(for: "kitten.ppm")
     #expect(plan.executedCount == 2)  // "large", and "pack", which depends on it
   }

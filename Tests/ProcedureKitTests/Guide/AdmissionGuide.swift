@@ -29,9 +29,9 @@ import TestingProcedureKit
     let pages = ProcedureTask("pages") { Page(text: "a kitten") }
 
     let isOnline = Condition("online") {
-      await link.connect()  // prepare: brings it about
+      await link.connect()  // prepare: establishes the state
     } evaluate: {
-      await link.isUp  // true: goes on; false: ignored; throws: failed
+      await link.isUp  // true: continues; false: ignored; throws: failed
     }
     let printing = Print()
       .condition(isOnline)
@@ -121,7 +121,7 @@ import TestingProcedureKit
     let inside = ProcedureTask("inside") { await page() }.exclusive("printer")
 
     let booklet = ProcedureTask("booklet") {
-      async let first: Void = queue.run(cover)  // has the printer from the booklet
+      async let first: Void = queue.run(cover)  // uses the booklet's printer
       async let second: Void = queue.run(inside)  // and excludes the cover
       _ = try await (first, second)
     }.exclusive("printer")
@@ -135,19 +135,19 @@ import TestingProcedureKit
     var refusals: [String] = []
 
     let stuck = ProcedureTask("stuck") {
-      // Nobody's part: it waits for the printer, which waits for it.
+      // Not a part of the body: it waits for the printer, whose holder waits for it.
       try await queue.add(ProcedureTask("later") {}.exclusive("printer")).value
     }.exclusive("printer")
     do {
       try await queue.run(stuck)
     } catch let error as ProcedureError where error.kind == .exclusionDeadlock {
-      refusals.append("\(error)")  // names who waits for what, and who holds it
+      refusals.append("\(error)")  // names each wait, and the holder of each resource
     }
     #expect(refusals.count == 1)
 
     let starter = ProcedureTask("starter") {
       ProcedureContext.detached {
-        _ = Task { try await queue.add(ProcedureTask("later") {}.exclusive("printer")).value }  // nobody's part, too
+        _ = Task { try await queue.add(ProcedureTask("later") {}.exclusive("printer")).value }  // not a part of the body, either
       }
     }.exclusive("printer")
     try await queue.run(starter)
@@ -207,7 +207,7 @@ import TestingProcedureKit
     let error = #expect(throws: ProcedureError.self) { try convert(2) }
     #expect(error?.kind == .queueFull)
 
-    await queue.cancelWaiting()  // executing bodies go on, with their parts
+    await queue.cancelWaiting()  // executing bodies continue, with their parts
     await queue.shutDown(grace: .seconds(10))  // on the clock of the queue
     #expect(await first.outcome.isCancelled)
   }
@@ -221,14 +221,14 @@ import TestingProcedureKit
     let queue = ProcedureQueue(configuration)
     let report = ProcedureTask("report") { (tenant: String) in "The figures of \(tenant)" }
     let reports = ["acme", "acme", "acme", "zebra"].map { tenant in
-      queue.add(report.keyed(by: tenant), input: tenant)  // zebra's starts second
+      queue.add(report.keyed(by: tenant), input: tenant)  // the report of zebra starts second
     }
     #expect(try await reports[3].value == "The figures of zebra")
     let tenants = ["acme", "acme", "acme", "zebra"]
     let each = ProcedureTask("each") { (tenant: String) in
       try await queue.run(report.keyed(by: tenant), input: tenant)
     }
-    let figures = try await queue.map(tenants, with: each)  // two of each tenant at once
+    let figures = try await queue.map(tenants, with: each)  // two of each tenant at a time
     #expect(figures.last == "The figures of zebra")
     await queue.shutDown()
   }
@@ -240,7 +240,7 @@ import TestingProcedureKit
     let queue = ProcedureQueue("photos", maxConcurrentProcedures: 1)
 
     let photograph = ProcedureTask("photograph") { "a kitten" }
-      .condition(.authorized(for: camera))  // asks, if need be
+      .condition(.authorized(for: camera))  // asks, if necessary
     #expect(try await queue.run(photograph) == "a kitten")
   }
 }

@@ -100,7 +100,7 @@ import TestingProcedureKit
     let site = ProcedureGraph("site") { (g, index: Node<String>) in
       let paths = g.add("paths", from: index) { index in index.split(separator: " ").map(String.init) }
       let wanted = g.filter(paths, named: "wanted") { path in !path.hasPrefix("#") }
-      let pages = g.map(wanted, with: Download(), limit: 4, onFailure: .drop)  // a procedure, four at once
+      let pages = g.map(wanted, with: Download(), limit: 4, onFailure: .drop)  // a procedure, four at a time
       let lengths = g.map(pages, named: "lengths") { page in page.count }  // or a closure
       return g.reduce(lengths, 0) { sum, length in sum + length }
     }
@@ -142,7 +142,7 @@ import TestingProcedureKit
     let queue = ProcedureQueue("images", isSuspended: true, clock: VirtualClock())
     let thumbnails = thumbnails
     let handle = queue.add(thumbnails, input: "kitten.ppm")
-    handle.cancel()  // what executes is told, nothing more starts
+    handle.cancel()  // cancels the executing nodes, and starts no more
     let impatient = thumbnails.limit(2).errorPolicy(.continue).timeout(.seconds(10))
     #expect(await handle.outcome.isCancelled)
     await queue.resume()

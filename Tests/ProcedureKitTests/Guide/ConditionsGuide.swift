@@ -12,7 +12,7 @@ actor Disk {
 struct NotMounted: Error {}
 
 extension Condition {
-  /// Satisfied while so many bytes are free on a disk.
+  /// Satisfied if at least this number of bytes is free on a disk.
   static func space(_ bytes: Int, on disk: Disk) -> Condition {
     Condition("\(bytes) bytes free") {
       guard await disk.isMounted else { throw NotMounted() }
@@ -115,7 +115,7 @@ struct Microphone: Capability {
     let link = Link(isUp: true, isMetered: true)
     let isMetered = Condition("metered") { link.isMetered }
     let strict = upload.condition(!isMetered)  // fails on a metered link
-    let lenient = upload.condition(.ignored(!isMetered))  // is left out there
+    let lenient = upload.condition(.ignored(!isMetered))  // is ignored there
     let error = try #require(await queue.add(strict).outcome.procedureError)
     #expect(error.kind == .conditionFailed && "\(error)".contains("the negated condition \"metered\" was satisfied"))
     #expect(await queue.add(lenient).outcome.isIgnored)
@@ -130,9 +130,9 @@ struct Microphone: Capability {
 
     let microphone = Microphone(system: system)
     let record = ProcedureTask("record") { "a song" }
-      .condition(.authorized(for: microphone))  // asks, if need be
+      .condition(.authorized(for: microphone))  // asks, if necessary
     let handle = queue.add(record)
-    let status = try await queue.run(GetAuthorizationStatus(microphone))  // only looks; nil: there is none
+    let status = try await queue.run(GetAuthorizationStatus(microphone))  // only reads the status; nil: not available
 
     #expect([.undetermined, answer].contains(try #require(status)))
     let outcome = await handle.outcome

@@ -62,7 +62,7 @@ import TestingProcedureKit
       let download = download(failing: [Busy(delay: .seconds(7)), NotFound(), TestError()])
       let choosy = download.retry(.fibonacci(.seconds(1)), maxAttempts: 4) { error, attempt in
         switch error {
-        case let busy as Busy: .retryAfter(busy.delay)  // as the server asked for
+        case let busy as Busy: .retryAfter(busy.delay)  // as requested by the server
         case is NotFound: .replace(by: archive)  // from now on
         default: attempt < 3 ? .retry : .stop
         }
@@ -78,7 +78,7 @@ import TestingProcedureKit
     try await exploreSchedules(10) { env in
       let queue = env.makeQueue()
       let download = download(failing: Array(repeating: NotFound(), count: 6))
-      let budget = RetryBudget(capacity: 5, oneMoreEvery: .seconds(10))  // made once
+      let budget = RetryBudget(capacity: 5, oneMoreEvery: .seconds(10))  // created once
       let careful = download.retry(.constant(.seconds(1)), maxAttempts: 3, budget: budget)
       var failures = 0
       for number in 1...2 where await queue.add(careful, input: number).outcome.isFailed { failures += 1 }
@@ -95,8 +95,8 @@ import TestingProcedureKit
       let queue = env.makeQueue()
       let status = status
       let report = ProcedureTask("report") {}
-      let ready = status.repeating(.constant(.seconds(1)), maxCount: 60) { $0 != .ready }  // after each a second
-      let beat = report.repeating(every: .seconds(10), maxCount: 3)  // beats that were missed are skipped
+      let ready = status.repeating(.constant(.seconds(1)), maxCount: 60) { $0 != .ready }  // a second after each
+      let beat = report.repeating(every: .seconds(10), maxCount: 3)  // missed beats are skipped
       env.check(try await queue.run(ready) == .ready)
       env.check(env.clock.now.offset == .seconds(2))
       try await queue.run(beat)
@@ -134,7 +134,7 @@ import TestingProcedureKit
       let breaker = CircuitBreaker("server", failureRatio: 0.5, minimumCalls: 10, cooldown: .seconds(10), clock: clock)
       let limiter = RateLimiter(10, per: .seconds(1), clock: clock)
       let guarded = download.timeout(.seconds(2))
-        .circuitBreaker(breaker)  // refuses at once while most calls fail
+        .circuitBreaker(breaker)  // refuses immediately while most calls fail
         .rateLimited(limiter)  // waits for its turn, as in a pause
         .hedged(after: .milliseconds(300))  // a second copy, if the first is slow
         .fallback(to: archive)

@@ -96,11 +96,11 @@ package final class ProgressNode: Sendable {
   private func change(_ body: (inout State, QueueClock.Reading) -> Void) {
     let reading = time.lazyReading()
     let (fraction, waiters, announcement) = state.withLock { state in
-      let (version, former) = (state.progress.version, state.progress.fraction)
+      let (version, previous) = (state.progress.version, state.progress.fraction)
       body(&state, reading)
       let fraction = state.progress.fraction
       let waiters = state.progress.version == version ? [] : state.readers.takeAll().map(\.waiter)
-      return (fraction == former ? nil : fraction, waiters, state.nextAnnouncement())
+      return (fraction == previous ? nil : fraction, waiters, state.nextAnnouncement())
     }
     for waiter in waiters { waiter.resume() }
     announce(from: announcement)

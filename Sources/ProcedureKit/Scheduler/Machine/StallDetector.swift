@@ -2,8 +2,8 @@
 struct StallReport: Sendable {
   /// The queue has stalled if no run starts, waits, resumes, or ends for this long.
   let timeout: Duration
-  /// Reports the stall. Called without a lock.
-  let tell: @Sendable (QueueCore) -> Void
+  /// Called outside of all locks.
+  let report: @Sendable (QueueCore) -> Void
 }
 
 /// Internal. Decides when a queue has stalled: a value without lock, clock, or closure.
