@@ -180,7 +180,7 @@ for platform in try files.contentsOfDirectory(atPath: arguments[3]).sorted() {
     let folder = "\(arguments[3])/\(platform)/\(module)"
     var walk = Walk(platform, symbols)
     for file in try files.contentsOfDirectory(atPath: folder).sorted() {
-      guard let tree = try json("\(folder)/\(file)") as? [String: Any] else { fatalError("\(file) is not a syntax tree") }
+      guard let tree = try json("\(folder)/\(file)") as? [String: Any] else { fatalError("\(file) is no syntax tree") }
       walk.read(tree, minimum: minimum)
     }
     var uses = walk.uses

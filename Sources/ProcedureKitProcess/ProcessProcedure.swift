@@ -37,13 +37,15 @@ public struct ProcessProcedure: Procedure {
   public var gracePeriod: Duration = .seconds(5)
   /// The clock of the grace period.
   public var clock: any Clock<Duration> = ContinuousClock()
-  /// Returns whether a status is a success; otherwise the procedure fails with ``ProcessError/Kind-swift.struct/uncleanExit``. The default
-  /// accepts the exit status 0.
+  /// Returns whether a status is a success; otherwise the procedure fails with ``ProcessError/Kind-swift.struct/uncleanExit``.
+  ///
+  /// The default accepts the exit status 0.
   public var acceptsStatus: @Sendable (ProcessStatus) -> Bool = \.isSuccess
   /// Called when the program has started, with the control that can suspend it.
   public var onLaunch: (@Sendable (ProcessControl) -> Void)?
-  /// Called and awaited for each line of both outputs, in sequence: a slow function slows the program down. The
-  /// result still contains the bytes. See `queue.lines(of:input:)` for a sequence.
+  /// Called and awaited for each line of both outputs, in sequence: a slow function slows the program down.
+  ///
+  /// The result still contains the bytes. See `queue.lines(of:input:)` for a sequence.
   public var onLine: (@Sendable (ProcessLine) async -> Void)?
 
   /// Creates a procedure.

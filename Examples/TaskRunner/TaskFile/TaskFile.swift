@@ -48,7 +48,7 @@ struct TaskFile: Sendable {
       guard let information = try SystemFiles.information(name) else { return nil }
       if [S_IFREG, S_IFDIR].contains(information.st_mode & S_IFMT) { return nil }
     }
-    return "is not a task file: paths are relative to the folder of the file, and records are kept there. Name a regular file."
+    return "is not a task file: paths are relative to its folder, and records are kept there. Name a regular file."
   }
 }
 

@@ -24,8 +24,9 @@
   public struct ModifyRecords: Procedure {
     /// The database.
     public let database: CKDatabase
-    /// The response to a record that has changed on the server. The default reports `CKError.serverRecordChanged`, with the
-    /// server's record, as the error of the record.
+    /// The response to a record that has changed on the server.
+    ///
+    /// The default reports `CKError.serverRecordChanged`, with the server's record, as the error of the record.
     public var savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
     /// Whether all records of a zone are changed, or none, with one request.
     public var isAtomic = true

@@ -73,7 +73,8 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     switch kind {
     case .conditionFailed: return "its condition \((self.condition ?? "").quoted) failed: \(cause ?? "")"
     case .ignored:
-      return "the condition \((self.condition ?? "").quoted), of the procedure itself or of a dependency, was not satisfied"
+      let condition = (self.condition ?? "").quoted
+      return "the condition \(condition), of the procedure itself or of a dependency, was not satisfied"
     case .dependencyFailed:
       let chain = self.origin?.id == self.dependency?.id ? "" : " because \(named(self.origin)) did"
       return "it depends on \(named(self.dependency)), which failed\(chain): \(cause ?? "")"

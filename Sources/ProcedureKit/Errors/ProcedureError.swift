@@ -83,8 +83,10 @@ public struct ProcedureError: Error, Sendable {
     /// The errors of all parts in the order of failing, of ``Kind/partsFailed``; the error of the body comes last. Empty for
     /// every other kind.
     public var failures: [ProcedureFailure] = []
-    /// The waits of a deadlock, of ``Kind/exclusionDeadlock``; empty for every other kind. Each wait is for a resource of the procedure in
-    /// the next wait, or for its end, and cannot end before the next wait does. Parts of a procedure wait for the whole.
+    /// The waits of a deadlock, of ``Kind/exclusionDeadlock``; empty for every other kind.
+    ///
+    /// Each wait is for a resource of the procedure in the next wait, or for its end, and cannot end before the next wait does. Parts of a procedure
+    /// wait for the whole.
     public var waits: [ExclusionWait] = []
     /// The name of the resource, of ``Kind/resourceConflict`` and ``Kind/capacityExceeded``.
     public var resource: String?
@@ -104,15 +106,17 @@ public struct ProcedureError: Error, Sendable {
     public var key: String?
     /// The run that replaced the procedure on the full queue, of ``Kind/replaced``.
     public var replacement: ProcedureIdentity?
-    /// The time until the procedure timed out, of ``Kind/timedOut``: from the start of the body, or, for a deadline, from admission. Zero for a
-    /// deadline in the past.
+    /// The time until the procedure timed out, of ``Kind/timedOut``: from the start of the body, or, for a deadline, from admission.
+    ///
+    /// Zero for a deadline in the past.
     public var duration: Duration?
     /// Whether the body had started, of ``Kind/timedOut``. `false` if the deadline passed first; the body was then not executed.
     public var hasStarted: Bool?
     /// The name of the circuit breaker, of ``Kind/circuitOpen``.
     public var breaker: String?
-    /// The time until a call can be admitted, of ``Kind/circuitOpen`` and ``Kind/rateExceeded``. `nil` while a probe of the circuit
-    /// breaker is in progress, or if the rate limiter would never admit the call.
+    /// The time until a call can be admitted, of ``Kind/circuitOpen`` and ``Kind/rateExceeded``.
+    ///
+    /// `nil` while a probe of the circuit breaker is in progress, or if the rate limiter would never admit the call.
     public var retryAfter: Duration?
   }
 

@@ -55,8 +55,9 @@ public struct ProcedureEvent: Sendable {
     /// An existing value is used instead of executing the body; see ``Procedure/reusing(_:_:)`` and
     /// ``ProcedureEvent/reuseName``.
     public static var reused: Kind { Kind(name: .reused) }
-    /// The ``ProcedureEvent/attempt`` has failed with ``ProcedureEvent/error``, and the next attempt follows after
-    /// ``ProcedureEvent/delay``; see ``Procedure/retry(_:maxAttempts:budget:when:)``.
+    /// The ``ProcedureEvent/attempt`` has failed with ``ProcedureEvent/error``, and the next attempt follows after ``ProcedureEvent/delay``.
+    ///
+    /// See ``Procedure/retry(_:maxAttempts:budget:when:)``.
     public static var retrying: Kind { Kind(name: .retrying) }
     /// The run was cancelled before the outcome was decided; see ``ProcedureEvent/reason``.
     public static var didCancel: Kind { Kind(name: .didCancel) }
@@ -92,8 +93,10 @@ public struct ProcedureEvent: Sendable {
 // MARK: - The properties
 
 extension ProcedureEvent {
-  /// The number of the attempt, from 1. For ``Kind-swift.struct/retrying``, this is the attempt that has failed; for every other event, the
-  /// latest attempt that has started, or 0 before the first.
+  /// The number of the attempt, from 1.
+  ///
+  /// For ``Kind-swift.struct/retrying``, this is the attempt that has failed; for every other event, the latest attempt that has started, or 0 before
+  /// the first.
   public var attempt: Int { Int(number) }
 
   /// The run whose body runs or has produced this run, or the run of the graph of this node; `nil` for a top-level run.

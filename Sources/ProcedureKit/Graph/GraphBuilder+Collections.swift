@@ -74,8 +74,9 @@ extension GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a function of the values of an array of nodes, in their order; the array can be empty. See
-  /// ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
+  /// Adds a function of the values of an array of nodes, in their order; the array can be empty.
+  ///
+  /// See ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
   @discardableResult
   public func add<Value, Output: Sendable>(
     _ name: String, from nodes: [Node<Value>], after dependencies: [any GraphDependency] = [],

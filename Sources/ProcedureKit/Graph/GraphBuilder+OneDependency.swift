@@ -10,8 +10,9 @@ extension GraphBuilder {
     add(procedure, from: node, after: [dependency])
   }
 
-  /// Adds a procedure with a tuple of the values of any number of nodes as the input, and with one further dependency; see
-  /// ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
+  /// Adds a procedure with a tuple of the values of any number of nodes as the input, and with one further dependency.
+  ///
+  /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
   @inlinable
   public func add<First: Sendable, each Rest: Sendable, P: Procedure>(
@@ -20,8 +21,9 @@ extension GraphBuilder {
     addTask(procedure.procedureTask, from: first, repeat each rest, after: [dependency])
   }
 
-  /// Adds a procedure with the values of an array of nodes as the input, and with one further dependency; see
-  /// ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
+  /// Adds a procedure with the values of an array of nodes as the input, and with one further dependency.
+  ///
+  /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
   @inlinable
   public func add<Value, P: Procedure>(
@@ -48,8 +50,9 @@ extension GraphBuilder {
     add(procedure, input: input, after: [dependency])
   }
 
-  /// Adds a function of the values of any number of nodes, with one further dependency; see
-  /// ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
+  /// Adds a function of the values of any number of nodes, with one further dependency.
+  ///
+  /// See ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
   @discardableResult
   @inlinable
   public func add<each Value: Sendable, Output: Sendable>(
@@ -59,8 +62,9 @@ extension GraphBuilder {
     add(name, from: repeat each nodes, after: [dependency], operation: operation)
   }
 
-  /// Adds a function of the values of an array of nodes, with one further dependency; see
-  /// ``add(_:from:after:operation:)-(_,[Node<Value>],[GraphDependency],_)``.
+  /// Adds a function of the values of an array of nodes, with one further dependency.
+  ///
+  /// See ``add(_:from:after:operation:)-(_,[Node<Value>],[GraphDependency],_)``.
   @discardableResult
   public func add<Value, Output: Sendable>(
     _ name: String, from nodes: [Node<Value>], after dependency: any GraphDependency,

@@ -105,8 +105,9 @@ public final class GraphBuilder {
     add(ProcedureTask(name) { (values: [Value]) in values }, from: nodes)
   }
 
-  /// Adds a procedure whose input is the values of an array of nodes, in their order; the array can be empty. See
-  /// ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
+  /// Adds a procedure whose input is the values of an array of nodes, in their order; the array can be empty.
+  ///
+  /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
   @inlinable
   public func add<Value, P: Procedure>(

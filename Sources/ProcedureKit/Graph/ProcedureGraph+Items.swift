@@ -112,8 +112,9 @@ public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConve
   public private(set) var duplicates: [ID] = []
   /// The needs without an item, each with the item that needs it.
   public private(set) var unknownNeeds: [(item: ID, need: ID)] = []
-  /// The cycles. Each item of a cycle needs the next item, and the last item needs the first. No item is listed in two
-  /// cycles: if cycles share items, another cycle can remain after one is fixed.
+  /// The cycles. Each item of a cycle needs the next item, and the last item needs the first.
+  ///
+  /// No item is listed in two cycles: if cycles share items, another cycle can remain after one is fixed.
   public private(set) var cycles: [[ID]] = []
 
   /// The graph and every reason.

@@ -1,6 +1,7 @@
 extension Procedure {
-  /// Returns the procedure behind a circuit breaker. While the breaker is open, the procedure fails immediately with
-  /// ``ProcedureError/Kind/circuitOpen``, without executing the body.
+  /// Returns the procedure behind a circuit breaker.
+  ///
+  /// While the breaker is open, the procedure fails immediately with ``ProcedureError/Kind/circuitOpen``, without executing the body.
   ///
   /// All callers of one service share one breaker, which counts a success or a failure of the procedure; a timeout
   /// written before this modifier is a failure. A cancelled or ignored procedure does not count.

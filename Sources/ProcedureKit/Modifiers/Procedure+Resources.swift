@@ -38,6 +38,7 @@ extension Procedure {
   }
 
   /// Returns the procedure with shared access: the body executes only while no other run holds a category exclusively.
+  ///
   /// Runs that share a category execute concurrently.
   ///
   /// Shared and exclusive claims are granted in order of arrival, so that a waiting exclusive claim does not starve.

@@ -1,6 +1,7 @@
 extension Procedure {
-  /// Returns the procedure with a time limit. A procedure that takes longer is cancelled, and fails with
-  /// ``ProcedureError/Kind/timedOut``. A `duration` that is not positive means no limit.
+  /// Returns the procedure with a time limit.
+  ///
+  /// A procedure that takes longer is cancelled, and fails with ``ProcedureError/Kind/timedOut``. A `duration` that is not positive means no limit.
   ///
   /// The time starts with the body: waits for conditions, resources and a slot do not count. To include these waits,
   /// use ``deadline(_:)``. The limit covers the whole body with its children, and all attempts together if the body is

@@ -67,8 +67,9 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   public private(set) var ignoredCount = 0
   /// The number of procedures that have finished with an existing value.
   public private(set) var reusedCount = 0
-  /// The number of procedures that the queue has refused because it was full or shut down, or because a deadline had passed. An error
-  /// that ``ProcedureQueue/tryAdd(_:input:after:)-(_,_,[ProcedureDependency])`` throws counts, too.
+  /// The number of procedures that the queue has refused because it was full or shut down, or because a deadline had passed.
+  ///
+  /// An error that ``ProcedureQueue/tryAdd(_:input:after:)-(_,_,[ProcedureDependency])`` throws counts, too.
   public private(set) var refusedCount = 0
   /// The number of attempts after a failed attempt, in any layer of a procedure, and in the nodes of graphs.
   public private(set) var retryCount = 0

@@ -65,8 +65,9 @@ extension ProcedureQueue {
     return submit(task, from: first, repeat each rest, after: dependencies, hasRoom: core.limitsWaiting)
   }
 
-  /// Adds a procedure with an array of the values of other procedures as the input, as soon as there is room; see
-  /// ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
+  /// Adds a procedure with an array of the values of other procedures as the input, as soon as there is room.
+  ///
+  /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
   public nonisolated func enqueue<Value: Sendable, P: Procedure>(
     _ procedure: P, from handles: [ProcedureHandle<Value>], after dependencies: [any ProcedureDependency] = []
@@ -99,8 +100,9 @@ extension ProcedureQueue {
     add(procedure, after: [dependency])
   }
 
-  /// Adds a procedure with the values of other procedures as the input, and with one further dependency; see
-  /// ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
+  /// Adds a procedure with the values of other procedures as the input, and with one further dependency.
+  ///
+  /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
   @discardableResult
   public nonisolated func add<First: Sendable, each Rest: Sendable, P: Procedure>(
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
@@ -109,8 +111,9 @@ extension ProcedureQueue {
     add(procedure, from: first, repeat each rest, after: [dependency])
   }
 
-  /// Adds a procedure with an array of the values of other procedures as the input, and with one further dependency; see
-  /// ``add(_:from:after:)-(_,_,[ProcedureDependency])``.
+  /// Adds a procedure with an array of the values of other procedures as the input, and with one further dependency.
+  ///
+  /// See ``add(_:from:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
   public nonisolated func add<Value: Sendable, P: Procedure>(
     _ procedure: P, from handles: [ProcedureHandle<Value>], after dependency: any ProcedureDependency
@@ -118,8 +121,9 @@ extension ProcedureQueue {
     add(procedure, from: handles, after: [dependency])
   }
 
-  /// Adds a procedure that starts after another one, as soon as there is room; see
-  /// ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
+  /// Adds a procedure that starts after another one, as soon as there is room.
+  ///
+  /// See ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
   public nonisolated func enqueue<P: Procedure>(
     _ procedure: P, input: P.Input, after dependency: any ProcedureDependency
@@ -127,8 +131,9 @@ extension ProcedureQueue {
     try await enqueue(procedure, input: input, after: [dependency])
   }
 
-  /// Adds a procedure without an input that starts after another one, as soon as there is room; see
-  /// ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
+  /// Adds a procedure without an input that starts after another one, as soon as there is room.
+  ///
+  /// See ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
   public nonisolated func enqueue<P: Procedure>(
     _ procedure: P, after dependency: any ProcedureDependency
@@ -136,8 +141,9 @@ extension ProcedureQueue {
     try await enqueue(procedure, after: [dependency])
   }
 
-  /// Adds a procedure with the values of other procedures as the input, and with one further dependency, as soon as there is room;
-  /// see ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
+  /// Adds a procedure with the values of other procedures as the input, and with one further dependency, as soon as there is room.
+  ///
+  /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
   public nonisolated func enqueue<First: Sendable, each Rest: Sendable, P: Procedure>(
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
@@ -146,9 +152,9 @@ extension ProcedureQueue {
     try await enqueue(procedure, from: first, repeat each rest, after: [dependency])
   }
 
-  /// Adds a procedure with an array of the values of other procedures as the input, and with one further dependency, as soon as
-  /// there is room; see ``enqueue(_:from:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the
-  /// wait.
+  /// Adds a procedure with an array of the values of other procedures as the input, and with one further dependency, as soon as there is room.
+  ///
+  /// See ``enqueue(_:from:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
   public nonisolated func enqueue<Value: Sendable, P: Procedure>(
     _ procedure: P, from handles: [ProcedureHandle<Value>], after dependency: any ProcedureDependency
@@ -167,8 +173,9 @@ extension ProcedureQueue {
     try tryAdd(procedure, input: input, after: [dependency])
   }
 
-  /// Adds a procedure without an input that starts after another one, if the queue accepts it immediately; see
-  /// ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
+  /// Adds a procedure without an input that starts after another one, if the queue accepts it immediately.
+  ///
+  /// See ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
   /// - Throws: ``ProcedureError/Kind/queueFull`` or ``ProcedureError/Kind/queueShutDown``.
   @discardableResult

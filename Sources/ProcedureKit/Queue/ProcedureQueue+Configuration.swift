@@ -21,8 +21,9 @@ extension ProcedureQueue {
     /// The clock of events, pauses and timeouts.
     public var clock: any Clock<Duration> = ContinuousClock()
 
-    /// The executor of bodies; `nil` for the global executor. `run` executes the body there, too; with `nil`, a nested `run` executes on
-    /// the executor of the enclosing body.
+    /// The executor of bodies; `nil` for the global executor.
+    ///
+    /// `run` executes the body there, too; with `nil`, a nested `run` executes on the executor of the enclosing body.
     public var executor: (any TaskExecutor)?
 
     /// The number of added procedures that may wait to be started, for any reason. At least 1; otherwise creating the queue traps.
@@ -59,8 +60,9 @@ extension ProcedureQueue {
     /// The functions that the queue calls and awaits for each procedure.
     public var hooks: ProcedureHooks?
 
-    /// A function around the body of each procedure of the queue, including nodes of graphs. It can bind task-local values or
-    /// measure. `next` executes the body, and throws its error.
+    /// A function around the body of each procedure of the queue, including nodes of graphs.
+    ///
+    /// It can bind task-local values or measure. `next` executes the body, and throws its error.
     ///
     /// ```swift
     /// configuration.interceptor = { context, next in

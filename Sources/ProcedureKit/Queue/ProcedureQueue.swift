@@ -192,8 +192,9 @@ public actor ProcedureQueue {
     return submit(task, input, after: dependencies, hasRoom: core.limitsWaiting)
   }
 
-  /// Adds a procedure without an input as soon as there is room; see ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the
-  /// caller before there is room ends the wait.
+  /// Adds a procedure without an input as soon as there is room.
+  ///
+  /// See ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
   public nonisolated func enqueue<P: Procedure>(
     _ procedure: P, after dependencies: [any ProcedureDependency] = []

@@ -41,8 +41,10 @@ public struct SystemText:
     bytes = UnsafeBufferPointer(start: cString, count: count).map(UInt8.init(bitPattern:))
   }
 
-  /// The text in a printable form. Bytes that are not UTF-8, and bytes of characters that control a terminal or change the direction of text, are
-  /// written in hexadecimal: `caf\xe9`.
+  /// The text in a printable form.
+  ///
+  /// Bytes that are not UTF-8, and bytes of characters that control a terminal or change the direction of text, are written in hexadecimal:
+  /// `caf\xe9`.
   public var description: String {
     if bytes.allSatisfy({ (0x20..<0x7f).contains($0) }) { return String(decoding: bytes, as: UTF8.self) }
     var (parser, iterator, position) = (UTF8.ForwardParser(), bytes.makeIterator(), 0)

@@ -226,7 +226,8 @@ struct JournalScan: Sendable {
       let isNeeded = needed.contains(node)
       switch dispositions[Int(node)] {
       case .reused:
-        dispositions[Int(node)] = .reused(isLoaded: plan.outputs.contains(node) || isNeeded && !plan.sinks.contains(node))
+        let isLoaded = plan.outputs.contains(node) || isNeeded && !plan.sinks.contains(node)
+        dispositions[Int(node)] = .reused(isLoaded: isLoaded)
       case .executed where !plan.isRemembered(node) && !isNeeded: dispositions[Int(node)] = .skipped
       case .executed: needed.formUnion(plan.dependencies[Int(node)])
       case .skipped: break

@@ -81,7 +81,8 @@ final class JournalFile {
       } catch {
         if error.code == EWOULDBLOCK {
           throw Self.error(
-            .inUse, name, "is used by another process, or by another journal of this process. Give each journal its own file")
+            .inUse, name,
+            "is used by another process, or by another journal of this process. Give each journal its own file")
         }
         let problem =
           error.code == ENOENT

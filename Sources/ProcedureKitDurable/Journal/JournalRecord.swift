@@ -103,7 +103,8 @@ struct JournalNumber: Sendable {
     }
     guard range.contains(number) else {
       throw JournalError(
-        .damaged, journal: journal.name, "has an entry for \(key) with the number \(number), which the library never writes")
+        .damaged, journal: journal.name,
+        "has an entry for \(key) with the number \(number), which the library never writes")
     }
     return number
   }

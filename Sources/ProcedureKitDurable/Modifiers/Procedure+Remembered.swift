@@ -24,8 +24,8 @@ extension Procedure where Input: Encodable, Output: Codable {
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
   ) -> ProcedureTask<Input, Output> {
     procedureTask.remembered(
-      JournalEntryLocation(journal, key, version, rememberingFailures) { try $1.encode($0) }, encode: { try $1.encode($0) },
-      decode: { try $1.decode(Output.self, from: $0) })
+      JournalEntryLocation(journal, key, version, rememberingFailures) { try $1.encode($0) },
+      encode: { try $1.encode($0) }, decode: { try $1.decode(Output.self, from: $0) })
   }
 }
 
@@ -54,8 +54,9 @@ extension Procedure where Input: Encodable, Output == Void {
 }
 
 extension Procedure where Input == Void, Output == Void {
-  /// Returns a procedure without an input and a value with a journal, which stores that the procedure has finished; see
-  /// `remembered(in:as:version:rememberingFailures:)`.
+  /// Returns a procedure without an input and a value with a journal, which stores that the procedure has finished.
+  ///
+  /// See `remembered(in:as:version:rememberingFailures:)`.
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
   ) -> ProcedureTask<Input, Output> {

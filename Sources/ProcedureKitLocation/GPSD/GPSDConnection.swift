@@ -101,7 +101,8 @@
         report = try GPSDReport(line)
       } catch {
         let text = String(decoding: line.prefix(80), as: UTF8.self)
-        throw LocationError(.unknownProtocol, "\(address) sent a line that is not a report of gpsd: \(text.debugDescription).")
+        throw LocationError(
+          .unknownProtocol, "\(address) sent a line that is not a report of gpsd: \(text.debugDescription).")
       }
       switch report {
       case .version(let release, let major):

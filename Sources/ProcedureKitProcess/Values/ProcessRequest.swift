@@ -35,8 +35,9 @@ public struct ProcessRequest: Hashable, Sendable {
     self.standardInput = standardInput
   }
 
-  /// Creates a request for a command line, which `/bin/sh` interprets. Do not insert untrusted text into a command line: pass
-  /// it in the environment, or as an argument of a program.
+  /// Creates a request for a command line, which `/bin/sh` interprets.
+  ///
+  /// Do not insert untrusted text into a command line: pass it in the environment, or as an argument of a program.
   public static func shell(
     _ command: SystemText, environment: [SystemText: SystemText]? = nil, workingDirectory: SystemText? = nil,
     standardInput: Data? = nil
@@ -46,8 +47,9 @@ public struct ProcessRequest: Hashable, Sendable {
       standardInput: standardInput)
   }
 
-  /// The environment variables of this process, for passing them on with changes. Foundation's `ProcessInfo` omits variables that are not UTF-8.
-  /// If a name occurs twice, the first value applies, as for `getenv`.
+  /// The environment variables of this process, for passing them on with changes.
+  ///
+  /// Foundation's `ProcessInfo` omits variables that are not UTF-8. If a name occurs twice, the first value applies, as for `getenv`.
   public static var inheritedEnvironment: [SystemText: SystemText] {
     var variables: [SystemText: SystemText] = [:]
     for entry in InheritedEnvironment.entries {

@@ -170,19 +170,24 @@ public struct RemoteLimits: Hashable, Codable, Sendable {
   /// The time that a call may wait for a worker. Then the call ends with ``RemoteError/Kind/noWorker``.
   public var startTimeout: Duration = .seconds(600)
 
-  /// The longest silence of a worker. A worker sends a heartbeat after a third of this time; a worker that is silent for longer is lost, and
-  /// the call is given to another worker. Also the longest wait for a cancelled execution.
+  /// The longest silence of a worker.
+  ///
+  /// A worker sends a heartbeat after a third of this time; a worker that is silent for longer is lost, and the call is given to another worker. Also
+  /// the longest wait for a cancelled execution.
   public var heartbeatTimeout: Duration = .seconds(30)
 
   /// The time that one worker may execute the call. Then the call ends with ``RemoteError/Kind/executionTimedOut``.
   public var executionTimeout: Duration = .seconds(3_600)
 
-  /// The number of workers that may begin to execute the call, one at a time; at least 1. An engine may ignore workers that were stopped and
-  /// returned the call, as ``LocalEngine`` does. When the last one is lost, the call ends with ``RemoteError/Kind/workerLost``.
+  /// The number of workers that may begin to execute the call, one at a time; at least 1.
+  ///
+  /// An engine may ignore workers that were stopped and returned the call, as ``LocalEngine`` does. When the last one is lost, the call ends with
+  /// ``RemoteError/Kind/workerLost``.
   public var deliveries = 3
 
-  /// The time for which a lost connection is retried, from the moment when the executor detects the loss. Then the call ends with
-  /// ``RemoteError/Kind/connectionLost``.
+  /// The time for which a lost connection is retried, from the moment when the executor detects the loss.
+  ///
+  /// Then the call ends with ``RemoteError/Kind/connectionLost``.
   public var connectionTimeout: Duration = .seconds(60)
 
   /// Creates the default limits.

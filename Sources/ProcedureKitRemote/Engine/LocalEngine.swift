@@ -168,7 +168,8 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
       let answers = effects.answers.flatMap { answered in
         answered.callers.compactMap { state.callers[$0] }.map { (caller: $0, answer: answered.answer) }
       }
-      let previousTimer = (effects.timer?.token.key ?? effects.closedKey).flatMap { state.timers.removeValue(forKey: $0) }
+      let changedKey = effects.timer?.token.key ?? effects.closedKey
+      let previousTimer = changedKey.flatMap { state.timers.removeValue(forKey: $0) }
       return (result, answers, effects.waitingCalls, effects.timer, previousTimer)
     }
     for answered in answers { answered.caller.get(answered.answer) }

@@ -153,7 +153,8 @@ struct LocalEngineMachine {
     switch entry.phase {
     case .closed: return Effects()
     case .waiting:
-      let reason = "no worker took the call within \(limits.startTimeout.inWords). Start a worker that has the procedure"
+      let reason =
+        "no worker took the call within \(limits.startTimeout.inWords). Start a worker that has the procedure"
       return close(token.key, .failure(RemoteError(.noWorker, procedure: call.procedure, reason: reason)))
     case .executing(let start, let lastHeartbeat):
       if !entry.isCancelled, now >= start.advanced(by: limits.executionTimeout.saturated) {

@@ -64,7 +64,9 @@ import Testing
   @Test("A file that is no journal, a folder and a path that cannot be written are named, and stay as they are")
   func refused() async throws {
     try directory.write(Array("Dear diary".utf8), to: "diary")
-    let reasons = ["diary": "is not a journal (unknown header)", "in": "Is a directory", "none/j": "No such file or directory"]
+    let reasons = [
+      "diary": "is not a journal (unknown header)", "in": "Is a directory", "none/j": "No such file or directory",
+    ]
     for (path, reason) in reasons {
       let run = try await kitten(["--journal", path])
       #expect(run.status == 1)

@@ -45,7 +45,9 @@ import TestingProcedureKit
     #expect(
       Dictionary(uniqueKeysWithValues: starts.map { ($0.name, $0.executionCause) }) == Self.causes.mapValues { $0 })
     #expect(
-      starts.map(\.description).contains { $0.hasSuffix("since its version, or the version of the graph, has changed)") })
+      starts.map(\.description).contains {
+        $0.hasSuffix("since its version, or the version of the graph, has changed)")
+      })
     #expect(events.events.allSatisfy { $0.kind == .willExecute || $0.executionCause == nil })
     let entry = try #require(snapshots.values.last?.procedures.first { $0.procedure.name == "c" })
     #expect(entry.executionCause == Self.causes["c"])

@@ -51,7 +51,8 @@ import TestingProcedureKit
     }
     #expect(
       messages == [
-        "refused is not authorized as required: denied", "TestError(code: 4)", "missing is not available on this system",
+        "refused is not authorized as required: denied", "TestError(code: 4)",
+        "missing is not available on this system",
       ])
   }
 

@@ -311,7 +311,8 @@ struct KeyTests {
         #expect(ends == ["+", "+", "+", "!"])
         let error = try #require(await handles[3].outcome.failure as? ProcedureError)
         #expect(
-          error.kind == .queueFull && "\(error)".contains("full for the key \"a\", since at most 2 procedures of a key"))
+          error.kind == .queueFull
+            && "\(error)".contains("full for the key \"a\", since at most 2 procedures of a key"))
       case .replaceOldest: #expect(ends == ["-", "+", "+", "+"])
       case .replaceNewest: #expect(ends == ["+", "-", "+", "+"])
       }
