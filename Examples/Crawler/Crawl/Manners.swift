@@ -61,10 +61,10 @@ final class Manners: Sendable {
     }
   }
 
-  /// The page has to wait once more.
+  /// The page must wait again.
   private struct PauseBegan: Error {}
 
-  /// How long the host gets no request from now; not positive without a pause.
+  /// The remaining time without requests to the host; not positive without a pause.
   private var pauseRest: Duration { pauseEnd.withLock { $0 } - elapsed() }
 
   private func notePause(of error: any Error) {
