@@ -87,7 +87,7 @@ import TestingProcedureKit
     let wrong = await #expect(throws: RemoteError.self) {
       try await double.remote(on: executor, as: RemoteSignature("double", version: 1))(1)
     }
-    #expect(wrong?.kind == .wrongVersion && wrong?.reason.contains("only: 2") == true)
+    #expect(wrong?.kind == .wrongVersion && wrong?.reason.contains("only other versions of it: 2") == true)
     #expect(wrong?.procedure == RemoteName("double", version: 1))
   }
 
