@@ -118,10 +118,14 @@ import Testing
         let error = await networkError { [load] in try await load(URLRequest(server.url("/"))) }
         #expect(error?.kind == .transferFailed)
         for descriptor in descriptors { close(descriptor) }
-        let start = ContinuousClock.now
-        #expect(try await load(URLRequest(server.url("/"))).text == "a kitten")
-        // Otherwise the thread sleeps for half a minute.
-        #expect(ContinuousClock.now - start < .seconds(15))
+        // Otherwise the thread sleeps for half a minute before each transfer. One on a busy machine may take long, but not all of them.
+        var fastest = Duration.seconds(30)
+        for _ in 0..<5 where fastest >= .seconds(15) {
+          let start = ContinuousClock.now
+          #expect(try await load(URLRequest(server.url("/"))).text == "a kitten")
+          fastest = min(fastest, ContinuousClock.now - start)
+        }
+        #expect(fastest < .seconds(15))
       }
     }
   #endif
