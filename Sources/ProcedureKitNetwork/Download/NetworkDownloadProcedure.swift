@@ -92,6 +92,11 @@ public struct NetworkDownloadProcedure: Procedure {
   }
 
   private func perform(_ request: URLRequest, to file: PartialFile) async throws -> HTTPURLResponse {
-    try await Transfer(settings).perform(file.asking(request), into: file).object
+    var settings = settings
+    if let onRedirect = settings.onRedirect {
+      // A program may send the next request by itself: another download, which has no part yet. Asked for a range, it would take that for the whole.
+      settings.onRedirect = { try await onRedirect(PartialFile.withoutPart($0, of: request)) }
+    }
+    return try await Transfer(settings).perform(file.asking(request), into: file).object
   }
 }

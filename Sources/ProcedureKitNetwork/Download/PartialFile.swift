@@ -74,6 +74,16 @@ final class PartialFile: BodySink {
     return request
   }
 
+  /// Returns the request that follows a redirect with the caller's fields instead of those that ``asking(_:)`` has set.
+  static func withoutPart(_ next: URLRequest, of request: URLRequest) -> URLRequest {
+    var next = next
+    // A field that the redirect has removed stays removed.
+    for name in ["Range", "If-Range", "Accept-Encoding"] where next.value(forHTTPHeaderField: name) != nil {
+      next.setValue(request.value(forHTTPHeaderField: name), forHTTPHeaderField: name)
+    }
+    return next
+  }
+
   /// Forgets what is there, so that the next attempt asks for the whole. Returns whether there was something.
   func forget() -> Bool {
     state.withLock { state in

@@ -277,6 +277,25 @@ import TestingProcedureKit
     more.merging(["Content-Range": "bytes \(range.lowerBound)-\(range.upperBound)/\(total)"]) { $1 }
   }
 
+  @Test("A program that sends the request of a redirect by itself downloads the whole, whatever had arrived before")
+  func redirectedPart() async throws {
+    struct Redirected: Error {}
+    let next = Mutex<URLRequest?>(nil)
+    let (result, ranges) = try await download { settings in
+      settings.onRedirect = { request in
+        next.withLock { $0 = request }
+        throw Redirected()
+      }
+    } rest: { exchange, _ in
+      try exchange.answer(302, ["Location": "/elsewhere"])
+    }
+    #expect(throws: Redirected.self) { try result.get() }
+    #expect(ranges == [nil, "bytes=500-"])
+    let request = try #require(next.withLock { $0 })
+    #expect(request.url?.path == "/elsewhere")
+    #expect((request.allHTTPHeaderFields ?? [:]).isEmpty)
+  }
+
   @Test("The total of the first answer stays when a part does not know the total")
   func total() async throws {
     let (result, ranges) = try await download(attempts: 2) { exchange, number in
