@@ -131,6 +131,7 @@ static const int CURLOPT_HTTPHEADER = 10023;
 /* and an offset. */
 static const int CURLOPT_INFILESIZE_LARGE = 30115;
 
+static const long CURL_HTTP_VERSION_1_1 = 2;
 static const long CURL_HTTP_VERSION_2TLS = 4;
 static const long CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE = 5;
 static const long CURLPROTO_HTTP_AND_HTTPS = 3;

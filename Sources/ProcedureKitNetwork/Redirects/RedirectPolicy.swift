@@ -17,6 +17,8 @@ public struct RedirectPolicy: Sendable, Hashable {
   /// How many redirects one request may take. With 0, a redirect is a response like any other.
   public var limit: Int
   /// The names of the header fields that are not sent to another origin.
+  ///
+  /// Insert the names of your own credentials. An assignment replaces the three names, so that a field that it does not list is sent to every origin.
   public var credentialHeaders: Set<String> = ["Authorization", "Cookie", "Proxy-Authorization"]
 
   /// Whether a redirect may lead from `https` to `http`, where others can read the request and write the response.

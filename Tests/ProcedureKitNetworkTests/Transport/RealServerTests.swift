@@ -111,8 +111,9 @@ import Testing
     }
   }
 
-  private func transport(trusting certificates: URL) throws -> CurlTransport {
+  private func transport(trusting certificates: URL, offersHTTP2: Bool = true) throws -> CurlTransport {
     var configuration = CurlTransport.Configuration()
+    configuration.offersHTTP2 = offersHTTP2
     configuration.trustedCertificates = certificates
     return try #require(CurlTransport(configuration))
   }
@@ -171,7 +172,10 @@ import Testing
     let identity = try await makeCertificate(by: mine)
     try await withNginx(identity, log: folder.file("access")) { _, secure in
       let address = url("https", secure, "/kitten.txt")
-      #expect(try await load(address, transport(trusting: mine.certificate)).text == Self.text)
+      for offersHTTP2 in [true, false] {
+        let transport = try transport(trusting: mine.certificate, offersHTTP2: offersHTTP2)
+        #expect(try await load(address, transport).text == Self.text)
+      }
       for stranger in [try transport(trusting: other.certificate), try #require(CurlTransport())] {
         let error = await networkError { try await load(address, stranger) }
         #expect(error?.code == .serverCertificateUntrusted)

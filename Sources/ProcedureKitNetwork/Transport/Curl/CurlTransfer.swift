@@ -85,7 +85,8 @@ final class CurlTransfer: @unchecked Sendable {
     if let sockets { pk_curl_watch_sockets(handle, sockets) }
     pk_curl_set_list(handle, CURLOPT_HTTPHEADER, list)
     pk_curl_set_long(handle, CURLOPT_PROTOCOLS, CURLPROTO_HTTP_AND_HTTPS)
-    pk_curl_set_long(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+    let version = configuration.offersHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
+    pk_curl_set_long(handle, CURLOPT_HTTP_VERSION, version)
     pk_curl_set_long(handle, CURLOPT_HTTP09_ALLOWED, 0)
     pk_curl_set_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     // The end of a transfer does not wait for a name that is being resolved (since 7.87).

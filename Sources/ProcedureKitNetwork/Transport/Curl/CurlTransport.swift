@@ -12,7 +12,7 @@ import ProcedureKit
 /// 30 seconds, or with the transport, and closes the connections that are kept for reuse. The system's search for the name of a host blocks, so
 /// libcurl makes a thread for each name that is being searched for; a cancelled transfer does not wait for that thread.
 ///
-/// - *Protocols:* HTTP/1.1, and HTTP/2 over TLS where the server offers it; TLS certificates are verified. IPv6. Proxies come from the
+/// - *Protocols:* HTTP/1.1, and HTTP/2 over TLS if ``Configuration/offersHTTP2`` is set. TLS certificates are verified. IPv6. Proxies come from the
 ///   environment, as for curl (`https_proxy`, `no_proxy`, …). Each transfer has a connection while it runs, and connections are reused.
 /// - *Limits:* A head with its trailers has at most ``Configuration/maxHeadSize`` bytes. The `timeoutInterval` of a request limits how long
 ///   nothing may be sent or received, with the wait for a connection; see also ``Configuration/connectTimeout``.
@@ -23,7 +23,10 @@ import ProcedureKit
 /// - *Content codings:* Without a field `Accept-Encoding`, a request that wants no part offers gzip, which is decompressed. A coding that the
 ///   request has offered otherwise is passed on as it is. One that was not offered, more than one, a compressed body without its end, one whose bytes
 ///   decompress to next to nothing, and a transfer coding other than `chunked` end the transfer with an error.
-/// - *Ends:* A head or a body that is cut is an error. Nothing is kept between requests but connections: no cookies, no credentials.
+/// - *Ends:* A head or a body that is cut is an error. The exception is a body that has neither a length nor chunks: it ends with the
+///   connection, and libcurl does not report whether the server has closed a TLS connection properly. Nothing is kept between requests but
+///   connections: no cookies, no credentials. A server can send the response to the next request of a kept connection before the request,
+///   but only for its own host and port.
 ///
 /// Before version 7.87, the end of a transfer waits for a name that is being resolved, and so do other transfers.
 public final class CurlTransport: HTTPTransport {
@@ -39,6 +42,12 @@ public final class CurlTransport: HTTPTransport {
     public var maxConnectionsPerHost = 256
     /// How many connections are kept for reuse.
     public var maxIdleConnections = 128
+    /// Whether HTTP/2 is offered to servers over TLS; otherwise they are spoken to in HTTP/1.1.
+    ///
+    /// Each transfer has its own connection, so that HTTP/2 is not faster. A hostile server can send small HTTP/2 frames so quickly that
+    /// libcurl processes nothing else: all transfers of the transport stall, and their time limits and cancellation take effect late. Set the
+    /// property only for servers that you trust and that require HTTP/2, and give such requests a separate transport.
+    public var offersHTTP2 = false
     /// A file with the certificates (PEM) of the authorities that are trusted instead of the system's. No others are.
     public var trustedCertificates: URL?
 
