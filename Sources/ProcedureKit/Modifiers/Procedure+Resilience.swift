@@ -74,7 +74,7 @@ extension Run {
       throw ProcedureError.rateExceeded(procedure: layerIdentity, retryAfter: delay)
     case .waits(let ticket):
       let layers = [self] + enclosingLayers
-      giveBackResources(layers)
+      releaseResources(layers)
       let hasTurn = await withSlotReleased(for: .rateLimit, at: limiter) {
         await limiter.wait(for: ticket, core.timers, at: wait(at:))
       }
@@ -140,7 +140,7 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
         if ended.isSuccess {
           group.cancelAll()
           // When a cancelled body calls procedures to clean up, a copy ignores its task, which was cancelled before the copy started.
-          run.cancelParts(.copy)
+          run.cancelChildren(.copy)
         }
         start.cancel()
       }

@@ -129,7 +129,7 @@ struct RunMeters: Sendable {
     meters[Int(member)].slot = Int32(word * 64 + bit)
   }
 
-  mutating func slotGivenBack(_ member: Int32, at instant: Int64) {
+  mutating func slotReleased(_ member: Int32, at instant: Int64) {
     guard isKnown(member), meters[Int(member)].slot >= 0 else { return }
     changeSlotCount(of: member, by: -1, at: instant)
     let slot = Int(meters[Int(member)].slot)

@@ -83,7 +83,7 @@ package final class ModifierLayer: Sendable {
   let needs: QueueMachine.Needs
   let hasWillExecuteHooks: Bool
   let hasDidExecuteHooks: Bool
-  let hasHooksOfEnd: Bool
+  let hasEndHooks: Bool
   /// Whether the run looks for an existing value before it executes the body.
   let reuses: Bool
   /// Whether the body can be executed again after a pause.
@@ -101,7 +101,7 @@ package final class ModifierLayer: Sendable {
     self.needs = needs
     hasWillExecuteHooks = !traits.hooks.willExecute.isEmpty
     hasDidExecuteHooks = !traits.hooks.didExecute.isEmpty
-    hasHooksOfEnd = !traits.hooks.isEmptyAtEnd
+    hasEndHooks = !traits.hooks.isEmptyAtEnd
     reuses = traits.reuse != nil
     repeats = traits.repetition != nil
     canStartInline =

@@ -136,7 +136,7 @@ public struct ProcedureContext: Sendable {
     if !isOwn { awaited.setAwaited() }
     // A body can read its own events while other tasks of the body continue.
     await run.withSlotReleased(for: isOwn ? .events(of: awaited.name) : .eventsOfRun(awaited), at: work) {
-      if isOwn { awaited.failIfStuckInOwnEvents(run) } else { run.searchForDeadlock() }
+      if isOwn { awaited.failIfAwaitingOwnEvents(run) } else { run.searchForDeadlock() }
       // The body may execute in its caller's task, which a cancellation of the run does not cancel (C3).
       await run.withRunCancellationHandler {
         await work.execute(startsAtOnce: true) { event.store(.success(await wait())) }

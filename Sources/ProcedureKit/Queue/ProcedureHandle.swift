@@ -51,7 +51,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
 
   @usableFromInline
   func waitForEnd() async throws {
-    switch await run.waitForEnd(endsWithCancel: true) {
+    switch await run.waitForEnd(endsOnCancellation: true) {
     case .ended: return
     case .cancelled: throw ProcedureContext.current?.cancellationReason ?? CancellationError()
     case .refused(let error): throw error
@@ -69,7 +69,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// ``ProcedureError/Kind/exclusionDeadlock``, which is not the outcome of the procedure.
   public var outcome: ProcedureOutcome<Output> {
     get async {
-      if case .refused(let error) = await run.waitForEnd(endsWithCancel: false) { return .failed(error) }
+      if case .refused(let error) = await run.waitForEnd(endsOnCancellation: false) { return .failed(error) }
       return finishedOutcome
     }
   }

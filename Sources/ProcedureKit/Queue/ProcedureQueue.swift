@@ -99,7 +99,7 @@ public actor ProcedureQueue {
       value = try await withTaskCancellationHandler {
         try await ProcedureContext.bound.withValue(ProcedureContext(run)) { try await task.operation(input) }
       } onCancel: {
-        run.callerWasCancelled()
+        run.callerCancelled()
       }
     } catch {
       return try await core.finish(run, .failure(error))

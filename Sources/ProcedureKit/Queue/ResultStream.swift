@@ -99,7 +99,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
     while true {
       if let number = sequence.isOrdered ? taken : finished.popLast(), let handle = inFlight[number] {
         if !handle.run.isFinished {
-          switch await handle.run.waitForEnd(endsWithCancel: true) {
+          switch await handle.run.waitForEnd(endsOnCancellation: true) {
           case .ended: break
           case .cancelled: throw Self.cancelError
           case .refused(let error): throw error

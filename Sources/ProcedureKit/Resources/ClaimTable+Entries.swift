@@ -7,7 +7,7 @@ extension ClaimTable {
     let start = granted.count
     while let pool = poolsToServe.popLast() {
       // The line stops at the first claim that does not fit: later claims must not overtake it (R1).
-      while pools[pool].line.first >= 0, canGo(entries[pools[pool].line.first].claim) {
+      while pools[pool].line.first >= 0, canBeGranted(entries[pools[pool].line.first].claim) {
         let claim = entries[pools[pool].line.first].claim
         let run = claims[claim].run
         forEachEntry(of: claim) { table, entry in
@@ -26,7 +26,7 @@ extension ClaimTable {
   func order(of run: RunNumber) -> UInt64 { numbers[run].map { claims[$0].order } ?? 0 }
 
   /// Returns whether a waiting claim can be granted: it is first in all its lines, and all units are free.
-  func canGo(_ claim: Int32) -> Bool {
+  func canBeGranted(_ claim: Int32) -> Bool {
     allEntries(of: claim) { $0.previous < 0 && $0.units <= pools[$0.pool].free }
   }
 
@@ -286,7 +286,8 @@ extension ClaimTable {
         nested[pools[entry.pool].owner, default: 0] += 1
         return true
       }
-      precondition(claims[claim].phase != .waiting || !canGo(claim), "run \(run) waits, but its claim could be granted")
+      precondition(
+        claims[claim].phase != .waiting || !canBeGranted(claim), "run \(run) waits, but its claim could be granted")
     }
     precondition(claims.count == numbers.count && entries.count == counts.values.reduce(0, { $0 + Int($1) }))
     for claim in numbers.values { precondition(claims[claim].nestedEntries == nested[claim] ?? 0) }

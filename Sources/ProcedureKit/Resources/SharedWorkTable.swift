@@ -206,7 +206,7 @@ extension Run {
     }
     leader.setAwaited()
     let layers = [self] + enclosingLayers
-    giveBackResources(layers)
+    releaseResources(layers)
     let isSignalled = await withSlotReleased(for: .execution(table, key, follower), at: signal) {
       leader.core.raise(leader.slotOwner, to: currentPriority)
       searchForDeadlock()

@@ -6,7 +6,7 @@ extension QueueCore {
   /// Suspends the queue: waiting runs release their claims, and no run starts (Q2, R2).
   func suspend() {
     send { state, effects in
-      for member in state.machine.suspended() { state.runs[member]?.giveBackClaim(&effects) }
+      for member in state.machine.suspended() { state.runs[member]?.releaseHeldClaim(&effects) }
       gate.store(true, ordering: .releasing)
     }
   }

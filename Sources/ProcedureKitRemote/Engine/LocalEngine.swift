@@ -81,7 +81,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     await withTaskCancellationHandler {
       await caller.signal.waitUntilResolved()
     } onCancel: {
-      callerWasCancelled(number, caller, call)
+      callerCancelled(number, caller, call)
     }
     state.withLock { state in
       state.callers[number] = nil
@@ -92,8 +92,8 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     return try answer.get()
   }
 
-  private func callerWasCancelled(_ number: Int, _ caller: Caller, _ call: RemoteCall) {
-    change { state, now in ((), state.machine.callerWasCancelled(number, of: call.key, at: now)) }
+  private func callerCancelled(_ number: Int, _ caller: Caller, _ call: RemoteCall) {
+    change { state, now in ((), state.machine.callerCancelled(number, of: call.key, at: now)) }
     guard !caller.signal.isResolved else { return }
     // A worker that does not respond to the cancellation delays no caller for longer than this.
     let patience = timers.schedule(after: call.limits.heartbeatTimeout) { caller.get(.failure(CancellationError())) }

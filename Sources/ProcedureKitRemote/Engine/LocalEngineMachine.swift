@@ -86,7 +86,7 @@ struct LocalEngineMachine {
   }
 
   /// A caller was cancelled. If it is the last caller, its call is cancelled; otherwise the caller is answered immediately.
-  mutating func callerWasCancelled(_ caller: Int, of key: Key, at now: ProcedureInstant) -> Effects {
+  mutating func callerCancelled(_ caller: Int, of key: Key, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[key], entry.callers.contains(caller), entry.cancelledCaller != caller else {
       return Effects()
     }

@@ -136,7 +136,7 @@ public struct RemoteExecution: Sendable {
 
   /// Uses the progress of the worker's run as the progress of the execution from now on.
   func follow(_ run: Run) {
-    let progress = run.progressPart
+    let progress = run.progressNode
     part.withLock { $0 = progress }
   }
 

@@ -56,7 +56,7 @@ import TestingProcedureKit
         perform(machine.called(RemoteCall(RemoteName("p"), key: key, input: [], limits: limits), by: step, at: now))
       case 1:
         guard let (caller, key) = open.randomElement(using: &random) else { continue }
-        perform(machine.callerWasCancelled(caller, of: key, at: now))
+        perform(machine.callerCancelled(caller, of: key, at: now))
       case 2:
         guard let (delivery, effects) = machine.workerAsked(at: now) else { continue }
         if let former = latest.updateValue(delivery.token, forKey: delivery.call.key) { old.append(former) }
@@ -99,7 +99,7 @@ import TestingProcedureKit
         if number.isMultiple(of: 1_000) {
           kept.append(call.key.run)
         } else if isCancelled {
-          _ = machine.callerWasCancelled(number, of: call.key, at: ProcedureInstant(nanoseconds: 0))
+          _ = machine.callerCancelled(number, of: call.key, at: ProcedureInstant(nanoseconds: 0))
         } else if let timer = effects.timer {
           _ = machine.timerWentOff(timer.token, at: timer.instant)
         }

@@ -144,7 +144,7 @@ struct ClaimModel {
     }) { claims.remove(at: index) }
   }
 
-  func canGo(_ index: Int) -> Bool {
+  func canBeGranted(_ index: Int) -> Bool {
     draws(of: claims[index]).allSatisfy { part, units in
       let used = claims.filter { !$0.isWaiting }.reduce(0) { $0 + (draws(of: $1)[part] ?? 0) }
       return capacity(of: part) - used >= units
@@ -154,7 +154,7 @@ struct ClaimModel {
 
   mutating func serve() -> [RunNumber] {
     var granted: Set<RunNumber> = []
-    while let index = claims.indices.first(where: { claims[$0].isWaiting && canGo($0) }) {
+    while let index = claims.indices.first(where: { claims[$0].isWaiting && canBeGranted($0) }) {
       claims[index].isWaiting = false
       granted.insert(claims[index].run)
     }

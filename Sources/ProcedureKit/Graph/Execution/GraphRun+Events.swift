@@ -86,10 +86,10 @@ extension GraphRun {
 
 extension GraphRun {
   /// The node of the graph in the progress tree. The first access creates it, and those of the enclosing runs.
-  var progressPart: ProgressNode { progressPart(in: run.progressPart) }
+  var progressNode: ProgressNode { progressNode(in: run.progressNode) }
 
   /// Returns the node of the graph in the progress tree, within the node of the enclosing run.
-  func progressPart(in around: ProgressNode) -> ProgressNode {
+  func progressNode(in around: ProgressNode) -> ProgressNode {
     let (part, isNew) = around.graph(firstID) {
       let total = plan.traits.reduce(0) { $0 + Double($1.weight) }
       return ProgressNode(
@@ -103,13 +103,13 @@ extension GraphRun {
   }
 
   /// An unfinished node reports progress.
-  func nodeCame(_ id: ProcedureID) {
+  func nodeReported(_ id: ProcedureID) {
     let node = Int(id.number - firstID.number)
-    progressPart.nodeCame(node, id, weight: Double(plan.traits[node].weight))
+    progressNode.nodeReported(node, id, weight: Double(plan.traits[node].weight))
   }
 
   /// A node has ended while progress is read or reported.
-  func countEnd(of node: Int32) { countEnd(of: node, in: progressPart) }
+  func countEnd(of node: Int32) { countEnd(of: node, in: progressNode) }
 
   private func countEnd(of node: Int32, in part: ProgressNode) {
     part.nodeEnded(Int(node), firstID.advanced(by: Int(node)), weight: Double(plan.traits[Int(node)].weight))

@@ -54,9 +54,9 @@ final class GraphRun: Sendable {
   func execute() async throws {
     announceNodes()
     run.core.update { $0[run].details.extensions.graph = self }
-    if run.isProgressRead { _ = progressPart }
+    if run.isProgressRead { _ = progressNode }
     defer {
-      if values.countsEnds { run.progressPart.graphEnded(firstID) }
+      if values.countsEnds { run.progressNode.graphEnded(firstID) }
       let graph = run.core.update { $0[run].details.extensions.graph.take() }
       _ = graph
     }
@@ -295,7 +295,7 @@ final class GraphRun: Sendable {
   /// Performs the effects of a step on other workers, and returns the step.
   private func perform(_ advance: GraphProgress.Advance) -> GraphProgress.Advance {
     guard advance.addsWorker || advance.cancelsWorkers || advance.isComplete else { return advance }
-    if advance.cancelsWorkers { run.cancelParts() }
+    if advance.cancelsWorkers { run.cancelChildren() }
     // Without additional workers, the caller's task performs the step itself.
     guard let workers = state.withLock({ $0.workers }) else { return advance }
     if advance.addsWorker { addWorker() }
@@ -342,7 +342,7 @@ final class GraphRun: Sendable {
 
 extension Run {
   /// Cancels the children of the run, or only those of one kind, but not the run itself.
-  func cancelParts(_ kind: Kind? = nil) {
+  func cancelChildren(_ kind: Kind? = nil) {
     let children = core.read { $0.runs[self].details.children.byID.inOrder }
     for child in children where kind == nil || child.kind == kind { child.cancel(inheritedReason) }
   }

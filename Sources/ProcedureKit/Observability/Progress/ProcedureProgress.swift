@@ -54,7 +54,7 @@ public struct ProgressReporter: Sendable {
   ///
   /// - Parameter fraction: The fraction, from 0 to 1. Values outside are clamped; `nan` is ignored.
   public func report(_ fraction: Double) {
-    context.run.progressPart.bodyReported(fraction)
+    context.run.progressNode.bodyReported(fraction)
   }
 
   /// Reports the number of completed units of the work.
@@ -65,7 +65,7 @@ public struct ProgressReporter: Sendable {
   public func report(_ completed: Int, of total: Int) {
     guard total >= 0 else { return }
     let fraction = total == 0 ? 1 : Double(completed) / Double(total)
-    context.run.progressPart.bodyReported(fraction, completed: min(max(completed, 0), total), of: total)
+    context.run.progressNode.bodyReported(fraction, completed: min(max(completed, 0), total), of: total)
   }
 
   /// The progress of the procedure: the current value, and then the newest value after each change, until the run ends.

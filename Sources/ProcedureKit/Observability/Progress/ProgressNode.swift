@@ -70,7 +70,7 @@ package final class ProgressNode: Sendable {
   func childEnded(_ id: ProcedureID) { change { $0.progress.childEnded(id, at: $1.instant) } }
 
   /// A node of a graph reports for the first time.
-  func nodeCame(_ node: Int, _ id: ProcedureID, weight: Double) {
+  func nodeReported(_ node: Int, _ id: ProcedureID, weight: Double) {
     state.withLock { if !$0.counted[node] { _ = $0.progress.childCame(id, weight: weight) } }
   }
 

@@ -12,7 +12,7 @@ final class ProgressReader: EventReader {
 
   /// Returns the progress of a run, until it ends.
   static func values(of run: Run) -> AsyncStream<ProcedureProgress> {
-    ProgressReader(run.progressPart).stream { [name = run.name] in
+    ProgressReader(run.progressNode).stream { [name = run.name] in
       await ProcedureContext.withSlotReleased(waitingFor: name, $0)
     }
   }
@@ -32,14 +32,14 @@ final class ProgressReader: EventReader {
 
 extension Run {
   /// The node of the reporting run in the tree of progress, created with the nodes of all runs around if there is none.
-  package var progressPart: ProgressNode {
+  package var progressNode: ProgressNode {
     let run = reported
     let (existing, started) = run.core.read { ($0.runs[run].details.extensions.progress, $0.runs[run].started) }
     if let existing { return existing }
     let isNode = run.kind == .node || run.kind == .bareNode
     let graph = isNode ? run.parent?.currentGraph : nil
     // A remaining node of an ended graph has no parent.
-    let around = graph?.progressPart ?? (isNode ? nil : run.parent?.progressPart)
+    let around = graph?.progressNode ?? (isNode ? nil : run.parent?.progressNode)
     let made = ProgressNode(
       run.id, in: around, ProgressState(start: started < 0 ? nil : ProcedureInstant(nanoseconds: started)),
       time: run.core.time, run: run)
@@ -50,7 +50,7 @@ extension Run {
     }
     guard part === made else { return part }
     if let graph {
-      graph.nodeCame(run.id)
+      graph.nodeReported(run.id)
     } else {
       around?.adopt(run)
     }
@@ -80,12 +80,12 @@ extension Run {
     let (graph, children) = core.read { state in
       (state.runs[self].details.extensions.graph, Array(state.runs[self].details.children.byID.values))
     }
-    _ = graph?.progressPart(in: part)
+    _ = graph?.progressNode(in: part)
     for child in children {
       switch child.kind {
       case .added, .structured: part.adopt(child)
       // The graph counts its nodes. A node that executes a graph is as far as that graph.
-      case .node, .bareNode: if child.executesGraph { _ = child.progressPart }
+      case .node, .bareNode: if child.executesGraph { _ = child.progressNode }
       case .layer, .call, .copy: child.adoptParts(into: part)
       case .graphWorker: break
       }

@@ -181,7 +181,7 @@ extension Run {
   }
 
   /// Fails the run if its body waits for an event of the run itself, in the task of the body, and no child can cause an event.
-  func failIfStuckInOwnEvents(_ waiting: Run) {
+  func failIfAwaitingOwnEvents(_ waiting: Run) {
     let isStuck = core.read { state in
       state.runs[self].details.children.producedCount == 0 && state.runs[self].worker?.isCurrent ?? false
     }

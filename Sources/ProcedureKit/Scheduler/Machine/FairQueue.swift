@@ -119,7 +119,7 @@ struct FairQueue: Sendable {
   }
 
   /// A member of the key has released its slot. ``change(of:)`` has to follow.
-  mutating func slotGivenBack(_ key: Int32) { keys[Int(key)].slots -= 1 }
+  mutating func slotReleased(_ key: Int32) { keys[Int(key)].slots -= 1 }
 
   // MARK: Waiting members
 

@@ -58,10 +58,10 @@ extension QueueMachine {
     let isReturning = members[Int(member)].isReturning
     if isReturning { dequeue(member) }
     // The new key has no free slot, so the body releases the slot that it has.
-    if members[Int(member)].holdsSlot, key != previousKey, fairQueue.isFull(key) { giveBackSlot(member, &next) }
+    if members[Int(member)].holdsSlot, key != previousKey, fairQueue.isFull(key) { releaseSlot(member, &next) }
     members[Int(member)].key = key
     if members[Int(member)].holdsSlot {
-      fairQueue.slotGivenBack(previousKey)
+      fairQueue.slotReleased(previousKey)
       fairQueue.slotTaken(key, startsWith: nil)
     }
     if isReturning { enqueue(member) }

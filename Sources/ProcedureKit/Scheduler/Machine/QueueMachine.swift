@@ -264,7 +264,7 @@ struct QueueMachine: Sendable {
     members[Int(member)].waits += 1
     changeCount &+= 1
     stopReturning(member, &next)
-    giveBackSlot(member, &next)
+    releaseSlot(member, &next)
   }
 
   /// A wait of a body has ended. After the last one, the body needs its slot again: `slotNeeded` has to follow (Q3).
@@ -293,7 +293,7 @@ struct QueueMachine: Sendable {
   }
 
   /// A body that waits for its slot was cancelled: it continues without one (C5).
-  mutating func returnGivenUp(_ member: MemberID) {
+  mutating func returnCancelled(_ member: MemberID) {
     guard members[Int(member)].isReturning else { return }
     dequeue(member)
     meters?.dequeued(member)
@@ -304,7 +304,7 @@ struct QueueMachine: Sendable {
   /// Ends the wait of a body for its slot, since the body waits for something else or has ended. Its tasks continue without the slot.
   private mutating func stopReturning(_ member: MemberID, _ next: inout Next) {
     guard members[Int(member)].isReturning else { return }
-    returnGivenUp(member)
+    returnCancelled(member)
     next.returned.append(member)
   }
 
@@ -314,7 +314,7 @@ struct QueueMachine: Sendable {
     move(member, to: .pausing)
     members[Int(member)].needs = needs
     countWaiting(member, by: 1)
-    giveBackSlot(member, &next)
+    releaseSlot(member, &next)
   }
 
   // MARK: Idleness
@@ -365,7 +365,7 @@ struct QueueMachine: Sendable {
     guard advances(member, by: .bodyEnded) else { return }
     move(member, to: .finishing)
     stopReturning(member, &next)
-    giveBackSlot(member, &next)
+    releaseSlot(member, &next)
   }
 
   /// The run has finished, and leaves the machine. Its place is free.
@@ -390,13 +390,13 @@ struct QueueMachine: Sendable {
   }
 
   /// Releases the slot of a run, if it holds one, and grants it to the next run (Q1).
-  mutating func giveBackSlot(_ member: MemberID, _ next: inout Next) {
+  mutating func releaseSlot(_ member: MemberID, _ next: inout Next) {
     guard members[Int(member)].holdsSlot else { return }
     members[Int(member)].holdsSlot = false
-    meters?.slotGivenBack(member, at: now)
+    meters?.slotReleased(member, at: now)
     slotsTaken -= 1
     let key = members[Int(member)].key
-    if key >= 0 { fairQueue.slotGivenBack(key) }
+    if key >= 0 { fairQueue.slotReleased(key) }
     keyChanged(key)
     grantSlots(&next)
   }

@@ -58,7 +58,7 @@ extension Run {
     -> Output
   {
     let parent = parent
-    if let parent, !isPartOfBody, kind != .graphWorker {
+    if let parent, !usesSlotOfBody, kind != .graphWorker {
       // The run has a slot of its own, so the enclosing body releases its slot while it waits for the run (Q3).
       await parent.withSlotReleased(for: .run(self), at: self) { await admitAndDrive(priority: rawPriority) }
       parent.didAwait(identity)
@@ -67,7 +67,7 @@ extension Run {
     }
     guard let outcome else { preconditionFailure("\(layerIdentity) has ended without an outcome") }
     if case .finished(let value) = outcome { return value as! Output }
-    if isPartOfBody, let parent {
+    if usesSlotOfBody, let parent {
       // A cancelled layer ends without the slot and the resources that it released in a pause. A call or a node has released no resources, and its
       // parent need not hold any: a condition, an end hook, or a task that a body left behind can call.
       if kind == .layer, let error = await parent.reclaim([parent] + parent.enclosingLayers) { throw error }
@@ -258,18 +258,18 @@ extension Run {
   private func nextStepWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) -> RunStep {
     let step = state.machine.claimGranted(state.runs[self].member, &effects.next)
     if step != .stale, kind == .layer, state.runs[self].hasStarted {
-      enclosingLayers.giveBackClaimsOfEnded(state.runs, &effects)
+      enclosingLayers.releaseClaimsOfEnded(state.runs, &effects)
     }
     guard step == .releaseClaim else { return step }
     // The queue was suspended while the run waited for the resources (R2).
-    giveBackClaim(&effects)
+    releaseHeldClaim(&effects)
     return .wait
   }
 
   /// Releases the resources of a run that claims them again when its queue resumes, or of a layer that has ended (R2).
   ///
   /// Takes the lock of the resource table while the queue's lock is held.
-  func giveBackClaim(_ effects: inout QueueCore.Effects) {
+  func releaseHeldClaim(_ effects: inout QueueCore.Effects) {
     for other in core.resources.giveBack(self) { effects.add(.claimGranted(other)) }
   }
 

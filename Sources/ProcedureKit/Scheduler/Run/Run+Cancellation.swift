@@ -61,7 +61,7 @@ extension Run {
   /// A procedure that a cancelled body calls to clean up ignores the earlier cancellation. Only its own cancellation counts, such as a timeout.
   var isCancelled: Bool {
     if !ignoresTaskCancellation, Task.isCancelled { return true }
-    if !ignoresEarlierCancel, isPartOfBody, slotOwner.isCancelledOrStopping { return true }
+    if !ignoresEarlierCancel, usesSlotOfBody, slotOwner.isCancelledOrStopping { return true }
     return isCancelledOrStopping
   }
 

@@ -1,7 +1,7 @@
 extension Run {
   /// Whether end hooks have to be called, of the layer or of the queue.
-  var hasHooksOfEnd: Bool {
-    layer.hasHooksOfEnd || (isReported && core.hooks?.hasFinishHooks ?? false)
+  var hasEndHooks: Bool {
+    layer.hasEndHooks || (isReported && core.hooks?.hasFinishHooks ?? false)
   }
 
   /// Ends the run: awaits its children, decides the outcome, releases the slot and the resources, calls the end hooks, and publishes (L3, L4).
@@ -16,7 +16,7 @@ extension Run {
       decided = decide()
     }
     guard let outcome = decided else { return }
-    guard hasHooksOfEnd else { return publish(outcome, isLast: true) }
+    guard hasEndHooks else { return publish(outcome, isLast: true) }
     // The worker's task was cancelled with the run. End hooks must not be cancelled, so they are called in another task (L3).
     if isDrivenByWorker, Task.isCancelled { return core.startTask { await self.callHooksAndPublish(outcome) } }
     await callHooksAndPublish(outcome)

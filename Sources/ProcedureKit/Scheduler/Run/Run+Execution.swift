@@ -12,7 +12,7 @@ extension Run {
       // Evaluating conditions suspends, and the current task may belong to another run.
       case .evaluate: return core.startTask { await self.drive(from: .evaluate) }
       case .finish:
-        let needsTask = hasHooksOfEnd || layer.hasDidExecuteHooks && endsPausedBody
+        let needsTask = hasEndHooks || layer.hasDidExecuteHooks && endsPausedBody
         if needsTask || !finishAtOnce() { core.startTask { await self.drive(from: .finish) } }
         return
       }
@@ -69,7 +69,7 @@ extension Run {
 
   /// The task that executes the body was cancelled (C4).
   @usableFromInline
-  func callerWasCancelled() { cancelLikeParent() }
+  func callerCancelled() { cancelLikeParent() }
 
   /// Cancels the run because the task that executes it was cancelled, for the reason of the enclosing run if there is one.
   func cancelLikeParent() {

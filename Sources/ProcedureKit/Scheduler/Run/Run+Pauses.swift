@@ -29,7 +29,7 @@ extension Run {
   /// - Returns: The next step; `finish` if the run was cancelled.
   func paused(_ duration: Duration) -> RunStep {
     let layers = [self] + enclosingLayers
-    giveBackResources(layers)
+    releaseResources(layers)
     let needs: QueueMachine.Needs = layers.contains { $0.layer.needs.contains(.claim) } ? .claim : []
     let isCancelled = core.send { state, effects in
       guard state.runs[self].details.cancellation == nil else { return true }
@@ -40,7 +40,7 @@ extension Run {
   }
 
   /// Releases the resources of layers of the procedure, until `reclaim`.
-  func giveBackResources(_ layers: [Run]) {
+  func releaseResources(_ layers: [Run]) {
     for layer in layers where !layer.layer.traits.demands.isEmpty { layer.core.resources.ended(layer) }
   }
 
@@ -67,7 +67,7 @@ extension Run {
       }
       let isOver = if case .refused = answer { true } else { signal.wasCancelled }
       let refusal = core.send { state, effects in
-        lacking.giveBackClaimsOfEnded(state.runs, &effects)
+        lacking.releaseClaimsOfEnded(state.runs, &effects)
         state.runs[claimant].details.claim.reclaiming.removeAll { $0.signal === signal }
         // The claim has ended, so other tasks of the body that waited for it make their own requests.
         if isOver { effects.send(state.runs[claimant].details.claim.reclaiming.map(\.signal)) }
@@ -110,7 +110,7 @@ extension [Run] {
   }
 
   /// Releases the claims of layers that ended while the claim was waiting: a task that a body left behind can pause within them (R3).
-  func giveBackClaimsOfEnded(_ runs: borrowing RunTable, _ effects: inout QueueCore.Effects) {
-    for layer in self where runs[layer].isDecided { layer.giveBackClaim(&effects) }
+  func releaseClaimsOfEnded(_ runs: borrowing RunTable, _ effects: inout QueueCore.Effects) {
+    for layer in self where runs[layer].isDecided { layer.releaseHeldClaim(&effects) }
   }
 }

@@ -34,7 +34,7 @@ extension Run {
   func withSlotOfBodyReleased<R>(
     for wait: RunWait? = nil, at key: AnyObject? = nil, operation: () async throws -> R
   ) async rethrows -> R {
-    if isPartOfBody { return try await withSlotReleased(for: wait, at: key, operation: operation) }
+    if usesSlotOfBody { return try await withSlotReleased(for: wait, at: key, operation: operation) }
     if let wait, let key { addWait(wait, key) }
     defer { if let key { removeWait(key) } }
     return try await operation()
@@ -80,7 +80,7 @@ extension Run {
     owner.core.send { state, effects in
       state.runs[owner].details.slotWaiters.removeAll { $0 === signal }
       let member = state.runs[owner].member
-      if member >= 0, state.runs[owner].details.slotWaiters.isEmpty { state.machine.returnGivenUp(member) }
+      if member >= 0, state.runs[owner].details.slotWaiters.isEmpty { state.machine.returnCancelled(member) }
     }
   }
 
@@ -129,10 +129,10 @@ extension Run {
     case refused(ProcedureError)
   }
 
-  /// Waits until the run has finished. A body that waits releases its slot (Q3). `endsWithCancel` is whether cancellation ends the wait (C4).
-  func waitForEnd(endsWithCancel: Bool) async -> WaitEnd {
+  /// Waits until the run has finished. A body that waits releases its slot (Q3). `endsOnCancellation` is whether cancellation ends the wait (C4).
+  func waitForEnd(endsOnCancellation: Bool) async -> WaitEnd {
     guard let waiting = ProcedureContext.current?.run.nearestUnfinished else {
-      return await waitOutside(endsWithCancel: endsWithCancel)
+      return await waitOutside(endsOnCancellation: endsOnCancellation)
     }
     if isFinished { return .ended }
     if let error = waiting.deadlock(within: self, ExclusionWait.init(procedure:finishOf:)) { return .refused(error) }
@@ -140,7 +140,7 @@ extension Run {
     guard register(signal, isAwaited: true) else { return .ended }
     let isSignalled = await waiting.withSlotReleased(for: .run(self), at: signal) {
       waiting.searchForDeadlock()
-      if endsWithCancel { return await waiting.wait(at: signal) }
+      if endsOnCancellation { return await waiting.wait(at: signal) }
       await signal.waitUntilResolved()
       return true
     }
@@ -152,10 +152,10 @@ extension Run {
   }
 
   /// Waits until the run has finished, in a task outside of any procedure.
-  private func waitOutside(endsWithCancel: Bool) async -> WaitEnd {
+  private func waitOutside(endsOnCancellation: Bool) async -> WaitEnd {
     let signal = OneShotSignal()
     guard register(signal, isAwaited: false) else { return .ended }
-    if endsWithCancel { _ = await signal.wait() } else { await signal.waitUntilResolved() }
+    if endsOnCancellation { _ = await signal.wait() } else { await signal.waitUntilResolved() }
     return unregister(signal) ? .ended : .cancelled
   }
 

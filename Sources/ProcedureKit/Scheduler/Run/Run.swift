@@ -171,7 +171,7 @@ package final class Run: @unchecked Sendable {
   var slotOwner: Run { slotRun ?? self }
 
   /// Whether the run uses the slot of an enclosing body.
-  var isPartOfBody: Bool { slotRun != nil && slotRun !== self }
+  var usesSlotOfBody: Bool { slotRun != nil && slotRun !== self }
 
   var isDrivenByWorker: Bool { kind == .added }
 

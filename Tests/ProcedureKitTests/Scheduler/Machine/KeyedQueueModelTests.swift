@@ -146,7 +146,7 @@ private struct KeyScript {
       }
       if isBeside(member) { seen.insert("returns beside") }
     } else if entry.isReturning {
-      if chance(10) { event("returnGivenUp \(member)") { machine, _ in machine.returnGivenUp(member) } }
+      if chance(10) { event("returnCancelled \(member)") { machine, _ in machine.returnCancelled(member) } }
     } else if !isEnding, chance(40) {
       event("waitStarted \(member)") { $0.waitStarted(member, &$1) }
     } else if !isEnding, chance(20) {

@@ -233,7 +233,7 @@ private struct QueueScript {
         _ = machine.slotNeeded(member)
       }
     } else if entry.isReturning {
-      if chance(20) { event("returnGivenUp", nil) { machine, _ in machine.returnGivenUp(member) } }
+      if chance(20) { event("returnCancelled", nil) { machine, _ in machine.returnCancelled(member) } }
     } else if entry.waits == 0, !isEnding, chance(40) {
       event("waitStarted", nil) { $0.waitStarted(member, &$1) }
     } else if entry.waits == 0, !isEnding, chance(20) {
