@@ -10,8 +10,8 @@ public import ProcedureKit
 extension NetworkDownloadProcedure {
   /// Returns the procedure with a time limit for each attempt, and with further attempts after failures that may pass.
   ///
-  /// An attempt goes on where the one before has stopped, if the server identifies the version of the file by a strong
-  /// `ETag` or `Last-Modified` and serves parts (`Range`, `If-Range`). If the file has changed meanwhile, the download starts from the
+  /// An attempt continues where the previous one has stopped, if the server identifies the version of the file by a strong
+  /// `ETag` or `Last-Modified` and serves parts (`Range`, `If-Range`). If the file has changed in the meantime, the download starts from the
   /// beginning. The unfinished file is removed when the last attempt has failed, and when the procedure is cancelled. So a large download
   /// may need more attempts, each of which gets further.
   ///
@@ -28,7 +28,7 @@ extension NetworkDownloadProcedure {
       > = { $0 }
   ) -> ProcedureTask<URLRequest, HTTPPayloadResponse<URL>> {
     procedureTask.configured { request, _ in
-      // One file for all attempts of this start; whatever happens, the hook is called before the procedure ends.
+      // One file for all attempts of this start; the hook is called before the procedure ends, with every outcome.
       let file = PartialFile(for: destination(request), limit: settings.sizeLimit)
       let attempt = ProcedureTask(name) { (request: URLRequest) in try await self.attempt(request, to: file) }
       return attempt.resilient(resilience, budget: budget, each: modify).onWillFinish { _ in file.remove() }

@@ -12,7 +12,7 @@ final class PartialFile: BodySink {
   private struct State {
     var handle: FileHandle?
     var count: Int64 = 0
-    /// The value of `If-Range` for the rest; `nil` if there is nothing to go on from.
+    /// The value of `If-Range` for the rest; `nil` if there is nothing to continue from.
     var validator: String?
     /// What identifies the version of the part.
     var version: Version?
@@ -21,7 +21,7 @@ final class PartialFile: BodySink {
     /// The bytes that the response announces, if the response is a requested part.
     var part: Range<Int64>?
     var head: (request: URLRequest, response: HTTPURLResponse)?
-    /// Whether the attempt under way has asked for the rest.
+    /// Whether the current attempt has asked for the rest.
     var asksForRest = false
   }
 
@@ -40,7 +40,7 @@ final class PartialFile: BodySink {
     remove()
   }
 
-  /// Creates the file at the first attempt, so that a folder that cannot be written to is told before a connection is made.
+  /// Creates the file at the first attempt, so that a folder that cannot be written to is reported before a connection is made.
   func open(for request: URLRequest) throws(NetworkError) {
     guard state.withLock({ $0.handle == nil }) else { return }
     do {
@@ -48,7 +48,7 @@ final class PartialFile: BodySink {
       guard !destination.containsNUL else { throw CocoaError(.fileWriteInvalidFileName) }
       try Data().write(to: place, options: .withoutOverwriting)
       let handle = try FileHandle(forWritingTo: place)
-      // Otherwise programs that this process starts meanwhile would keep the file, on Linux.
+      // Otherwise programs that this process starts in the meantime would keep the file open, on Linux.
       _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
       state.withLock { $0.handle = handle }
     } catch {
@@ -176,10 +176,10 @@ final class PartialFile: BodySink {
     guard let head else { return }
     if let part = state.withLock({ $0.part }), part.upperBound != count {
       throw NetworkError(
-        .incomplete, head.request, "\(count) of \(part.upperBound) bytes have come", response: head.response)
+        .incomplete, head.request, "\(count) of \(part.upperBound) bytes have arrived", response: head.response)
     }
     if let total, total != count {
-      throw NetworkError(.incomplete, head.request, "\(count) of \(total) bytes have come", response: head.response)
+      throw NetworkError(.incomplete, head.request, "\(count) of \(total) bytes have arrived", response: head.response)
     }
     closeFile()
     guard rename(place.path, destination.path) == 0 else {

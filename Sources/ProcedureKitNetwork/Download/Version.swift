@@ -13,12 +13,12 @@ struct Version: Equatable {
 
   /// Reads the fields of a response with the whole file; `nil` if the server does not serve parts, or does not identify the version.
   init?(_ response: HTTPURLResponse) {
-    // The bytes that have come are decompressed, which says nothing about the place in the compressed body.
+    // The bytes that have arrived are decompressed, which says nothing about the place in the compressed body.
     guard !response.isEncoded, response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() != "none" else {
       return nil
     }
     let tag = response.value(forHTTPHeaderField: "ETag")
-    // A weak tag does not identify the bytes, and the date beside it is no better.
+    // A weak tag does not identify the bytes, and the date that accompanies it is no better.
     if let tag, !tag.hasPrefix("\"") || !tag.isHTTPFieldValue { return nil }
     self.tag = tag
     date = response.strongDate

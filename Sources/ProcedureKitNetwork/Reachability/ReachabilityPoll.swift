@@ -206,7 +206,7 @@ final class ReachabilityPoll: Sendable {
     while let work = nextWork(sockets) {
       for id in work.abandoned { sockets.close(id) }
       for (id, addresses) in work.new { begin(id, addresses, &sockets) }
-      // The next turn ends the thread, unless a question has come.
+      // The next turn ends the thread, unless a question has been added.
       if sockets.ofQuestion.isEmpty { continue }
       var polled = [pollfd(fd: bell, events: Int16(POLLIN), revents: 0)]
       var owners = [0]

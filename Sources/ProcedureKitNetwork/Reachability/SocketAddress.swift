@@ -33,7 +33,7 @@ struct SocketAddress {
     }
   }
 
-  /// Begins to connect, without waiting. The caller closes a socket that is under way.
+  /// Begins to connect, without waiting. The caller closes a socket that is connecting.
   func beginConnection() -> Connection {
     let descriptor = socket(family, Self.streamType, 0)
     guard descriptor >= 0 else { return .failed(errno) }
@@ -48,7 +48,7 @@ struct SocketAddress {
     return status == 0 ? .made : .failed(code)
   }
 
-  /// The error number of a connection that is under way no more; `nil` if it was made.
+  /// The error number of a connection that is no longer in progress; `nil` if it was made.
   static func failure(of descriptor: Int32) -> Int32? {
     var code: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)

@@ -11,8 +11,8 @@ extension Procedure where Input: NetworkRequest {
   /// }
   /// ```
   ///
-  /// The table of ``NetworkResilience`` says what is repeated. A pause holds no slot, and a cancel ends a pause at once. A download that
-  /// is repeated goes on where the failed attempt has stopped; see ``NetworkDownloadProcedure/resilient(_:budget:each:)``.
+  /// The table of ``NetworkResilience`` says what is repeated. A pause holds no slot, and cancellation ends a pause at once. A download that
+  /// is repeated continues where the failed attempt has stopped; see ``NetworkDownloadProcedure/resilient(_:budget:each:)``.
   ///
   /// - Parameters:
   ///   - resilience: The limits and the rules.

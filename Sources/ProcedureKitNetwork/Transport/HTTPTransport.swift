@@ -16,7 +16,7 @@
 public protocol HTTPTransport: Sendable {
   /// Sends the request of an exchange, and passes the response and the pieces of its body to the exchange.
   ///
-  /// The function returns when the body has ended, and nothing of the exchange goes on afterwards. Cancelling the procedure
+  /// The function returns when the body has ended, and no part of the exchange continues afterwards. Cancelling the procedure
   /// or the task ends the exchange: the function throws soon, and leaves no connection.
   ///
   /// - Throws: The error of the connection; the error of a function of the exchange, which ends the transfer; `CancellationError`.

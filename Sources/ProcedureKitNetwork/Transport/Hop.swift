@@ -70,7 +70,7 @@ final class Hop: Sendable {
     case .refused(let response, let body): throw refusal(response, body)
     case .accepted(let response, let length):
       if let length, length != count {
-        let detail = "\(count) of \(length) bytes have come"
+        let detail = "\(count) of \(length) bytes have arrived"
         throw NetworkError(.incomplete, request, detail, response: response.object)
       }
       return .response(response)
@@ -79,7 +79,7 @@ final class Hop: Sendable {
 
   private func named(_ error: any Error) -> any Error {
     if error is CancellationError || error is NetworkError || error is ProcedureError { return error }
-    // A cancel from outside: the transport's error says only that.
+    // Cancellation from outside: the transport's error says only that.
     if ProcedureContext.isCurrentCancelled { return CancellationError() }
     let response: ReceivedResponse? =
       switch state.withLock({ $0.reception }) {

@@ -7,7 +7,7 @@ import Synchronization
 
 /// The head of a response, as a transport has received it.
 ///
-/// Foundation's object is made when somebody asks for it: on Linux, that takes as long as all else that is done with a small response.
+/// Foundation's object is made when it is first requested: on Linux, that takes as long as all else that is done with a small response.
 final class ReceivedResponse: Sendable {
   let status: Int
   /// The head and the URL from which the object is made; `nil` if the transport has made the object.
@@ -64,7 +64,7 @@ final class ReceivedResponse: Sendable {
     source.map { $0.head.value(of: name) } ?? object.value(forHTTPHeaderField: name)
   }
 
-  /// The announced count of the bytes that a transport passes on; `nil` if nobody says so, or the body is decompressed.
+  /// The announced count of the bytes that a transport passes on; `nil` if the length is unknown, or the body is decompressed.
   func bodyLength(to request: URLRequest) -> Int64? {
     if request.httpMethod == "HEAD" || status == 204 || status == 304 { return nil }
     // The chunks say where the body ends, and a length beside them counts for nothing (RFC 9112, section 6.3).

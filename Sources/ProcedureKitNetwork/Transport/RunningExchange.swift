@@ -35,7 +35,7 @@ final class RunningExchange: Sendable {
     return false
   }
 
-  /// The task has been resumed, so that a cancel reaches its completion.
+  /// The task has been resumed, so that cancellation reaches its completion.
   func didResume(_ task: URLSessionTask) {
     let isStopped = state.withLock { state in
       if state.continuation != nil { state.task = task }
@@ -80,8 +80,8 @@ final class RunningExchange: Sendable {
     do { try report() } catch { stop(error) }
   }
 
-  /// Calls a function of the session that must not follow a cancel. The lock keeps the cancel behind the call: on Linux, the
-  /// process ends if a redirect is answered after a cancel.
+  /// Calls a function of the session that must not follow a cancellation. The lock keeps the cancellation behind the call: on Linux, the
+  /// process ends if a redirect is answered after a cancellation.
   func unlessStopped(_ answer: () -> Void) {
     state.withLock { state in
       if state.reason == nil { answer() }

@@ -13,7 +13,7 @@ public import ProcedureKit
 /// let response = try await queue.run(upload, input: request)
 /// ```
 ///
-/// A file is read while the request is sent, and must not change meanwhile. Redirects that keep the method send the body again;
+/// A file is read while the request is sent, and must not change in the meantime. Redirects that keep the method send the body again;
 /// see ``RedirectPolicy``. A server may answer before the whole body was sent, and the rest is not sent then. The sent bytes are the
 /// progress of the procedure.
 ///

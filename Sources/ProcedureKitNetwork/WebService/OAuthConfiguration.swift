@@ -22,7 +22,7 @@ public struct OAuthConfiguration: Sendable {
   /// How long before its end a token is renewed.
   public var margin: Duration = .seconds(30)
   /// How a token request is repeated. A refresh is repeated only if the server has not acted on the request, since a server that
-  /// replaces refresh tokens takes the former one once.
+  /// replaces refresh tokens takes the previous one once.
   public var resilience = NetworkResilience()
   /// The clock of the tokens' lifetimes, and of the pauses and timeouts of token requests.
   public var clock: any Clock<Duration> = ContinuousClock()

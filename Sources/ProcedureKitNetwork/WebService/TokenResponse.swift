@@ -54,7 +54,7 @@ struct TokenResponse {
       throw OAuthError(.invalidResponse, service, "a token that no header field can have")
     }
     self.token = token
-    // More than a century means for ever, and no overflow.
+    // More than a century means forever, and does not overflow.
     lifetime = success.expiresIn?.count.flatMap { $0.isNaN ? nil : .seconds(min(max($0, 0), 4e9)) }
     refreshToken = success.refreshToken
   }

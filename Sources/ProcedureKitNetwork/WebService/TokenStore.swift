@@ -43,7 +43,7 @@ final class TokenStore: Sendable {
     self.configuration = configuration
     elapsed = Self.stopwatch(configuration.clock)
     state = Mutex(State(refreshToken: configuration.refreshToken))
-    // A queue of its own: the runs that share an execution have to be in one table of resources, whoever asks.
+    // A separate queue: the runs that share an execution have to be in one table of resources, whichever queue asks.
     var queueConfiguration = ProcedureQueue.Configuration("tokens of \(service)")
     queueConfiguration.clock = configuration.clock
     queueConfiguration.onUnobservedFailure = { _ in }
@@ -84,7 +84,7 @@ final class TokenStore: Sendable {
     .coalesced(by: Renewal(store: self, number: number))
     // The token is no part of the work that waits for it.
     .progressWeight(0)
-    // A cancel of the caller passes a request for client credentials on to the next who waits. A refresh comes to its end: the
+    // If the caller is cancelled, a request for client credentials passes to the next waiting caller. A refresh comes to its end: the
     // server may have replaced the refresh token already.
     if state.withLock({ $0.refreshToken == nil }) { return try await queue.run(renewal) }
     return try await queue.add(renewal).value

@@ -11,7 +11,7 @@ public import ProcedureKit
 /// procedure starts.
 ///
 /// A token is requested when there is none, when its lifetime ends, or when the service answers with the status 401. All who
-/// need the token meanwhile wait for the one request. All copies of a capability share the token. Tokens and secrets appear in
+/// need the token in the meantime wait for the one request. All copies of a capability share the token. Tokens and secrets appear in
 /// no description, mirror, event or log message; errors hold requests without credentials.
 public struct WebServiceCapability: Capability {
   /// Whether a valid token is there.

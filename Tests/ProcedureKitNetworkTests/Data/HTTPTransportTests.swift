@@ -54,7 +54,7 @@ import Testing
       try await load(Canned(status: 200, headers: ["Content-Length": "9"], pieces: ["a"]))
     }
     #expect(short?.kind == .incomplete)
-    #expect(short?.description.contains("1 of 9 bytes have come") == true)
+    #expect(short?.description.contains("1 of 9 bytes have arrived") == true)
     let headers = ["Content-Length": "9", "Content-Encoding": "gzip"]
     #expect(try await load(Canned(status: 200, headers: headers, pieces: ["a"])).text == "a")
   }

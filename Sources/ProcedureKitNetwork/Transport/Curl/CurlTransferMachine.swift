@@ -231,7 +231,7 @@ struct CurlTransferMachine: Equatable {
   /// Whether the body was refused, and the whole answer has arrived: what happens afterwards to bytes that are still sent does not matter.
   private var isAnswered: Bool { isBodyRefused && answerRest == 0 }
 
-  /// libcurl has the transfer no more. Its code is that of a transfer that has come to its end.
+  /// libcurl no longer has the transfer. Its code is that of a transfer that has ended.
   mutating func ended(code: Int32) {
     precondition(phase != .ended, "\(#function): the transfer has ended before")
     if failure == nil, code != 0, !isAnswered { failure = .curl(code) }

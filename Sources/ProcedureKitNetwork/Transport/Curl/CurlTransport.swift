@@ -156,7 +156,7 @@ private struct CurlReception {
     self.request = request
   }
 
-  /// Returns whether the transfer has come to a good end.
+  /// Returns whether the transfer has succeeded.
   mutating func receive(_ news: CurlTransfer.News, of transfer: CurlTransfer) throws -> Bool {
     try pass(news)
     switch news.end {

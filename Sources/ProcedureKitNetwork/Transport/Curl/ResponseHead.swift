@@ -6,7 +6,7 @@ import Foundation
 
 /// The head of a response: the status line and the header fields.
 ///
-/// The bytes are kept as they came, and a field is made into text when somebody asks for it: most of a small response is never read.
+/// The bytes are kept as they arrived, and a field is made into text when it is first requested: most of a small response is never read.
 struct ResponseHead {
   let version: String
   let status: Int
@@ -140,7 +140,7 @@ struct ResponseHead {
 
   private static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
 
-  /// Whether two bytes are the same letter of ASCII, in whatever case, or the same byte.
+  /// Whether two bytes are the same letter of ASCII, in upper or lower case, or the same byte.
   private static func isSameLetter(_ left: UInt8, _ right: UInt8) -> Bool {
     left == right || left ^ right == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(left | 0x20)
   }
