@@ -18,8 +18,12 @@ public struct RedirectPolicy: Sendable, Hashable {
   public var limit: Int
   /// The names of the header fields that are not sent to another origin.
   ///
-  /// Insert the names of your own credentials. An assignment replaces the three names, so that a field that it does not list is sent to every origin.
-  public var credentialHeaders: Set<String> = ["Authorization", "Cookie", "Proxy-Authorization"]
+  /// Add the names of your own credentials. `Authorization`, `Cookie` and `Proxy-Authorization` cannot be removed.
+  public var credentialHeaders = standardCredentials {
+    didSet { credentialHeaders.formUnion(Self.standardCredentials) }
+  }
+
+  private static let standardCredentials: Set<String> = ["Authorization", "Cookie", "Proxy-Authorization"]
 
   /// Whether a redirect may lead from `https` to `http`, where others can read the request and write the response.
   public var allowsInsecureRedirects = false

@@ -116,6 +116,16 @@ import Testing
     #expect(fields.count == (isSame ? 5 : 1))
   }
 
+  @Test("The names of credentials that a program assigns are added to the standard ones")
+  func assignedCredentials() async throws {
+    let headers = ["Authorization": "secret", "Cookie": "secret", "X-Key": "secret"]
+    let request = URLRequest(Self.start, headers: headers.merging(["Accept": "text/cat"]) { $1 })
+    let (_, requests) = try await load("https://other.example/end", 302, request) {
+      $0.redirects.credentialHeaders = ["X-Key"]
+    }
+    #expect(requests.last?.allHTTPHeaderFields == ["Accept": "text/cat"])
+  }
+
   @Test("A redirect status without a Location is the response, with its body", arguments: [301, 302, 303, 307, 308])
   func withoutLocation(_ status: Int) async throws {
     var load = NetworkDataProcedure()
