@@ -1,6 +1,7 @@
 import ProcedureKit
 import ProcedureKitDurable
 import Synchronization
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -170,7 +171,7 @@ import TestingProcedureKit
         let isClean = await journal.entries.values.allSatisfy { $0.allSatisfy { $0 == 0 } }
         errors.add(isClean ? "clean" : "counted")
       })
-    while !isStarted.withLock({ $0 }) { await Task.yield() }
+    try await eventually { isStarted.withLock { $0 } }
     body.cancel()
     #expect(await body.outcome.isCancelled)
     #expect(attempts.take() == ["1", "2", "3"])

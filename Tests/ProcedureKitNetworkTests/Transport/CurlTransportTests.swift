@@ -3,6 +3,7 @@ import LoopbackServer
 import ProcedureKit
 import ProcedureKitNetwork
 import Synchronization
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -177,7 +178,7 @@ import Testing
     }
     let task = Task { try await upload(stream, to: server.url("/")) }
     piece.yield(Data("abc".utf8))
-    while !started.withLock({ $0 }) || server.openConnections == 0 { await Task.yield() }
+    try await eventually { started.withLock { $0 } && server.openConnections > 0 }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     try await server.waitUntilUnconnected()
