@@ -11,6 +11,11 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
 ]
 
+/// The adapter of one of Apple's frameworks, in `Sources/Adapters`.
+func adapter(_ name: String, _ more: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: ["ProcedureKit"] + more, path: "Sources/Adapters/\(name)", swiftSettings: settings)
+}
+
 let package = Package(
   name: "ProcedureKit",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -47,38 +52,16 @@ let package = Package(
     .target(name: "ProcedureKitProcess", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "ProcedureKitDiagnostics", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "ProcedureKitLocation", dependencies: ["ProcedureKit"], swiftSettings: settings),
-    .target(
-      name: "ProcedureKitMobile", dependencies: ["ProcedureKit"], path: "Sources/Adapters/ProcedureKitMobile",
-      swiftSettings: settings),
-    .target(
-      name: "ProcedureKitCloud", dependencies: ["ProcedureKit"], path: "Sources/Adapters/ProcedureKitCloud",
-      swiftSettings: settings),
-    .target(
-      name: "ProcedureKitCoreData", dependencies: ["ProcedureKit"], path: "Sources/Adapters/ProcedureKitCoreData",
-      swiftSettings: settings),
-    .target(
-      name: "ProcedureKitCalendar", dependencies: ["ProcedureKit"], path: "Sources/Adapters/ProcedureKitCalendar",
-      swiftSettings: settings),
-    .target(
-      name: "ProcedureKitContacts", dependencies: ["ProcedureKit"], path: "Sources/Adapters/ProcedureKitContacts",
-      swiftSettings: settings),
-    .target(
-      name: "ProcedureKitPhotos", dependencies: ["ProcedureKit"], path: "Sources/Adapters/ProcedureKitPhotos",
-      swiftSettings: settings),
-    .target(
-      name: "ProcedureKitHealth", dependencies: ["ProcedureKit"], path: "Sources/Adapters/ProcedureKitHealth",
-      swiftSettings: settings),
-    .target(
-      name: "ProcedureKitNotifications", dependencies: ["ProcedureKit"],
-      path: "Sources/Adapters/ProcedureKitNotifications", swiftSettings: settings),
-    .target(
-      name: "ProcedureKitWallet", dependencies: ["ProcedureKit"], path: "Sources/Adapters/ProcedureKitWallet",
-      swiftSettings: settings),
-    .target(
-      name: "ProcedureKitMac",
-      dependencies: ["ProcedureKit", .byName(name: "ProcedureKitProcess", condition: .when(platforms: [.macOS]))],
-      path: "Sources/Adapters/ProcedureKitMac",
-      swiftSettings: settings),
+    adapter("ProcedureKitMobile"),
+    adapter("ProcedureKitCloud"),
+    adapter("ProcedureKitCoreData"),
+    adapter("ProcedureKitCalendar"),
+    adapter("ProcedureKitContacts"),
+    adapter("ProcedureKitPhotos"),
+    adapter("ProcedureKitHealth"),
+    adapter("ProcedureKitNotifications"),
+    adapter("ProcedureKitWallet"),
+    adapter("ProcedureKitMac", [.byName(name: "ProcedureKitProcess", condition: .when(platforms: [.macOS]))]),
     .target(name: "ExploredLocks", swiftSettings: settings),
     .target(name: "TestingProcedureKit", dependencies: ["ProcedureKit", "ExploredLocks"], swiftSettings: settings),
 
