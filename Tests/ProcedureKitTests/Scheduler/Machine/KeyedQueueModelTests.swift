@@ -218,21 +218,21 @@ private struct KeyScript {
     let candidatesBefore = started.isEmpty ? [] : candidates(of: before)
     if name != "raised", !name.hasPrefix("keyReplaced") {
       for start in started {
-        let former = before[start]
+        let previous = before[start]
         for waiting in now where before.members.indices.contains(Int(waiting)) && before[waiting].phase == .ready {
           let other = machine[waiting]
-          let isEarlier = other.order < former.order && (other.key == former.key || !machine.fairQueue.takesTurns)
-          if other.priority > former.priority || (other.priority == former.priority && isEarlier) {
+          let isEarlier = other.order < previous.order && (other.key == previous.key || !machine.fairQueue.takesTurns)
+          if other.priority > previous.priority || (other.priority == previous.priority && isEarlier) {
             object("\(start) overtook \(waiting)")
           }
           // A run that was not the first of its key when the event began may have come after the start.
-          guard former.phase == .ready, candidatesBefore.contains(waiting) else { continue }
-          guard machine.fairQueue.takesTurns, other.key != former.key, other.priority == former.priority else {
+          guard previous.phase == .ready, candidatesBefore.contains(waiting) else { continue }
+          guard machine.fairQueue.takesTurns, other.key != previous.key, other.priority == previous.priority else {
             continue
           }
-          overtaken[waiting, default: [:]][former.key, default: 0] += 1
+          overtaken[waiting, default: [:]][previous.key, default: 0] += 1
           seen.insert("took turns")
-          if overtaken[waiting]?[former.key] ?? 0 > 1 { object("\(former.key) came twice before \(waiting)") }
+          if overtaken[waiting]?[previous.key] ?? 0 > 1 { object("\(previous.key) came twice before \(waiting)") }
         }
       }
     }

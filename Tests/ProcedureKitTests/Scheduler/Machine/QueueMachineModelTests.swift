@@ -305,14 +305,14 @@ private struct QueueScript {
   }
 
   private mutating func record(_ name: String, _ member: MemberID?, _ before: Machine) {
-    for (index, former) in before.members.enumerated() where former.isPresent {
+    for (index, previous) in before.members.enumerated() where previous.isPresent {
       let to = machine.members.indices.contains(index) ? machine.members[index].phase : .finished
       if MemberID(index) == member {
-        seen[name, default: [:]][former.phase, default: []].insert(to)
-      } else if former.phase != to {
+        seen[name, default: [:]][previous.phase, default: []].insert(to)
+      } else if previous.phase != to {
         // A run that stood in line has started, or the whole queue was suspended or resumed.
-        let event = former.phase == .ready && to == .starting ? "started" : name
-        seen[event, default: [:]][former.phase, default: []].insert(to)
+        let event = previous.phase == .ready && to == .starting ? "started" : name
+        seen[event, default: [:]][previous.phase, default: []].insert(to)
       }
     }
   }
