@@ -107,8 +107,9 @@ import Testing
       await #expect(processExitsWith: .success) {
         let server = try LoopbackServer { _ in .ok("a kitten") }
         defer { server.stop() }
-        // Loads what is loaded with the first transfer.
-        _ = try await NetworkDataProcedure()(URLRequest(server.url("/")))
+        // Loads what is loaded with the first transfer. It opens no connection, whose end would later free a descriptor.
+        let refused = try RefusingPort()
+        _ = await networkError { try await NetworkDataProcedure()(URLRequest(refused.url("/"))) }
         var load = NetworkDataProcedure()
         load.settings.transport = try #require(CurlTransport())
         var limit = rlimit(rlim_cur: 256, rlim_max: 256)
