@@ -14,15 +14,10 @@ extension QueueCore {
     let reading = time.lazyReading()
     let starts = send { state, effects in
       guard !state.isShutDown, !state.cancelsAdmitted else { return false }
-      let step = admitted(run, priority: priority, needs: [], &state, &effects)
-      run.record(at: reading.instant, &state, &effects) { _ in .didAttach() }
+      let step = admitted(run, priority: priority, needs: [], at: reading, &state, &effects)
       // No slot is free, so the run waits in the ready queue, and `drive` awaits its next step.
       guard step == .start else { return false }
-      state.machine.bodyStarted(state.runs[run].member)
-      state.runs[run].hasStarted = true
-      run.record(at: reading.instant, &state, &effects) { state in
-        .willExecute(attempt: 1, slot: run.slotNumber(state), slotWait: run.slotWait(state))
-      }
+      run.startBody(at: reading, &state, &effects)
       return true
     }
     return (run, starts)
@@ -44,14 +39,11 @@ extension QueueCore {
   func finishFast(_ run: Run) -> Bool {
     if Task.isCancelled { return false }
     let reading = time.lazyReading()
-    return send { state, effects in
-      guard !state.runs[run].hasDetails else { return false }
-      run.record(at: reading.instant, &state, &effects) { .didExecute(attempt: 1, slot: run.slotNumber($0)) }
-      state.machine.bodyEnded(state.runs[run].member, &effects.next)
-      run.publish(.finished(()), at: reading, &state, &effects)
-      run.removeFromMachine(&state, &effects)
-      return true
+    let released = send { state, effects in
+      // A run without details has no children, observers, or cancellation.
+      state.runs[run].hasDetails ? nil : run.endWithBody(.finished(()), at: reading, &state, &effects)
     }
+    return released != nil
   }
 
   /// Ends a run that `startStructured` started and `finishFast` could not end: it has failed, was cancelled, or has children.
@@ -141,11 +133,7 @@ extension QueueCore {
         state.runs[run].details.dependencies.handles = dependencies
         state.runs[run].details.dependencies.missingCount = dependencies.count
       }
-      state.runs[run].attach(at: reading.instant)
-      let step = admitted(run, priority: priority, needs: needs, &state, &effects)
-      run.record(at: reading.instant, &state, &effects) { _ in
-        .didAttach(after: dependencies.map(\.identity.id), elementOf: run.layer.traits.collection)
-      }
+      let step = admitted(run, priority: priority, needs: needs, after: dependencies, at: reading, &state, &effects)
       if limitsWaiting { state.limiter.addReplaceable(state.runs[run].member, of: run.keyID, state.machine) }
       next = step
       if state.cancelsAdmitted { effects.add(.cancel(run)) }
@@ -209,11 +197,7 @@ extension QueueCore {
     guard let member = effects.next.execute, let run = state.runs[member] else { return nil }
     state.runs[run].worker = worker
     guard run.canStartInline(state.runs) else { return Job(run: run, startedBody: nil) }
-    state.machine.bodyStarted(member)
-    state.runs[run].start(at: reading.instant)
-    run.record(at: reading.instant, &state, &effects) { state in
-      .willExecute(attempt: 1, slot: run.slotNumber(state), slotWait: run.slotWait(state))
-    }
+    run.startBody(at: reading, &state, &effects)
     return Job(run: run, startedBody: state.runs[run].body)
   }
 
@@ -231,7 +215,7 @@ extension QueueCore {
     if run.layer.needs.contains(.claim) {
       let isOver = update { runs in
         // The outcome is decided before the resources are released, so that a task that outlives the body claims nothing for the run.
-        runs[run].isDecided = runs[run].canFinishInline
+        runs[run].isDecided = runs[run].endsWithBody
         return runs[run].isDecided
       }
       guard isOver else { return nil }
@@ -239,33 +223,26 @@ extension QueueCore {
       for other in granted where other.core !== self { other.claimGranted() }
     }
     let reading = time.reading()
-    let (following, released, log) = send { state, effects -> (Following?, Run.ReleasedReferences?, EventLog?) in
-      let canFinishInline = state.runs[run].canFinishInline
-      if canFinishInline {
+    let (following, released) = send { state, effects -> (Following?, Run.ReleasedReferences?) in
+      var released: Run.ReleasedReferences?
+      if state.runs[run].endsWithBody {
         state.runs[run].worker = nil
-        state.runs[run].end(at: reading.instant)
-        run.record(at: reading.instant, &state, &effects) { .didExecute(attempt: 1, slot: run.slotNumber($0)) }
-        state.machine.bodyEnded(state.runs[run].member, &effects.next)
-        run.publish(Run.Outcome(result), at: reading, &state, &effects)
-        run.removeFromMachine(&state, &effects)
+        released = run.endWithBody(Run.Outcome(result), at: reading, &state, &effects)
       }
       for other in granted where other.core === self { other.claimGranted(&state, &effects) }
-      guard canFinishInline else { return (nil, nil, nil) }
-      let following = Following(job: takeNext(for: worker, isStarting: false, at: reading, &state, &effects))
-      let released = run.detachReferences(keepingHooks: false, &state.runs)
-      return (following, released, state.runs[run].details.observers.log)
+      guard let released else { return (nil, nil) }
+      return (Following(job: takeNext(for: worker, isStarting: false, at: reading, &state, &effects)), released)
     }
-    _ = released
-    log?.close()
+    released?.log?.close()
     return following
   }
 }
 
 extension RunState {
-  /// Whether the run ends with its body, so that its worker can take the next run in the same visit to the lock.
+  /// Whether the outcome of the run depends only on its body, so that both can end in one visit to the lock, in which a worker takes its next run.
   ///
   /// A run with listeners cannot: its dependents become ready before the worker takes another run.
-  var canFinishInline: Bool {
+  var endsWithBody: Bool {
     guard hasDetails else { return true }
     return !details.isCancelledOrStopping && details.children.producedCount == 0 && details.children.failures.isEmpty
       && details.observers.listeners.isEmpty
@@ -366,7 +343,7 @@ extension Run {
       slotOwner !== self && slotOwner.core === core
       ? slotOwner : ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }
     let isNested = around != nil || slotOwner !== self
-    let reading = core.time.reading()
+    let reading = core.time.lazyReading()
     let admission = core.send { state, effects -> Admission in
       // `startStructured` may have admitted the run already.
       if state.runs[self].member >= 0 { return .admitted(.wait) }
@@ -374,18 +351,9 @@ extension Run {
       let place = around.map { state.runs[$0].member } ?? -1
       let enclosing = place >= 0 ? state.machine[place] : nil
       let own = rawPriority ?? enclosing?.priority ?? Task.currentPriority.rawValue
-      state.runs[self].attach(at: reading.instant)
       let step = core.admitted(
         self, priority: max(own, enclosing?.priority ?? 0), needs: layer.needs, order: enclosing?.order ?? 0,
-        isNested: isNested,
-        &state,
-        &effects)
-      // The graph has published `didAttach` for its nodes already.
-      if kind == .node {
-        parent.flatMap { state.runs[$0].details.extensions.graph }?.nodeAdmitted(id)
-      } else {
-        record(at: reading.instant, &state, &effects) { _ in .didAttach() }
-      }
+        isNested: isNested, at: reading, &state, &effects)
       return state.cancelsAdmitted ? .cancelled : .admitted(step)
     }
     guard case .admitted = admission else { return admission }

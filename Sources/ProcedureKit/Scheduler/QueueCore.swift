@@ -253,12 +253,14 @@ package final class QueueCore: Sendable {
 
   // MARK: Admission
 
-  /// Adds a run to the machine and to the table of runs. Returns the first step of the run.
+  /// Adds a run to the machine and to the table of runs, and records its admission (L2). Returns the first step of the run.
   @inline(__always)
   func admitted(
     _ run: Run, priority: UInt8, needs: QueueMachine.Needs, order: UInt64 = 0, isNested: Bool = false,
+    after dependencies: [any ProcedureDependency] = [], at reading: QueueClock.Reading,
     _ state: inout State, _ effects: inout Effects
   ) -> RunStep {
+    if run.keepsInstants { state.runs[run].attach(at: reading.instant) }
     let (member, step) = state.machine.admitted(
       .init(
         priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
@@ -266,6 +268,14 @@ package final class QueueCore: Sendable {
         order: order, key: usesKeys && run.slotOwner === run ? state.machine.fairQueue.joined(run.keyID) : -1),
       partOf: run.isReported ? -1 : state.runs[run.reported].member, &effects.next)
     state.runs.insert(run, at: member)
+    if run.kind == .node {
+      // The graph has published `didAttach` for its nodes already.
+      run.parent.flatMap { state.runs[$0].details.extensions.graph }?.nodeAdmitted(run.id)
+    } else {
+      run.record(at: reading.instant, &state, &effects) { _ in
+        .didAttach(after: dependencies.map(\.identity.id), elementOf: run.layer.traits.collection)
+      }
+    }
     return step
   }
 }

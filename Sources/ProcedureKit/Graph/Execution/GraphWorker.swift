@@ -66,10 +66,10 @@ extension Run {
   func admitAsNode() -> Adoption {
     let adoption = parent?.adopt(self) ?? .refused
     guard adoption != .refused else { return .refused }
+    let reading = core.time.lazyReading()
     core.send { state, effects in
-      _ = core.admitted(self, priority: 0, needs: [], isNested: true, &state, &effects)
-      state.machine.bodyStarted(state.runs[self].member)
-      state.runs[self].hasStarted = true
+      _ = core.admitted(self, priority: 0, needs: [], isNested: true, at: reading, &state, &effects)
+      startBody(at: reading, &state, &effects)
     }
     return adoption
   }

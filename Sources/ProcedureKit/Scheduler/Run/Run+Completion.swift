@@ -169,29 +169,35 @@ extension Run {
 
   /// Publishes the outcome, releases the references that the run no longer needs, and reports the end to the parent (L4).
   private func publish(_ outcome: Outcome, isLast: Bool) {
-    let reading = core.time.reading()
-    let (parent, released, log) = core.send { state, effects -> (Run?, ReleasedReferences, EventLog?) in
-      publish(outcome, at: reading, &state, &effects)
-      if isLast { removeFromMachine(&state, &effects) }
-      let released = detachReferences(keepingHooks: !isLast, &state.runs)
-      return (self.parent, released, state.runs[self].details.observers.log)
-    }
+    let reading = core.time.lazyReading()
+    let released = core.send { state, effects in end(outcome, at: reading, isLast: isLast, &state, &effects) }
     for dependency in released.dependencies { dependency.asRunDependency.dependencyRun.forget(self) }
-    log?.close()
+    released.log?.close()
     if let parent {
       parent.childEnded(self, outcome.withoutValue, as: core.read { $0.runs[self].details.children.production })
     }
   }
 
+  /// Ends the run: publishes its outcome, and removes the run from the machine unless hooks follow (L4).
+  ///
+  /// - Returns: The references that the run no longer needs. They are released, and the log is closed, after the lock was released.
+  @inline(__always)
+  func end(
+    _ outcome: Outcome, at reading: QueueClock.Reading, isLast: Bool, _ state: inout QueueCore.State,
+    _ effects: inout QueueCore.Effects
+  ) -> ReleasedReferences {
+    publish(outcome, at: reading, &state, &effects)
+    if isLast { removeFromMachine(&state, &effects) }
+    return detachReferences(keepingHooks: !isLast, &state.runs)
+  }
+
   /// Publishes the outcome and the events of the end, and resumes the tasks and runs that wait for the run (L4).
-  func publish(
+  private func publish(
     _ outcome: Outcome, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
   ) {
     state.runs[self].isDecided = true
-    if state.runs[self].ended < 0, kind == .added {
-      state.runs[self].end(at: reading.instant)
-    }
+    if state.runs[self].ended < 0, keepsInstants { state.runs[self].end(at: reading.instant) }
     if isReported {
       let metrics = state.machine.meters == nil ? nil : metrics(at: reading.instant, state)
       if let metrics, kind == .added || kind == .bareNode { state.runs[self].metrics = metrics }
@@ -228,19 +234,22 @@ extension Run {
     /// The dependencies, if at least one of them has not finished.
     let dependencies: [any ProcedureDependency]
     let others: [any Sendable]
+    /// The event log, which ends with the run.
+    let log: EventLog?
   }
 
   /// Removes and returns the references that the run no longer needs.
-  func detachReferences(keepingHooks: Bool, _ runs: inout RunTable) -> ReleasedReferences {
-    let (dependencies, others) =
-      runs[self].changeDetails { ($0.dependencies.handles.takeAll(), $0.takeReferences()) } ?? ([], [])
+  private func detachReferences(keepingHooks: Bool, _ runs: inout RunTable) -> ReleasedReferences {
+    let (dependencies, others, log) =
+      runs[self].changeDetails { ($0.dependencies.handles.takeAll(), $0.takeReferences(), $0.observers.log) }
+      ?? ([], [], nil)
     return ReleasedReferences(
       body: runs[self].body.take(), closures: keepingHooks ? nil : runs[self].closures.take(),
-      dependencies: dependencies, others: others)
+      dependencies: dependencies, others: others, log: log)
   }
 
   /// Removes the run from the machine, and signals the tasks that wait for idleness (Q4).
-  func removeFromMachine(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
+  private func removeFromMachine(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     let member = state.runs[self].member
     guard member >= 0 else { return }
     state.machine.finished(member)

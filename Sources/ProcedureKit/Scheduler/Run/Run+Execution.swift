@@ -285,49 +285,70 @@ extension Run {
 
   /// Starts the body and returns it; `nil` if the run was cancelled before (C2).
   private func startBody() -> Body? {
-    let reading = core.time.reading()
+    let reading = core.time.lazyReading()
     if isTaskCancelled { cancelLikeParent() }
     // The deadline has passed, and its timer has not fired yet.
     if let deadline = layer.traits.deadline, deadline.remaining <= .zero { deadlinePassed() }
     return core.send { state, effects in
-      let member = state.runs[self].member
-      guard state.runs[self].details.cancellation == nil, member >= 0 else { return nil }
-      state.machine.bodyStarted(member)
-      let isRetrying = state.runs[self].details.pause.isRetrying
-      if !state.runs[self].hasStarted || isRetrying {
-        if !state.runs[self].hasStarted {
-          state.runs[self].start(at: reading.instant)
-        }
-        if isRetrying {
-          if !isReported { state.runs[reported].details.pause.innerRetryCount += 1 }
-          state.runs[self].details.pause.isRetrying = false
-        }
-        record(at: reading.instant, &state, &effects) { state in
-          .willExecute(
-            attempt: state.runs[self].details.pause.currentAttempt, slot: slotNumber(state), slotWait: slotWait(state),
-            cause: state.runs[self].details.extensions.executionCause)
-        }
-      }
+      guard state.runs[self].details.cancellation == nil, state.runs[self].member >= 0 else { return nil }
+      startBody(at: reading, &state, &effects)
       return state.runs[self].body
+    }
+  }
+
+  /// The body starts: for the first time, as the next attempt of a retry, or again in a repetition, which is no event (L2).
+  @inline(__always)
+  func startBody(at reading: QueueClock.Reading, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
+    state.machine.bodyStarted(state.runs[self].member)
+    let isFirst = !state.runs[self].hasStarted
+    if isFirst {
+      if keepsInstants { state.runs[self].start(at: reading.instant) } else { state.runs[self].hasStarted = true }
+    } else {
+      guard state.runs[self].details.pause.isRetrying else { return }
+      if !isReported { state.runs[reported].details.pause.innerRetryCount += 1 }
+      state.runs[self].details.pause.isRetrying = false
+    }
+    record(at: reading.instant, &state, &effects) { state in
+      .willExecute(
+        attempt: state.runs[self].details.pause.currentAttempt, slot: slotNumber(state), slotWait: slotWait(state),
+        cause: state.runs[self].details.extensions.executionCause)
     }
   }
 
   /// Records the end of the body and its result. Returns the hooks to call; `nil` if there are none.
   @discardableResult
   func bodyEnded(_ result: Result<any Sendable, any Error>?) -> ModifierLayer.Hooks? {
-    let reading = core.time.reading()
+    let reading = core.time.lazyReading()
     return core.send { state, effects in
       if let result { state.runs[self].details.result = result }
       // The run has ended in a pause. The end of the attempt before the pause is recorded already.
-      if !state.runs[self].details.pause.isRetrying {
-        state.runs[self].end(at: reading.instant)
-        record(at: reading.instant, &state, &effects) { state in
-          .didExecute(attempt: state.runs[self].details.pause.currentAttempt, slot: slotNumber(state))
-        }
-      }
+      if !state.runs[self].details.pause.isRetrying { recordBodyEnd(at: reading, &state, &effects) }
       let hasHooks = layer.hasDidExecuteHooks || (isReported && core.hooks?.onDidExecute != nil)
       return hasHooks ? state.runs[self].closures?.hooks ?? ModifierLayer.Hooks() : nil
     }
+  }
+
+  /// Records that an execution of the body has ended (L2).
+  @inline(__always)
+  private func recordBodyEnd(
+    at reading: QueueClock.Reading, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
+  ) {
+    if keepsInstants { state.runs[self].end(at: reading.instant) }
+    record(at: reading.instant, &state, &effects) { state in
+      .didExecute(attempt: state.runs[self].details.pause.currentAttempt, slot: slotNumber(state))
+    }
+  }
+
+  /// Ends the run together with its body, in one visit to the lock (L4): the same steps as in `bodyEnded`, `decide`, and `publish`, for a run
+  /// whose outcome depends only on its body (`RunState.endsWithBody`).
+  @inline(__always)
+  func endWithBody(
+    _ outcome: Outcome, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
+    _ effects: inout QueueCore.Effects
+  ) -> ReleasedReferences {
+    recordBodyEnd(at: reading, &state, &effects)
+    state.machine.bodyEnded(state.runs[self].member, &effects.next)
+    return end(outcome, at: reading, isLast: true, &state, &effects)
   }
 
   /// Calls the hooks after the body. A hook that throws fails the run (L3).
@@ -360,7 +381,7 @@ extension Run {
     guard remaining > .zero else {
       let reading = core.time.reading()
       core.send { state, effects in
-        state.runs[self].attached = reading.instant.nanoseconds
+        state.runs[self].attach(at: reading.instant)
         // The graph has published `didAttach` for its nodes already.
         if kind == .node { return }
         record(at: reading.instant, &state, &effects) { _ in .didAttach(elementOf: layer.traits.collection) }

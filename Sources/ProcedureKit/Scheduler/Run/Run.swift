@@ -156,6 +156,9 @@ package final class Run: @unchecked Sendable {
   /// Whether the run has its own id and events.
   var isReported: Bool { kind.isReported }
 
+  /// Whether the instants of the first events are stored, since events and progress can be read later, by a handle or from a graph.
+  var keepsInstants: Bool { kind == .added || kind == .node }
+
   /// The run under whose id this one reports.
   package var reported: Run { reportingRun ?? self }
 
