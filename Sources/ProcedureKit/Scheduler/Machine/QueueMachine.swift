@@ -37,6 +37,14 @@ struct QueueMachine: Sendable {
     static var claim: Needs { Needs(rawValue: 8) }
   }
 
+  /// The slot of a run.
+  enum Slot: UInt8, Sendable {
+    case none
+    /// The body executes, and waits to reacquire its slot (Q3).
+    case returning
+    case held
+  }
+
   /// The state of one run in the machine.
   struct Member: Sendable {
     var priority: UInt8
@@ -52,11 +60,9 @@ struct QueueMachine: Sendable {
     /// The position in the order of admission; 0 requests the next one. A nested run has the position of its body.
     var order: UInt64 = 0
     var phase = RunPhase.pending
-    var holdsSlot = false
-    /// Whether the run holds its resources and has not started.
-    var holdsClaim = false
-    /// Whether the body executes and waits to reacquire its slot.
-    var isReturning = false
+    var slot = Slot.none
+    /// Whether the run claims resources before it starts: it holds them while it is ready.
+    var claims = false
     /// The number of waits in progress in the body.
     var waits: Int32 = 0
     /// The number of waits for idleness in the body and its nested runs.
@@ -65,6 +71,10 @@ struct QueueMachine: Sendable {
     var key: Int32 = -1
     /// Whether a run occupies this place.
     var isPresent: Bool { phase != .finished }
+    var holdsSlot: Bool { slot == .held }
+    var isReturning: Bool { slot == .returning }
+    /// Whether the run holds its resources and has not started.
+    var holdsClaim: Bool { claims && phase == .ready }
     /// Whether the run is nested, or a body that reacquires its slot: both come before runs that have not started (Q1).
     var isResuming: Bool { isNested || isReturning }
   }
@@ -124,6 +134,7 @@ struct QueueMachine: Sendable {
     let member = insert(new)
     meters?.admitted(member, partOf: reported, at: now)
     if new.order == 0 { members[Int(member)].order = admissionCount }
+    members[Int(member)].claims = new.needs.contains(.claim)
     if !new.isNested { count += 1 }
     countWaiting(member, by: 1)
     // The run waits in `pending` until `dependenciesSettled` (D1).
@@ -169,7 +180,6 @@ struct QueueMachine: Sendable {
       return .releaseClaim
     }
     members[Int(member)].needs.remove(.claim)
-    members[Int(member)].holdsClaim = true
     return advance(member, &next)
   }
 
@@ -234,7 +244,7 @@ struct QueueMachine: Sendable {
   /// Gives a slot to a run, and counts it for the key of the run.
   private mutating func takeSlot(_ member: MemberID) {
     slotsTaken += 1
-    members[Int(member)].holdsSlot = true
+    members[Int(member)].slot = .held
     meters?.slotTaken(member, at: now)
     let key = members[Int(member)].key
     guard key >= 0 else { return }
@@ -247,7 +257,6 @@ struct QueueMachine: Sendable {
   /// Starts a run that has its slot, so that it no longer counts as waiting.
   private mutating func start(_ member: MemberID) {
     move(member, to: .starting)
-    members[Int(member)].holdsClaim = false
     countWaiting(member, by: -1)
   }
 
@@ -281,13 +290,12 @@ struct QueueMachine: Sendable {
     if !needsSlot || entry.usesSlotOfParent { return true }
     // Another task of the body has requested the slot already.
     if entry.isReturning { return false }
-    members[Int(member)].isReturning = true
+    members[Int(member)].slot = .returning
     guard nextForSlot(newcomer: member) == member else {
       // No slot is free, so the body waits for one, before the runs that have not started (Q1).
       enqueue(member)
       return false
     }
-    members[Int(member)].isReturning = false
     takeSlot(member)
     return true
   }
@@ -297,7 +305,7 @@ struct QueueMachine: Sendable {
     guard members[Int(member)].isReturning else { return }
     dequeue(member)
     meters?.dequeued(member)
-    members[Int(member)].isReturning = false
+    members[Int(member)].slot = .none
     keyChanged(members[Int(member)].key)
   }
 
@@ -312,7 +320,7 @@ struct QueueMachine: Sendable {
   mutating func bodyPaused(_ member: MemberID, needs: Needs, _ next: inout Next) {
     _ = advances(member, by: .bodyPaused)
     move(member, to: .pausing)
-    members[Int(member)].needs = needs
+    (members[Int(member)].needs, members[Int(member)].claims) = (needs, needs.contains(.claim))
     countWaiting(member, by: 1)
     releaseSlot(member, &next)
   }
@@ -392,7 +400,7 @@ struct QueueMachine: Sendable {
   /// Releases the slot of a run, if it holds one, and grants it to the next run (Q1).
   mutating func releaseSlot(_ member: MemberID, _ next: inout Next) {
     guard members[Int(member)].holdsSlot else { return }
-    members[Int(member)].holdsSlot = false
+    members[Int(member)].slot = .none
     meters?.slotReleased(member, at: now)
     slotsTaken -= 1
     let key = members[Int(member)].key
@@ -441,9 +449,9 @@ struct QueueMachine: Sendable {
       // No worker is free, so the run waits, and the runs behind it wait, too: none overtakes it.
       if needsWorker, !hasWorker { return }
       dequeue(member)
+      let isReturning = members[Int(member)].isReturning
       takeSlot(member)
-      if members[Int(member)].isReturning {
-        members[Int(member)].isReturning = false
+      if isReturning {
         next.returned.append(member)
         continue
       }
@@ -477,7 +485,6 @@ struct QueueMachine: Sendable {
       dequeue(member)
       keyChanged(members[Int(member)].key)
       members[Int(member)].needs.insert(.claim)
-      members[Int(member)].holdsClaim = false
       hold(member)
       return member
     }
