@@ -39,11 +39,12 @@ extension QueueCore {
   func finishFast(_ run: Run) -> Bool {
     if Task.isCancelled { return false }
     let reading = time.lazyReading()
-    let released = send { state, effects in
+    return send { state, effects in
       // A run without details has no children, observers, or cancellation.
-      state.runs[run].hasDetails ? nil : run.endWithBody(.finished(()), at: reading, &state, &effects)
+      guard !state.runs[run].hasDetails else { return false }
+      run.endWithBody(.finished(()), at: reading, &state, &effects)
+      return true
     }
-    return released != nil
   }
 
   /// Ends a run that `startStructured` started and `finishFast` could not end: it has failed, was cancelled, or has children.
@@ -224,14 +225,15 @@ extension QueueCore {
     }
     let reading = time.reading()
     let (following, released) = send { state, effects -> (Following?, Run.ReleasedReferences?) in
-      var released: Run.ReleasedReferences?
-      if state.runs[run].endsWithBody {
+      let endsWithBody = state.runs[run].endsWithBody
+      if endsWithBody {
         state.runs[run].worker = nil
-        released = run.endWithBody(Run.Outcome(result), at: reading, &state, &effects)
+        run.endWithBody(Run.Outcome(result), at: reading, &state, &effects)
       }
       for other in granted where other.core === self { other.claimGranted(&state, &effects) }
-      guard let released else { return (nil, nil) }
-      return (Following(job: takeNext(for: worker, isStarting: false, at: reading, &state, &effects)), released)
+      guard endsWithBody else { return (nil, nil) }
+      let following = Following(job: takeNext(for: worker, isStarting: false, at: reading, &state, &effects))
+      return (following, run.detachReferences(keepingHooks: false, &state.runs))
     }
     released?.log?.close()
     return following

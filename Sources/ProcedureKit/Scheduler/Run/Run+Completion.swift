@@ -170,7 +170,10 @@ extension Run {
   /// Publishes the outcome, releases the references that the run no longer needs, and reports the end to the parent (L4).
   private func publish(_ outcome: Outcome, isLast: Bool) {
     let reading = core.time.lazyReading()
-    let released = core.send { state, effects in end(outcome, at: reading, isLast: isLast, &state, &effects) }
+    let released = core.send { state, effects in
+      end(outcome, at: reading, isLast: isLast, &state, &effects)
+      return detachReferences(keepingHooks: !isLast, &state.runs)
+    }
     for dependency in released.dependencies { dependency.asRunDependency.dependencyRun.forget(self) }
     released.log?.close()
     if let parent {
@@ -178,22 +181,10 @@ extension Run {
     }
   }
 
-  /// Ends the run: publishes its outcome, and removes the run from the machine unless hooks follow (L4).
-  ///
-  /// - Returns: The references that the run no longer needs. They are released, and the log is closed, after the lock was released.
-  @inline(__always)
+  /// Ends the run: publishes its outcome and its last events, resumes the tasks and runs that wait for it, and removes it from the machine
+  /// unless hooks follow (L4). A run with details or a body has to detach its references then.
   func end(
     _ outcome: Outcome, at reading: QueueClock.Reading, isLast: Bool, _ state: inout QueueCore.State,
-    _ effects: inout QueueCore.Effects
-  ) -> ReleasedReferences {
-    publish(outcome, at: reading, &state, &effects)
-    if isLast { removeFromMachine(&state, &effects) }
-    return detachReferences(keepingHooks: !isLast, &state.runs)
-  }
-
-  /// Publishes the outcome and the events of the end, and resumes the tasks and runs that wait for the run (L4).
-  private func publish(
-    _ outcome: Outcome, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
   ) {
     state.runs[self].isDecided = true
@@ -216,6 +207,7 @@ extension Run {
       details.observers.listeners = [:]
     }
     state.runs.setOutcome(outcome, of: self)
+    if isLast { removeFromMachine(&state, &effects) }
   }
 
   /// Removes the run from the machine, after its last hook.
@@ -238,8 +230,8 @@ extension Run {
     let log: EventLog?
   }
 
-  /// Removes and returns the references that the run no longer needs.
-  private func detachReferences(keepingHooks: Bool, _ runs: inout RunTable) -> ReleasedReferences {
+  /// Removes and returns the references that the run no longer needs. They are released, and the log is closed, after the lock was released.
+  func detachReferences(keepingHooks: Bool, _ runs: inout RunTable) -> ReleasedReferences {
     let (dependencies, others, log) =
       runs[self].changeDetails { ($0.dependencies.handles.takeAll(), $0.takeReferences(), $0.observers.log) }
       ?? ([], [], nil)

@@ -345,10 +345,10 @@ extension Run {
   func endWithBody(
     _ outcome: Outcome, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
-  ) -> ReleasedReferences {
+  ) {
     recordBodyEnd(at: reading, &state, &effects)
     state.machine.bodyEnded(state.runs[self].member, &effects.next)
-    return end(outcome, at: reading, isLast: true, &state, &effects)
+    end(outcome, at: reading, isLast: true, &state, &effects)
   }
 
   /// Calls the hooks after the body. A hook that throws fails the run (L3).

@@ -157,7 +157,12 @@ package final class Run: @unchecked Sendable {
   var isReported: Bool { kind.isReported }
 
   /// Whether the instants of the first events are stored, since events and progress can be read later, by a handle or from a graph.
-  var keepsInstants: Bool { kind == .added || kind == .node }
+  var keepsInstants: Bool {
+    switch kind {
+    case .added, .node: true
+    case .structured, .layer, .call, .copy, .bareNode, .graphWorker: false
+    }
+  }
 
   /// The run under whose id this one reports.
   package var reported: Run { reportingRun ?? self }
