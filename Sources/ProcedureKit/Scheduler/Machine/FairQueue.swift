@@ -151,7 +151,7 @@ struct FairQueue: Sendable {
   }
 
   /// Returns whether a member waits for a slot.
-  func isInLine(_ member: Int32) -> Bool { Int(member) < positions.count && positions[Int(member)] >= 0 }
+  func isWaiting(_ member: Int32) -> Bool { Int(member) < positions.count && positions[Int(member)] >= 0 }
 
   /// The waiting members, in no particular order. O(n).
   var members: [Int32] { keys.flatMap { $0.queue.entries.map(\.index) } }

@@ -513,7 +513,7 @@ struct QueueMachine: Sendable {
     members[Int(member)].priority = priority
     // A run that waits for a slot, or is held, moves ahead of runs with a lower priority.
     let (order, key) = (members[Int(member)].order, members[Int(member)].key)
-    if key >= 0, fairQueue.isInLine(member) {
+    if key >= 0, fairQueue.isWaiting(member) {
       if fairQueue.raised(member, of: key, to: priority) { dequeueHead(member) }
       keyChanged(key)
     } else if ready.contains(member) || returning.contains(member) {

@@ -164,7 +164,7 @@ private struct KeyScript {
 
   // MARK: The naive view
 
-  private func isInLine(_ member: MemberID) -> Bool { machine[member].phase == .ready || machine[member].isReturning }
+  private func isWaiting(_ member: MemberID) -> Bool { machine[member].phase == .ready || machine[member].isReturning }
 
   private func isFull(_ key: Int32, of machine: Machine) -> Bool {
     guard machine.fairQueue.isFull(key) else { return false }
@@ -172,7 +172,7 @@ private struct KeyScript {
   }
 
   private func isBeside(_ member: MemberID) -> Bool {
-    isInLine(member) && !machine.ready.contains(member) && !machine.returning.contains(member)
+    isWaiting(member) && !machine.ready.contains(member) && !machine.returning.contains(member)
   }
 
   /// The runs that may start: the most urgent of each key that has room.
@@ -207,7 +207,7 @@ private struct KeyScript {
       let isLimited = (0..<4).contains { machine.fairQueue.number(of: ObjectIdentifier(Self.keys[$0])) == key }
       if isLimited, slots > limit { object("\(slots) slots of the key \(key)") }
     }
-    for member in present where machine.fairQueue.isInLine(member) != isInLine(member) {
+    for member in present where machine.fairQueue.isWaiting(member) != isWaiting(member) {
       object("\(member) stands in a wrong line")
     }
     if present.contains(where: isBeside) { seen.insert("beside") }

@@ -330,10 +330,10 @@ private struct QueueScript {
     }
     for (index, member) in machine.members.enumerated() where member.isPresent {
       let id = MemberID(index)
-      let isInLine = member.phase == .ready
+      let isWaiting = member.phase == .ready
       if machine.held.contains(id) != (member.phase == .held)
-        || machine.ready.contains(id) != (isInLine && !member.isNested)
-        || machine.returning.contains(id) != (isInLine && member.isNested || member.isReturning)
+        || machine.ready.contains(id) != (isWaiting && !member.isNested)
+        || machine.returning.contains(id) != (isWaiting && member.isNested || member.isReturning)
       {
         objections.append("\(name): \(id) stands in a wrong line")
       }
