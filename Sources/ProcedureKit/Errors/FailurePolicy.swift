@@ -5,7 +5,7 @@ public enum ErrorPolicy: Sendable, Hashable {
   /// The first failure cancels all executing nodes or children, starts no further ones, and becomes the error of the graph or the procedure.
   case failFast
   /// Every node or child that does not depend on a failed one still executes. The graph or the procedure then fails with
-  /// ``ProcedureError/Kind/partsFailed``, which carries all errors.
+  /// ``ProcedureError/Kind/childrenFailed``, which carries all errors.
   case `continue`
 }
 
@@ -17,7 +17,7 @@ public enum ErrorPolicy: Sendable, Hashable {
 public enum ElementFailurePolicy: Sendable, Hashable {
   /// The first failure cancels the remaining elements, and fails the collection with the error.
   case failFast
-  /// All elements are processed. The collection then fails with ``ProcedureError/Kind/partsFailed``.
+  /// All elements are processed. The collection then fails with ``ProcedureError/Kind/childrenFailed``.
   case collect
   /// Failed elements are omitted from the result.
   case drop

@@ -45,9 +45,12 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     switch kind {
     case .timedOut where self.hasStarted == true:
       return ("\(subject) timed out after \((self.duration ?? .zero).inWords)", nil)
-    case .partsFailed:
-      let parts = self.failures.map { "\(name($0.procedure)): \(words($0.error))" }.joined(separator: "; ")
-      return ("\(self.failures.count) parts of \(subject) failed", parts)
+    case .childrenFailed:
+      let failures = self.failures.map { "\(name($0.procedure)): \(words($0.error))" }
+      return (
+        "\(failures.count) \(failures.count == 1 ? "child" : "children") of \(subject) failed",
+        failures.joined(separator: "; ")
+      )
     case .queueFull:
       let (reason, each) = self.key.map { (" for the key \("\($0)".quoted)", " of a key") } ?? ("", "")
       return (
@@ -55,7 +58,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
         "\(queue) is full\(reason), since at most \(self.limit ?? 0) procedures\(each) may wait on it"
       )
     case .stopped:
-      let culprit = self.origin?.id == procedure.id ? "it" : self.origin.map(name) ?? "a part"
+      let culprit = self.origin?.id == procedure.id ? "it" : self.origin.map(name) ?? "a child"
       return ("\(subject) was stopped", "\(culprit) failed: \(cause ?? "")")
     case .queueShutDown:
       return ("\(subject) was refused or cancelled", reason(naming: name, cause))

@@ -36,7 +36,7 @@ public struct ProcedureError: Error, Sendable {
     public static let queueShutDown = Kind("queueShutDown")
     /// Nodes of a graph, elements of a collection, or children of a body failed under the policy
     /// ``ErrorPolicy/continue``.
-    public static let partsFailed = Kind("partsFailed")
+    public static let childrenFailed = Kind("childrenFailed")
     /// The procedure would have waited forever: for a resource, so that the body was not executed, or, in its body, for itself or for a
     /// procedure that waits for it.
     public static let exclusionDeadlock = Kind("exclusionDeadlock")
@@ -69,7 +69,7 @@ public struct ProcedureError: Error, Sendable {
 
   /// The details of an error. A detail that does not apply to the kind is `nil`, or empty.
   public struct Details: Sendable {
-    /// The error behind this error: the cause, or the error of the first failed part; `nil` if the framework made the decision alone.
+    /// The error behind this error: the cause, or the error of the first failed child; `nil` if the framework made the decision alone.
     public var underlying: (any Error)?
     /// The name of the condition, of ``Kind/conditionFailed`` and ``Kind/ignored``.
     public var condition: String?
@@ -80,7 +80,7 @@ public struct ProcedureError: Error, Sendable {
     public var origin: ProcedureIdentity?
     /// The name of the queue, of ``Kind/queueShutDown``, ``Kind/queueFull`` and ``Kind/bodySkipped``.
     public var queue: String?
-    /// The errors of all parts in the order of failing, of ``Kind/partsFailed``; the error of the body comes last. Empty for
+    /// The errors of all failed children in the order of failing, of ``Kind/childrenFailed``; the error of the body comes last. Empty for
     /// every other kind.
     public var failures: [ProcedureFailure] = []
     /// The waits of a deadlock, of ``Kind/exclusionDeadlock``; empty for every other kind.
@@ -201,8 +201,8 @@ extension ProcedureError {
   package static func queueShutDown(procedure: ProcedureIdentity, queue: String) -> ProcedureError {
     ProcedureError(.queueShutDown, procedure: procedure) { $0.queue = queue }
   }
-  package static func partsFailed(procedure: ProcedureIdentity, failures: [ProcedureFailure]) -> ProcedureError {
-    ProcedureError(.partsFailed, procedure: procedure) {
+  package static func childrenFailed(procedure: ProcedureIdentity, failures: [ProcedureFailure]) -> ProcedureError {
+    ProcedureError(.childrenFailed, procedure: procedure) {
       ($0.failures, $0.underlying) = (failures, failures.first?.error)
     }
   }
@@ -262,7 +262,7 @@ extension ProcedureError {
 }
 
 extension Error where Self == ProcedureError {
-  /// Creates the reason for cancelling the parts of `procedure`, one of which has failed first.
+  /// Creates the reason for cancelling the children of `procedure`, one of which has failed first.
   static func stopped(_ procedure: ProcedureIdentity, by failure: ProcedureFailure) -> ProcedureError {
     .stopped(procedure: procedure, origin: failure.procedure, underlying: failure.error)
   }

@@ -117,7 +117,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// - Parameter input: The input of the graph.
   /// - Returns: The value of the output node.
   /// - Throws: The first failure, or, with ``ErrorPolicy/continue``,
-  ///   ``ProcedureError/Kind/partsFailed`` with all failures. A failure that all consumers take as
+  ///   ``ProcedureError/Kind/childrenFailed`` with all failures. A failure that all consumers take as
   ///   ``Node/asResult`` does not fail the graph.
   /// - Complexity: O(n + e) for n nodes and e edges; with different priorities, O(log n) more for each node.
   @concurrent public func execute(_ input: Input) async throws -> Output {

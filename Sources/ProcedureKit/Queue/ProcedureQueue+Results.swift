@@ -123,7 +123,7 @@ extension ProcedureQueue {
   ///   - elementName: Returns the name of an element in errors, events and diagrams. `nil` uses the name of the procedure with the index of
   ///     the element: `resize[3]`.
   /// - Returns: The values, in the order of the elements.
-  /// - Throws: The errors of ``run(_:input:)``; ``ProcedureError/Kind/partsFailed`` with the policy ``ElementFailurePolicy/collect``.
+  /// - Throws: The errors of ``run(_:input:)``; ``ProcedureError/Kind/childrenFailed`` with the policy ``ElementFailurePolicy/collect``.
   /// - Complexity: O(n) for n elements.
   public nonisolated(nonsending) func map<P: Procedure>(
     _ elements: some Sequence<P.Input> & Sendable, with procedure: P, limit: Int = .max,

@@ -39,7 +39,7 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 ///   - body: The function that adds procedures to the queue. A failure does not cancel the task of `body`.
 /// - Returns: The value of `body`.
 /// - Throws: With `failFast`, the first error, of an added procedure or of `body`; a `CancellationError` of `body` does not
-///   hide a failure. With `continue`, ``ProcedureError/Kind/partsFailed`` with all failures, of which the error of `body` is the last; the
+///   hide a failure. With `continue`, ``ProcedureError/Kind/childrenFailed`` with all failures, of which the error of `body` is the last; the
 ///   error of `body` alone if no procedure has failed.
 @discardableResult
 public nonisolated(nonsending) func withProcedureQueue<R>(
@@ -85,5 +85,5 @@ private func scopeError(
   if let bodyError, !(bodyError is CancellationError) {
     all.append(ProcedureFailure(procedure: scope, error: bodyError))
   }
-  return ProcedureError.partsFailed(procedure: scope, failures: all)
+  return ProcedureError.childrenFailed(procedure: scope, failures: all)
 }

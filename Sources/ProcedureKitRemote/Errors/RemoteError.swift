@@ -176,8 +176,8 @@ struct RemoteProcedureError: Error, Codable {
   }
 
   private static let kinds: [ProcedureError.Kind] = [
-    .conditionFailed, .ignored, .dependencyFailed, .queueShutDown, .partsFailed, .exclusionDeadlock, .resourceConflict,
-    .capacityExceeded, .producerFinished, .queueFull, .replaced, .stopped, .capabilityUnavailable,
+    .conditionFailed, .ignored, .dependencyFailed, .queueShutDown, .childrenFailed, .exclusionDeadlock,
+    .resourceConflict, .capacityExceeded, .producerFinished, .queueFull, .replaced, .stopped, .capabilityUnavailable,
     .capabilityUnauthorized, .timedOut, .circuitOpen, .rateExceeded, .bodySkipped,
   ]
 }

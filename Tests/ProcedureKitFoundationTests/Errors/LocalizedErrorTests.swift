@@ -52,7 +52,7 @@ import TestingProcedureKit
       .conditionFailed(procedure: upload, condition: "online", underlying: Offline()),
       .ignored(procedure: upload, by: "online"),
       .dependencyFailed(procedure: upload, dependency: login, origin: login, underlying: Offline()),
-      .queueShutDown(procedure: upload, queue: "q"), .partsFailed(procedure: upload, failures: [failure]),
+      .queueShutDown(procedure: upload, queue: "q"), .childrenFailed(procedure: upload, failures: [failure]),
       .exclusionDeadlock(procedure: upload, waits: []), .producerFinished(procedure: upload, producer: login),
       .queueFull(procedure: upload, queue: "q", limit: 3), .replaced(procedure: upload, by: login),
       .stopped(procedure: upload, origin: login, underlying: Offline()),

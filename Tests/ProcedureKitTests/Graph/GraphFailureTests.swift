@@ -50,7 +50,7 @@ import TestingProcedureKit
         try await ProcedureQueue("q", maxConcurrentProcedures: width).run(graph.errorPolicy(.continue))
         Issue.record("did not throw")
       } catch let error as ProcedureError {
-        #expect(error.kind == .partsFailed && error.procedure.name == "g")
+        #expect(error.kind == .childrenFailed && error.procedure.name == "g")
         #expect(Set(error.failures.map(\.procedure.name)) == ["bad", "worse"])
         #expect(Set(error.failures.compactMap { ($0.error as? TestError)?.code }) == [1, 2])
       }
@@ -72,11 +72,11 @@ import TestingProcedureKit
     for procedure in later {
       for run in [procedure, procedure.map { _ in }] {
         let error = await #expect(throws: ProcedureError.self) { try await queue.run(run) }
-        #expect(error?.kind == .partsFailed && error?.failures.count == 3)
+        #expect(error?.kind == .childrenFailed && error?.failures.count == 3)
       }
       let node = ProcedureGraph("outer") { g in g.add(procedure) }
       let error = await #expect(throws: ProcedureError.self) { try await queue.run(node) }
-      #expect(error?.kind == .partsFailed && error?.failures.count == 3)
+      #expect(error?.kind == .childrenFailed && error?.failures.count == 3)
     }
     let own = graph.errorPolicy(.failFast).condition("yes") { true }.errorPolicy(.continue)
     await #expect(throws: TestError(code: 1)) { try await queue.run(own) }

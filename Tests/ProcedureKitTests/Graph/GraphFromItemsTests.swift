@@ -136,7 +136,7 @@ import TestingProcedureKit
     let error = await #expect(throws: ProcedureError.self) {
       try await ProcedureQueue("q").run(graph.errorPolicy(.continue))
     }
-    #expect(error?.kind == .partsFailed && error?.failures.map(\.procedure.name) == ["core"])
+    #expect(error?.kind == .childrenFailed && error?.failures.map(\.procedure.name) == ["core"])
     #expect(executed.value == ["base", "tool"])
   }
 

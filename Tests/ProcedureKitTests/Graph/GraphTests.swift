@@ -153,7 +153,7 @@ import TestingProcedureKit
       _ = try await graph(.collect).execute(Array(0..<6))
       Issue.record("did not throw")
     } catch let error as ProcedureError {
-      #expect(error.kind == .partsFailed)
+      #expect(error.kind == .childrenFailed)
       #expect(Set(error.failures.map(\.procedure.name)) == ["odd[0]", "odd[2]", "odd[4]"])
     }
   }
@@ -179,7 +179,7 @@ import TestingProcedureKit
       _ = try await queue.map(0..<10, with: odd, onFailure: .collect)
       Issue.record("did not throw")
     } catch let error as ProcedureError {
-      #expect(error.kind == .partsFailed)
+      #expect(error.kind == .childrenFailed)
       #expect(error.failures.compactMap { ($0.error as? TestError)?.code }.sorted() == [0, 2, 4, 6, 8])
       #expect(error.failures.contains { $0.procedure.name == "odd[4]" })
     }

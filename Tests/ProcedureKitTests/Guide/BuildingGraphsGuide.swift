@@ -131,7 +131,7 @@ import TestingProcedureKit
     var messages: [String] = []
     do {
       try await queue.run(both.errorPolicy(.continue))
-    } catch let error as ProcedureError where error.kind == .partsFailed {
+    } catch let error as ProcedureError where error.kind == .childrenFailed {
       for failure in error.failures { messages.append("\(failure.procedure.name): \(failure.error)") }
     }
     #expect(Set(messages) == ["first: NotFound()", "second: NotFound()"])

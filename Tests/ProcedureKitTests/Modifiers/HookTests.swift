@@ -135,7 +135,7 @@ struct HookTests {
       #expect(throws: OfHook.self) { try result.get() }
     } else {
       let error = #expect(throws: ProcedureError.self) { try result.get() }
-      #expect(error?.kind == .partsFailed && error?.failures.count == 1 && error?.underlying is Failure)
+      #expect(error?.kind == .childrenFailed && error?.failures.count == 1 && error?.underlying is Failure)
     }
   }
 

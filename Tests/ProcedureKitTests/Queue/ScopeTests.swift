@@ -85,7 +85,7 @@ import TestingProcedureKit
         throw TestError(code: 4)
       }
     }
-    #expect(error?.kind == .partsFailed && error?.procedure.name == "withProcedureQueue", "\(error as Any)")
+    #expect(error?.kind == .childrenFailed && error?.procedure.name == "withProcedureQueue", "\(error as Any)")
     #expect(error?.procedure.description == "\"withProcedureQueue\"")
     #expect(error?.failures.compactMap { ($0.error as? TestError)?.code } == [1, 2, 3, 4])
     #expect(ran.value == 3)

@@ -53,7 +53,7 @@ struct ProducedChildrenTests {
         if env.random.below(2) == 0 { try await queue.run(parent) } else { try await queue.add(parent).value }
         env.check(false, "it did not fail")
       } catch let error as ProcedureError {
-        env.check(continues && error.kind == .partsFailed, "\(error)")
+        env.check(continues && error.kind == .childrenFailed, "\(error)")
         env.tally("continue")
       } catch {
         env.check(!continues && error is Reason, "\(error)")

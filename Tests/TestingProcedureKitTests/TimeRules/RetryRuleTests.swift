@@ -175,7 +175,7 @@ struct RetryRuleTests {
       }
       env.check(try await queue.add(procedure.retry(.constant(.seconds(1)))).value == 3)
       let collected = await queue.add(procedure.retry(.immediate, maxAttempts: 2).errorPolicy(.continue)).outcome
-      env.check(collected.procedureError?.kind == .partsFailed, "\(collected)")
+      env.check(collected.procedureError?.kind == .childrenFailed, "\(collected)")
       await queue.shutDown()
     }
   }

@@ -173,7 +173,7 @@ private struct InterruptedClock: Clock {
         try? await env.clock.sleep(for: .seconds(5))
       }.errorPolicy(.continue).timeout(.seconds(20))
       let outcome = await queue.add(parent).outcome
-      env.check(outcome.procedureError?.kind == .partsFailed, "\(outcome)")
+      env.check(outcome.procedureError?.kind == .childrenFailed, "\(outcome)")
       env.check(env.elapsed == .seconds(6), "\(env.elapsed)")
       env.check(await child.value?.outcome.timeout == .seconds(1))
       env.check(queue.core.timers.count == 0)

@@ -96,7 +96,7 @@ final class GraphRun: Sendable {
     if isCancelled { throw CancellationError() }
     guard let first = failures.first else { return }
     if stopsAtFirstFailure { throw first.error }
-    throw ProcedureError.partsFailed(procedure: run.identity, failures: failures)
+    throw ProcedureError.childrenFailed(procedure: run.identity, failures: failures)
   }
 
   /// The unfinished nodes that are not runs of the queue, at one instant.

@@ -118,7 +118,7 @@ extension Run {
     if errorPolicy != .continue { return Outcome(thrown: first.error) }
     var all = failures
     if case .failure(let error) = result { all.append(ProcedureFailure(procedure: identity, error: error)) }
-    return .failed(ProcedureError.partsFailed(procedure: identity, failures: all))
+    return .failed(ProcedureError.childrenFailed(procedure: identity, failures: all))
   }
 
   /// Returns the outcome of a cancelled run: failed after its own timeout or deadlock, otherwise cancelled (C5, R4).
