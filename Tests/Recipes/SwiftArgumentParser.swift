@@ -12,7 +12,7 @@ struct Convert: AsyncParsableCommand {
     let convert = ProcedureTask("convert") { (file: String) in print("converted \(file)") }
       .retry(.exponential(from: .milliseconds(100)), maxAttempts: attempts)
     try await withProcedureQueue(
-      maxConcurrentProcedures: jobs, errorPolicy: keepGoing ? .continue : .failFast
+      maxConcurrentProcedures: jobs, onFailure: keepGoing ? .collect : .failFast
     ) { queue in
       for file in files { queue.add(convert, input: file) }
     }

@@ -12,8 +12,8 @@ struct TaskRun: Sendable {
   ///
   /// - Returns: The results of the tasks.
   func run(_ recorder: RunFiles) async -> RunSummary {
-    let policy: ErrorPolicy = arguments.keepsGoing ? .continue : .failFast
-    let graph = TaskGraph.running(tasks, context).errorPolicy(policy)
+    let policy: FailurePolicy = arguments.keepsGoing ? .collect : .failFast
+    let graph = TaskGraph.running(tasks, context).onFailure(policy)
     var configuration = ProcedureQueue.Configuration("taskrunner", maxConcurrentProcedures: arguments.jobs)
     // If there are no descriptors for the executor, the first command fails with that error.
     configuration.executor = try? EventLoopExecutor.shared

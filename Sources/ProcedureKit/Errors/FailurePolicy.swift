@@ -1,26 +1,20 @@
-/// How a graph, or a procedure with children, responds when one of its nodes or children fails.
+/// How a graph, a collection, a scope, or a procedure with children responds when one of its nodes, elements, procedures or children fails.
+///
+/// An element whose condition is not satisfied is ignored, not failed, and is omitted from the result. To omit failed elements, too, or to
+/// receive a `Result` for each element, make the procedure optional, or take its result:
+///
+/// ```swift
+/// let pages = try await queue.map(urls, with: Download().optional()).compactMap(\.self)  // [Page]
+/// let results = try await queue.map(urls, with: Download().asResult)  // [Result<Page, any Error>]
+/// ```
 ///
 /// A graph does not respond to a failure that every consumer takes as ``Node/asResult``.
-public enum ErrorPolicy: Sendable, Hashable {
-  /// The first failure cancels all executing nodes or children, starts no further ones, and becomes the error of the graph or the procedure.
+public enum FailurePolicy: Sendable, Hashable {
+  /// The first failure cancels everything that executes, starts nothing further, and becomes the error of the whole.
   case failFast
-  /// Every node or child that does not depend on a failed one still executes. The graph or the procedure then fails with
-  /// ``ProcedureError/Kind/childrenFailed``, which carries all errors.
-  case `continue`
-}
-
-/// How the work on a collection responds when one of its elements fails.
-///
-/// To receive a `Result` for each element, use ``Procedure/asResult``: `map(urls, with: Download().asResult)`.
-///
-/// An element whose condition is not satisfied is ignored, not failed; every policy omits ignored elements.
-public enum ElementFailurePolicy: Sendable, Hashable {
-  /// The first failure cancels the remaining elements, and fails the collection with the error.
-  case failFast
-  /// All elements are processed. The collection then fails with ``ProcedureError/Kind/childrenFailed``.
+  /// Everything that does not depend on a failed node still executes. The whole then fails with ``ProcedureError/Kind/childrenFailed``, which
+  /// carries all errors.
   case collect
-  /// Failed elements are omitted from the result.
-  case drop
 }
 
 /// The failure of a node of a graph, an element of a collection, a child, or a body with children.

@@ -35,7 +35,7 @@ public struct ProcedureError: Error, Sendable {
     /// The queue had been shut down before the procedure was added. The body was not executed.
     public static let queueShutDown = Kind("queueShutDown")
     /// Nodes of a graph, elements of a collection, or children of a body failed under the policy
-    /// ``ErrorPolicy/continue``.
+    /// ``FailurePolicy/collect``.
     public static let childrenFailed = Kind("childrenFailed")
     /// The procedure would have waited forever: for a resource, so that the body was not executed, or, in its body, for itself or for a
     /// procedure that waits for it.
@@ -51,7 +51,7 @@ public struct ProcedureError: Error, Sendable {
     /// The reason for cancelling a run that another run has replaced on a full queue.
     public static let replaced = Kind("replaced")
     /// The reason for cancelling the other nodes of a graph, or the other children of a body, when one has failed with the
-    /// policy ``ErrorPolicy/failFast``.
+    /// policy ``FailurePolicy/failFast``.
     public static let stopped = Kind("stopped")
     /// The capability that was to be authorized does not exist on this system.
     public static let capabilityUnavailable = Kind("capabilityUnavailable")

@@ -11,7 +11,7 @@ extension GraphBuilder {
   /// - Returns: A node with the values, in the order of the elements.
   public func map<Element, P: Procedure>(
     _ elements: Node<[Element]>, with procedure: P, limit: Int = .max,
-    onFailure policy: ElementFailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil
+    onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil
   ) -> Node<[P.Output]> where P.Input == Element {
     let work = ElementWork(procedure.procedureTask, limit: limit, policy: policy, elementName: elementName)
     return add(work.task.named("map \(work.task.name)"), from: elements)
@@ -20,7 +20,7 @@ extension GraphBuilder {
   /// Adds a node like ``map(_:with:limit:onFailure:elementName:)`` that omits every `nil`.
   public func compactMap<Element, Output, P: Procedure>(
     _ elements: Node<[Element]>, with procedure: P, limit: Int = .max,
-    onFailure policy: ElementFailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil
+    onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil
   ) -> Node<[Output]> where P.Input == Element, P.Output == Output? {
     let work = ElementWork(procedure.procedureTask, limit: limit, policy: policy, elementName: elementName)
     return add(work.task.named("compactMap \(work.task.name)").map { $0.compactMap(\.self) }, from: elements)
@@ -29,7 +29,7 @@ extension GraphBuilder {
   /// Adds a node like ``map(_:with:limit:onFailure:elementName:)`` that keeps the elements for which a procedure returns `true`, in order.
   public func filter<Element, P: Procedure>(
     _ elements: Node<[Element]>, with predicate: P, limit: Int = .max,
-    onFailure policy: ElementFailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil
+    onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil
   ) -> Node<[Element]> where P.Input == Element, P.Output == Bool {
     let work = ElementWork(keeping: predicate.procedureTask, limit: limit, policy: policy, elementName: elementName)
     return add(work.task.named("filter \(work.task.name)").map { $0.compactMap(\.self) }, from: elements)
@@ -98,7 +98,7 @@ extension GraphBuilder {
   /// with its index: `sizes[3]`.
   public func map<Element, Output: Sendable>(
     _ elements: Node<[Element]>, named name: String = "map", limit: Int = .max,
-    onFailure policy: ElementFailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
+    onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
     operation: @escaping @concurrent @Sendable (Element) async throws -> Output
   ) -> Node<[Output]> {
     add(
@@ -109,7 +109,7 @@ extension GraphBuilder {
   /// Adds a node like ``map(_:named:limit:onFailure:elementName:operation:)`` that omits every `nil`.
   public func compactMap<Element, Output: Sendable>(
     _ elements: Node<[Element]>, named name: String = "compactMap", limit: Int = .max,
-    onFailure policy: ElementFailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
+    onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
     operation: @escaping @concurrent @Sendable (Element) async throws -> Output?
   ) -> Node<[Output]> {
     let work = ElementWork(
@@ -121,7 +121,7 @@ extension GraphBuilder {
   /// `true`, in their order.
   public func filter<Element>(
     _ elements: Node<[Element]>, named name: String = "filter", limit: Int = .max,
-    onFailure policy: ElementFailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
+    onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
     isKept: @escaping @concurrent @Sendable (Element) async throws -> Bool
   ) -> Node<[Element]> {
     let work = ElementWork(
@@ -134,12 +134,12 @@ extension GraphBuilder {
 struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   private let element: ProcedureTask<Element, Output>
   private let limit: Int
-  private let policy: ElementFailurePolicy
+  private let policy: FailurePolicy
   /// Returns the name of an element; `nil` names each element by its index.
   private let elementName: (@Sendable (Element) -> String)?
 
   init(
-    _ element: ProcedureTask<Element, Output>, limit: Int, policy: ElementFailurePolicy,
+    _ element: ProcedureTask<Element, Output>, limit: Int, policy: FailurePolicy,
     elementName: (@Sendable (Element) -> String)?
   ) {
     require(
@@ -166,18 +166,15 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
       }
     }
     .limit(limit)
-    .errorPolicy(policy == .collect ? .continue : .failFast)
+    .onFailure(policy)
   }
 
-  /// - Returns: `nil` for an element that is to be omitted.
+  /// - Returns: `nil` for an element whose condition is not satisfied, which is omitted.
   private func output(of value: Element) async throws -> Output? {
     do {
       return try await element.executeWithinBody(value)
     } catch let error as ProcedureError where error.kind == .ignored {
       return nil
-    } catch {
-      if policy == .drop, ProcedureContext.current?.isCancelled != true { return nil }
-      throw error
     }
   }
 }
@@ -185,7 +182,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
 extension ElementWork {
   /// Work that returns the elements for which a predicate returns `true`, and `nil` for the others.
   init(
-    keeping predicate: ProcedureTask<Element, Bool>, limit: Int, policy: ElementFailurePolicy,
+    keeping predicate: ProcedureTask<Element, Bool>, limit: Int, policy: FailurePolicy,
     elementName: (@Sendable (Element) -> String)?
   ) where Output == Element? {
     let evaluation = ProcedureTask<Element, Element?>(predicate.name, priority: predicate.priority) { element in

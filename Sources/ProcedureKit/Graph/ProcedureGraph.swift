@@ -24,7 +24,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   private let takeOutput: @Sendable (GraphValues) -> Output
   /// The slots of the values from which the value of the graph is created; empty for a graph without a value.
   private let outputSlots: [Int32]
-  private var policy: ErrorPolicy?
+  private var policy: FailurePolicy?
   private var width = Int.max
 
   /// Creates a graph with an input and a value.
@@ -92,8 +92,8 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// The number of nodes.
   public var nodeCount: Int { plan.bodies.count }
 
-  /// Returns the graph with another response to the failure of a node. The default is ``ErrorPolicy/failFast``.
-  public func errorPolicy(_ policy: ErrorPolicy) -> ProcedureGraph {
+  /// Returns the graph with another response to the failure of a node. The default is ``FailurePolicy/failFast``.
+  public func onFailure(_ policy: FailurePolicy) -> ProcedureGraph {
     var graph = self
     graph.policy = policy
     return graph
@@ -116,7 +116,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///
   /// - Parameter input: The input of the graph.
   /// - Returns: The value of the output node.
-  /// - Throws: The first failure, or, with ``ErrorPolicy/continue``,
+  /// - Throws: The first failure, or, with ``FailurePolicy/collect``,
   ///   ``ProcedureError/Kind/childrenFailed`` with all failures. A failure that all consumers take as
   ///   ``Node/asResult`` does not fail the graph.
   /// - Complexity: O(n + e) for n nodes and e edges; with different priorities, O(log n) more for each node.
@@ -124,14 +124,14 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     try await procedureTask.execute(input)
   }
 
-  /// The graph as a task, in which ``limit(_:)`` and ``errorPolicy(_:)`` are already applied.
+  /// The graph as a task, in which ``limit(_:)`` and ``onFailure(_:)`` are already applied.
   public var procedureTask: ProcedureTask<Input, Output> {
     ProcedureTask(name) { input in try await execute(input, in: .requireCurrent(for: name)) }
   }
 
   package func execute(_ value: Input, by plan: GraphPlan? = nil, in context: ProcedureContext) async throws -> Output {
-    let policy = policy ?? context.run.errorPolicy
-    let run = GraphRun(plan ?? self.plan, in: context.run, limit: width, stopsAtFirstFailure: policy != .continue)
+    let policy = policy ?? context.run.failurePolicy
+    let run = GraphRun(plan ?? self.plan, in: context.run, limit: width, stopsAtFirstFailure: policy != .collect)
     run.values.put(value, into: ValueSlot<Input>(index: 0, offset: 0))
     try await run.execute()
     if !isAcceptedOutput { for slot in outputSlots { if let error = run.values.error(of: slot) { throw error } } }

@@ -50,11 +50,11 @@ extension Procedure {
   /// Returns the procedure with a response to the failure of its children or nodes.
   ///
   /// The policy applies to the nodes of a graph that has other modifiers, unless the graph has its own policy, set by
-  /// ``ProcedureGraph/errorPolicy(_:)``.
+  /// ``ProcedureGraph/onFailure(_:)``.
   ///
-  /// With ``ErrorPolicy/failFast``, the default, the first failure ends the procedure. With ``ErrorPolicy/continue``,
+  /// With ``FailurePolicy/failFast``, the default, the first failure ends the procedure. With ``FailurePolicy/collect``,
   /// the procedure waits for all children and then fails with all errors; see ``ProcedureContext/produce(_:input:)``.
-  public func errorPolicy(_ policy: ErrorPolicy) -> ProcedureTask<Input, Output> {
-    procedureTask.changing { $0.errorPolicy = policy }
+  public func onFailure(_ policy: FailurePolicy) -> ProcedureTask<Input, Output> {
+    procedureTask.changing { $0.failurePolicy = policy }
   }
 }

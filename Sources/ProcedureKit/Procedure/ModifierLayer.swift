@@ -67,7 +67,7 @@ package final class ModifierLayer: Sendable {
     var delay: Duration?
     var timeout: Duration?
     var deadline: Deadline?
-    var errorPolicy: ErrorPolicy?
+    var failurePolicy: FailurePolicy?
     /// The collection of which the run is an element.
     var collection: String?
     var conditions = SharedList<Condition>()
@@ -105,7 +105,7 @@ package final class ModifierLayer: Sendable {
     reuses = traits.reuse != nil
     repeats = traits.repetition != nil
     canStartInline =
-      traits.timeout == nil && traits.deadline == nil && traits.errorPolicy == nil
+      traits.timeout == nil && traits.deadline == nil && traits.failurePolicy == nil
       && traits.hooks.isEmpty && !repeats && !reuses
     hasOnlyBody = canStartInline && needs.isEmpty
     var traits = traits

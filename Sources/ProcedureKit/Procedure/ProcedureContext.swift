@@ -179,7 +179,7 @@ extension ProcedureContext {
   /// The child is added to the queue of the parent, in the position of the parent. The child of a parent without a queue
   /// is added to ``ProcedureQueue/shared``. Cancelling the parent cancels the child.
   ///
-  /// If the child fails, the parent's ``Procedure/errorPolicy(_:)`` decides. By default, the body and all other children
+  /// If the child fails, the parent's ``Procedure/onFailure(_:)`` decides. By default, the body and all other children
   /// are cancelled, and the parent fails with the error of the child. A child that is ignored, or that alone is cancelled, does not
   /// affect the parent. A body that executes in the task of a caller, or of a graph, checks ``isCancelled`` to detect that a child has failed,
   /// since the parent does not own the task.

@@ -95,7 +95,7 @@ extension ProcedureQueue {
     /// The function that is called with a failure that no handle can report any more; `nil` logs a warning.
     ///
     /// A failure is unobserved if the last handle of the procedure is released before any code has read the handle's `value`, `result`
-    /// or `outcome`, subscribed to its events, or depended on the procedure. Within ``withProcedureQueue(_:errorPolicy:_:)``
+    /// or `outcome`, subscribed to its events, or depended on the procedure. Within ``withProcedureQueue(_:onFailure:_:)``
     /// a failure is thrown instead. The function is called by the task that drops the last handle, and must return quickly.
     public var onUnobservedFailure: (@Sendable (ProcedureFailure) -> Void)?
 
@@ -130,8 +130,8 @@ extension ProcedureQueue {
       self.maxConcurrentProcedures = maxConcurrentProcedures
     }
 
-    /// Creates the core of a queue. `scope` is the error policy of a scope, which collects the failures itself.
-    func makeCore(scope: ErrorPolicy? = nil) -> QueueCore {
+    /// Creates the core of a queue. `scope` is the failure policy of a scope, which collects the failures itself.
+    func makeCore(scope: FailurePolicy? = nil) -> QueueCore {
       require(
         maxConcurrentProcedures >= 1,
         "ProcedureQueue \"\(name)\": maxConcurrentProcedures must be at least 1, got \(maxConcurrentProcedures)"
@@ -225,7 +225,7 @@ public struct ProcedureHooks: Sendable {
 /// How a queue handles the failures of added procedures.
 enum FailureHandling: Sendable {
   /// A scope collects the failures, cancels the rest if the policy requires it, and throws at its end; `afterwards` is like `unobserved`.
-  case scope(ErrorPolicy, afterwards: (@Sendable (ProcedureFailure) -> Void)?)
+  case scope(FailurePolicy, afterwards: (@Sendable (ProcedureFailure) -> Void)?)
   /// The function is called with each failure that no handle has reported; `nil` logs the failure.
   case unobserved((@Sendable (ProcedureFailure) -> Void)?)
 }

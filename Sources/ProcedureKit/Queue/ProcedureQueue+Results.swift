@@ -123,11 +123,11 @@ extension ProcedureQueue {
   ///   - elementName: Returns the name of an element in errors, events and diagrams. `nil` uses the name of the procedure with the index of
   ///     the element: `resize[3]`.
   /// - Returns: The values, in the order of the elements.
-  /// - Throws: The errors of ``run(_:input:)``; ``ProcedureError/Kind/childrenFailed`` with the policy ``ElementFailurePolicy/collect``.
+  /// - Throws: The errors of ``run(_:input:)``; ``ProcedureError/Kind/childrenFailed`` with the policy ``FailurePolicy/collect``.
   /// - Complexity: O(n) for n elements.
   public nonisolated(nonsending) func map<P: Procedure>(
     _ elements: some Sequence<P.Input> & Sendable, with procedure: P, limit: Int = .max,
-    onFailure policy: ElementFailurePolicy = .failFast, elementName: (@Sendable (P.Input) -> String)? = nil
+    onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (P.Input) -> String)? = nil
   ) async throws -> [P.Output] {
     try await run(
       ElementWork(procedure.procedureTask, limit: limit, policy: policy, elementName: elementName).task,

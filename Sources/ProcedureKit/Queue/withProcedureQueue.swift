@@ -9,21 +9,22 @@
 /// ```
 ///
 /// At most `maxConcurrentProcedures` bodies execute at a time; a value below 1 traps. For failures, cancellation and errors, see
-/// ``withProcedureQueue(_:errorPolicy:_:)``.
+/// ``withProcedureQueue(_:onFailure:_:)``.
 @discardableResult
 public nonisolated(nonsending) func withProcedureQueue<R>(
-  _ name: String = "withProcedureQueue", maxConcurrentProcedures: Int = .max, errorPolicy: ErrorPolicy = .failFast,
+  _ name: String = "withProcedureQueue", maxConcurrentProcedures: Int = .max,
+  onFailure policy: FailurePolicy = .failFast,
   _ body: nonisolated(nonsending) (ProcedureQueue) async throws -> R
 ) async throws -> R {
   let configuration = ProcedureQueue.Configuration(name, maxConcurrentProcedures: maxConcurrentProcedures)
-  return try await withProcedureQueue(configuration, errorPolicy: errorPolicy, body)
+  return try await withProcedureQueue(configuration, onFailure: policy, body)
 }
 
 /// Calls `body` with a new queue, and returns when every procedure on the queue has finished.
 ///
 /// No failure of an added procedure is lost, even if `body` drops the handle or catches the error. With the policy
-/// ``ErrorPolicy/failFast``, the first failure cancels all other procedures on the queue, including later procedures, and is
-/// thrown at the end. With ``ErrorPolicy/continue``, all procedures run, and the failures are thrown together. A procedure does not count
+/// ``FailurePolicy/failFast``, the first failure cancels all other procedures on the queue, including later procedures, and is
+/// thrown at the end. With ``FailurePolicy/collect``, all procedures run, and the failures are thrown together. A procedure does not count
 /// as failed if it was ignored, was cancelled, or failed only because another procedure on the queue failed. Nor does a procedure of
 /// `run` count, since `run` throws the error to its caller.
 ///
@@ -35,20 +36,20 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 ///
 /// - Parameters:
 ///   - configuration: The settings of the queue. `onUnobservedFailure` is called only for procedures that are added after the end.
-///   - errorPolicy: The response to the failure of an added procedure.
+///   - policy: The response to the failure of an added procedure.
 ///   - body: The function that adds procedures to the queue. A failure does not cancel the task of `body`.
 /// - Returns: The value of `body`.
 /// - Throws: With `failFast`, the first error, of an added procedure or of `body`; a `CancellationError` of `body` does not
-///   hide a failure. With `continue`, ``ProcedureError/Kind/childrenFailed`` with all failures, of which the error of `body` is the last; the
+///   hide a failure. With `collect`, ``ProcedureError/Kind/childrenFailed`` with all failures, of which the error of `body` is the last; the
 ///   error of `body` alone if no procedure has failed.
 @discardableResult
 public nonisolated(nonsending) func withProcedureQueue<R>(
-  _ configuration: ProcedureQueue.Configuration, errorPolicy: ErrorPolicy = .failFast,
+  _ configuration: ProcedureQueue.Configuration, onFailure policy: FailurePolicy = .failFast,
   _ body: nonisolated(nonsending) (ProcedureQueue) async throws -> R
 ) async throws -> R {
-  let queue = ProcedureQueue(core: configuration.makeCore(scope: errorPolicy))
+  let queue = ProcedureQueue(core: configuration.makeCore(scope: policy))
   let onCancel: @Sendable () -> Void = { queue.core.cancelAll(nil, includesLater: true) }
-  let drain: nonisolated(nonsending) () async throws -> R = { try await drained(queue, errorPolicy, after: body) }
+  let drain: nonisolated(nonsending) () async throws -> R = { try await drained(queue, policy, after: body) }
   guard let run = ProcedureContext.current?.run.nearestUnfinished else {
     return try await withTaskCancellationHandler(operation: drain, onCancel: onCancel)
   }
@@ -57,7 +58,8 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 
 /// Calls the body, waits until all procedures on the queue have finished, and throws the failures.
 private nonisolated(nonsending) func drained<R>(
-  _ queue: ProcedureQueue, _ policy: ErrorPolicy, after body: nonisolated(nonsending) (ProcedureQueue) async throws -> R
+  _ queue: ProcedureQueue, _ policy: FailurePolicy,
+  after body: nonisolated(nonsending) (ProcedureQueue) async throws -> R
 ) async throws -> R {
   let value: R
   do {
@@ -67,7 +69,7 @@ private nonisolated(nonsending) func drained<R>(
     let earlier = queue.core.failures
     queue.core.cancelAll(nil, includesLater: true)
     await queue.shutDown()
-    let (counts, all) = (policy == .continue || error is CancellationError, queue.core.endScope())
+    let (counts, all) = (policy == .collect || error is CancellationError, queue.core.endScope())
     throw scopeError(counts ? all : earlier, policy, of: queue, bodyError: error) ?? error
   }
   await queue.shutDown()
@@ -76,7 +78,7 @@ private nonisolated(nonsending) func drained<R>(
 }
 
 private func scopeError(
-  _ failures: [ProcedureFailure], _ policy: ErrorPolicy, of queue: ProcedureQueue, bodyError: (any Error)?
+  _ failures: [ProcedureFailure], _ policy: FailurePolicy, of queue: ProcedureQueue, bodyError: (any Error)?
 ) -> (any Error)? {
   guard let first = failures.first else { return nil }
   if policy == .failFast { return first.error }

@@ -23,7 +23,7 @@ import TestingProcedureKit
     let failing = g.add(ProcedureTask("fail") { throw Failure() }, after: [load])
     g.add(ProcedureTask("after") {}, after: [failing])
     g.add(ProcedureTask("cached") { 1 }.reusing("cache") { 2 }, after: [load])
-  }.errorPolicy(.continue)
+  }.onFailure(.collect)
 
   @Test("Without a terminal each procedure gets a line, a failure its reason, and a summary ends all")
   func plainLines() async throws {

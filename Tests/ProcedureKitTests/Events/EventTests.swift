@@ -185,7 +185,7 @@ import TestingProcedureKit
       g.add(ProcedureTask("skipped") { (_: Int) in }, from: bad)
       return g.add("sum", from: a, b) { a, b in a + b }
     }
-    _ = try? await queue.run(graph.errorPolicy(.continue))
+    _ = try? await queue.run(graph.onFailure(.collect))
     try await queue.run(ProcedureTask("run") {})
     try await queue.add(ProcedureTask("add") {}).value
     await queue.shutDown()

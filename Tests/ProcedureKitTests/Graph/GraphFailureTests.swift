@@ -47,7 +47,7 @@ import TestingProcedureKit
         g.add(log("anyway"), after: [bad.asResult, good])
       }
       do {
-        try await ProcedureQueue("q", maxConcurrentProcedures: width).run(graph.errorPolicy(.continue))
+        try await ProcedureQueue("q", maxConcurrentProcedures: width).run(graph.onFailure(.collect))
         Issue.record("did not throw")
       } catch let error as ProcedureError {
         #expect(error.kind == .childrenFailed && error.procedure.name == "g")
@@ -65,9 +65,9 @@ import TestingProcedureKit
     }
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let later = [
-      graph.condition("yes") { true }.errorPolicy(.continue),
-      graph.retry(.immediate, maxAttempts: 2).errorPolicy(.continue),
-      graph.errorPolicy(.continue).condition("yes") { true }.errorPolicy(.failFast),
+      graph.condition("yes") { true }.onFailure(.collect),
+      graph.retry(.immediate, maxAttempts: 2).onFailure(.collect),
+      graph.onFailure(.collect).condition("yes") { true }.onFailure(.failFast),
     ]
     for procedure in later {
       for run in [procedure, procedure.map { _ in }] {
@@ -78,15 +78,15 @@ import TestingProcedureKit
       let error = await #expect(throws: ProcedureError.self) { try await queue.run(node) }
       #expect(error?.kind == .childrenFailed && error?.failures.count == 3)
     }
-    let own = graph.errorPolicy(.failFast).condition("yes") { true }.errorPolicy(.continue)
+    let own = graph.onFailure(.failFast).condition("yes") { true }.onFailure(.collect)
     await #expect(throws: TestError(code: 1)) { try await queue.run(own) }
-    let calling = ProcedureTask("caller") { try await graph() }.errorPolicy(.continue)
+    let calling = ProcedureTask("caller") { try await graph() }.onFailure(.collect)
     await #expect(throws: TestError(code: 1), "another procedure's policy") { try await queue.run(calling) }
   }
 
   @Test("D4: a failure that all dependents accept as a result does not fail the graph")
   func acceptedFailure() async throws {
-    for policy in [ErrorPolicy.failFast, .continue] {
+    for policy in [FailurePolicy.failFast, .collect] {
       let graph = ProcedureGraph("g") { g in
         let risky = g.add(ProcedureTask<Void, Int>("risky") { throw TestError(code: 1) })
         let dependent = g.add(ProcedureTask("dependent") { (x: Int) in x }, from: risky)
@@ -99,7 +99,7 @@ import TestingProcedureKit
           }
         }
       }
-      #expect(try await graph.errorPolicy(policy).execute() == 11)
+      #expect(try await graph.onFailure(policy).execute() == 11)
     }
     let output = ProcedureGraph("g") { g in g.add(ProcedureTask<Void, Int> { throw TestError(code: 2) }).asResult }
     guard case .failure(let error) = try await output.execute() else {
@@ -221,9 +221,9 @@ import TestingProcedureKit
               }, from: inputs))
         }
       }
-      let policy = Bool.random(using: &random) ? ErrorPolicy.failFast : .continue
+      let policy = Bool.random(using: &random) ? FailurePolicy.failFast : .collect
       let queue = ProcedureQueue("q", maxConcurrentProcedures: width)
-      let outcome = await queue.add(graph.errorPolicy(policy)).outcome
+      let outcome = await queue.add(graph.onFailure(policy)).outcome
       let message: Comment = "seed \(seed)"
       #expect((outcome.failure != nil) == !failing.isEmpty, message)
       #expect(state.value.running == 0 && state.value.most <= width, message)

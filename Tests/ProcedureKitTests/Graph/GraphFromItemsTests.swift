@@ -124,7 +124,7 @@ import TestingProcedureKit
     #expect(sound > 20 && cyclic > 20)
   }
 
-  @Test("The first failure stops the graph; with .continue, whatever needs no failed item runs")
+  @Test("The first failure stops the graph; with .collect, whatever needs no failed item runs")
   func failures() async throws {
     let executed = Box<Set<String>>([])
     let graph = try ProcedureGraph(Self.targets, named: "build", id: \.name, needs: \.needs) { target, _ in
@@ -134,7 +134,7 @@ import TestingProcedureKit
     await #expect(throws: TestError.self) { try await ProcedureQueue("q").run(graph) }
     executed.update { $0 = [] }
     let error = await #expect(throws: ProcedureError.self) {
-      try await ProcedureQueue("q").run(graph.errorPolicy(.continue))
+      try await ProcedureQueue("q").run(graph.onFailure(.collect))
     }
     #expect(error?.kind == .childrenFailed && error?.failures.map(\.procedure.name) == ["core"])
     #expect(executed.value == ["base", "tool"])

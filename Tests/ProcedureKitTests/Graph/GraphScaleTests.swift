@@ -29,7 +29,7 @@ import Testing
     }
     #expect(try await chain.execute(0) == Self.most)
     await #expect(throws: TestError.self) { try await chain.execute(-1) }
-    await #expect(throws: ProcedureError.self) { try await chain.errorPolicy(.continue).execute(-1) }
+    await #expect(throws: ProcedureError.self) { try await chain.onFailure(.collect).execute(-1) }
   }
 
   @Test("A node with 10,000 dependents and one with 10,000 dependencies")

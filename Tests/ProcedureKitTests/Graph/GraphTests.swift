@@ -135,7 +135,7 @@ import TestingProcedureKit
 
   @Test("A closure that fails for an element is named with its index, and the policy holds for it")
   func failingFunctions() async throws {
-    func graph(_ policy: ElementFailurePolicy) -> ProcedureGraph<[Int], [Int]> {
+    func graph(_ policy: FailurePolicy) -> ProcedureGraph<[Int], [Int]> {
       ProcedureGraph("g") { g, numbers in
         let odd = g.map(numbers, named: "odd", onFailure: policy) { number in
           if number.isMultiple(of: 2) { throw TestError(code: number) }
@@ -147,7 +147,6 @@ import TestingProcedureKit
         }
       }
     }
-    #expect(try await graph(.drop).execute(Array(0..<6)) == [1, 5])
     await #expect(throws: TestError(code: 4)) { try await graph(.failFast).execute([1, 4]) }
     do {
       _ = try await graph(.collect).execute(Array(0..<6))
@@ -166,14 +165,16 @@ import TestingProcedureKit
     #expect(try await graph.execute([1, 2, 3]) == 0)
   }
 
-  @Test("The failure of an element is fatal, collected or dropped, as the policy says; an ignored one is left out")
+  @Test("The failure of an element is fatal or collected, as the policy says, or omitted; an ignored one is omitted")
   func elementFailures() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 4)
     let odd = ProcedureTask("odd") { (x: Int) in
       if x.isMultiple(of: 2) { throw TestError(code: x) }
       return x
     }
-    #expect(try await queue.map(0..<10, with: odd, onFailure: .drop) == [1, 3, 5, 7, 9])
+    #expect(try await queue.map(0..<10, with: odd.optional()).compactMap(\.self) == [1, 3, 5, 7, 9])
+    let graph = ProcedureGraph("g") { (g, numbers: Node<[Int]>) in g.compactMap(numbers, with: odd.optional()) }
+    #expect(try await queue.run(graph, input: Array(0..<10)) == [1, 3, 5, 7, 9])
     await #expect(throws: TestError.self) { try await queue.map(0..<10, with: odd) }
     do {
       _ = try await queue.map(0..<10, with: odd, onFailure: .collect)
@@ -297,7 +298,7 @@ import TestingProcedureKit
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let recorder = EventRecorder(queue)
     try await queue.run(empty)
-    try await queue.run(empty.limit(1).errorPolicy(.continue))
+    try await queue.run(empty.limit(1).onFailure(.collect))
     try await queue.run(onlyInput, input: 1)
     #expect(
       try await queue.run(identity, input: "a value of more than fifteen bytes") == "a value of more than fifteen bytes"

@@ -100,7 +100,7 @@ import TestingProcedureKit
     let site = ProcedureGraph("site") { (g, index: Node<String>) in
       let paths = g.add("paths", from: index) { index in index.split(separator: " ").map(String.init) }
       let wanted = g.filter(paths, named: "wanted") { path in !path.hasPrefix("#") }
-      let pages = g.map(wanted, with: Download(), limit: 4, onFailure: .drop)  // a procedure, four at a time
+      let pages = g.compactMap(wanted, with: Download().optional(), limit: 4)  // a procedure, four at a time
       let lengths = g.map(pages, named: "lengths") { page in page.count }  // or a closure
       return g.reduce(lengths, 0) { sum, length in sum + length }
     }
@@ -130,7 +130,7 @@ import TestingProcedureKit
     }
     var messages: [String] = []
     do {
-      try await queue.run(both.errorPolicy(.continue))
+      try await queue.run(both.onFailure(.collect))
     } catch let error as ProcedureError where error.kind == .childrenFailed {
       for failure in error.failures { messages.append("\(failure.procedure.name): \(failure.error)") }
     }
@@ -143,7 +143,7 @@ import TestingProcedureKit
     let thumbnails = thumbnails
     let handle = queue.add(thumbnails, input: "kitten.ppm")
     handle.cancel()  // cancels the executing nodes, and starts no more
-    let impatient = thumbnails.limit(2).errorPolicy(.continue).timeout(.seconds(10))
+    let impatient = thumbnails.limit(2).onFailure(.collect).timeout(.seconds(10))
     #expect(await handle.outcome.isCancelled)
     await queue.resume()
     #expect(try await queue.run(impatient, input: "kitten.ppm").count == 2)

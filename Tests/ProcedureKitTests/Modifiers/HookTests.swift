@@ -125,7 +125,7 @@ struct HookTests {
     let procedure = ProcedureTask<Void, Int>("body") {
       ProcedureContext.current?.produce(ProcedureTask("child") { throw Failure() })
       return 1
-    }.errorPolicy(.continue).onWillFinish { outcome in
+    }.onFailure(.collect).onWillFinish { outcome in
       told.withLock { $0.append("\(outcome.failure.map { "\(type(of: $0))" } ?? outcome.word)") }
       if hookThrows { throw OfHook() }
     }

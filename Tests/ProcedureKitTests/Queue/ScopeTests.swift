@@ -77,7 +77,7 @@ import TestingProcedureKit
   func collecting() async {
     let ran = Box(0)
     let error = await #expect(throws: ProcedureError.self) {
-      try await withProcedureQueue(maxConcurrentProcedures: 1, errorPolicy: .continue) { queue in
+      try await withProcedureQueue(maxConcurrentProcedures: 1, onFailure: .collect) { queue in
         let handles = (1...3).map { queue.add(Self.failing($0)) }
         for _ in 0..<3 { queue.add(ProcedureTask { ran.update { $0 += 1 } }) }
         for handle in handles { _ = await handle.outcome }
@@ -145,7 +145,7 @@ import TestingProcedureKit
   func outside(failsFast: Bool) async {
     let outside = ProcedureQueue("outside")
     let error = await #expect(throws: ProcedureError.self) {
-      try await withProcedureQueue("scope", errorPolicy: failsFast ? .failFast : .continue) { queue in
+      try await withProcedureQueue("scope", onFailure: failsFast ? .failFast : .collect) { queue in
         let first = queue.add(ProcedureTask("first") {}, after: [outside.add(Self.failing(1))])
         queue.add(ProcedureTask("second") {}, after: [first])
       }
@@ -160,7 +160,7 @@ import TestingProcedureKit
   @Test("D2: a dependency that fails on the same queue counts once")
   func inside() async {
     let error = await #expect(throws: ProcedureError.self) {
-      try await withProcedureQueue("scope", errorPolicy: .continue) { queue in
+      try await withProcedureQueue("scope", onFailure: .collect) { queue in
         queue.add(ProcedureTask("second") {}, after: [queue.add(Self.failing(1))])
       }
     }

@@ -84,7 +84,7 @@ struct DependencyRuleTests {
     }
   }
 
-  @Test("D4: a graph with `continue` executes every node that does not depend on a failure, and reports all failures")
+  @Test("D4: a graph with `collect` executes every node that does not depend on a failure, and reports all failures")
   func continuesAfterFailure() async throws {
     try await exploreRace("one two", "two one", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(3))
@@ -102,7 +102,7 @@ struct DependencyRuleTests {
         let fine = g.add(ProcedureTask("fine") { await pause(env, upTo: 4) })
         g.add("after fine", from: fine) { (_: Void) in log { $0.append("after fine") } }
       }
-      let handle = queue.add(graph.errorPolicy(.continue))
+      let handle = queue.add(graph.onFailure(.collect))
       async let cancel: Void = {
         await pause(env, upTo: 40)
         handle.cancel()

@@ -35,7 +35,7 @@ struct ProducedChildrenTests {
     }
   }
 
-  @Test("A failed child cancels its siblings and the body, and fails the parent; with `continue`, all continue")
+  @Test("A failed child cancels its siblings and the body, and fails the parent; with `collect`, all continue")
   func failure() async throws {
     try await exploreRace(
       "fail fast", "continue", "sibling cancelled", "sibling finished", schedules: TestDepth.count(2_000)
@@ -48,7 +48,7 @@ struct ProducedChildrenTests {
         sibling { $0 = context?.produce(ProcedureTask("sibling") { await pause(env, upTo: 3) }) }
         context?.produce(ProcedureTask("failing") { () throws in throw Reason() })
         await pause(env, upTo: 3)
-      }.errorPolicy(continues ? .continue : .failFast)
+      }.onFailure(continues ? .collect : .failFast)
       do {
         if env.random.below(2) == 0 { try await queue.run(parent) } else { try await queue.add(parent).value }
         env.check(false, "it did not fail")
@@ -173,7 +173,7 @@ struct ProducedChildrenOfNodesTests {
 
   @Test("D1, D3: a node whose child fails has failed, whatever its body returned, and its value is released once")
   func failingChild() async throws {
-    for policy in [ErrorPolicy.failFast, .continue] {
+    for policy in [FailurePolicy.failFast, .collect] {
       let alive = Locked(0)
       let consumed = Locked(false)
       let graph = ProcedureGraph("graph") { g in
@@ -184,7 +184,7 @@ struct ProducedChildrenOfNodesTests {
           })
         let other = g.add("other") { Value(alive) }
         g.add("consumer", from: value, other) { _, _ in consumed { $0 = true } }
-      }.errorPolicy(policy)
+      }.onFailure(policy)
       let queue = ProcedureQueue("q")
       await #expect(throws: (any Error).self) { try await queue.run(graph) }
       #expect(!consumed.value)

@@ -174,7 +174,7 @@ struct RetryRuleTests {
         return attempt
       }
       env.check(try await queue.add(procedure.retry(.constant(.seconds(1)))).value == 3)
-      let collected = await queue.add(procedure.retry(.immediate, maxAttempts: 2).errorPolicy(.continue)).outcome
+      let collected = await queue.add(procedure.retry(.immediate, maxAttempts: 2).onFailure(.collect)).outcome
       env.check(collected.procedureError?.kind == .childrenFailed, "\(collected)")
       await queue.shutDown()
     }

@@ -171,7 +171,7 @@ private struct InterruptedClock: Clock {
         let handle = ProcedureContext.current?.produce(env.sleeper(for: .seconds(3)).timeout(.seconds(1)), input: 1)
         child { $0 = handle }
         try? await env.clock.sleep(for: .seconds(5))
-      }.errorPolicy(.continue).timeout(.seconds(20))
+      }.onFailure(.collect).timeout(.seconds(20))
       let outcome = await queue.add(parent).outcome
       env.check(outcome.procedureError?.kind == .childrenFailed, "\(outcome)")
       env.check(env.elapsed == .seconds(6), "\(env.elapsed)")

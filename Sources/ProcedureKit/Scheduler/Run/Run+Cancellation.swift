@@ -134,7 +134,7 @@ extension Run {
     return adoption
   }
 
-  /// A child has ended. The failure of a produced child stops this run, unless its error policy is to continue.
+  /// A child has ended. The failure of a produced child stops this run, unless the run collects failures.
   func childEnded(_ child: Run, _ outcome: ProcedureOutcome<Void>, as production: RunDetails.Children.Production) {
     var failure: ProcedureFailure?
     if production == .child, case .failed(let error) = outcome {
@@ -149,7 +149,7 @@ extension Run {
           details.children.last = child.identity
         }
         if let failure { details.children.failures.append(failure) }
-        let stops = failure != nil && errorPolicy != .continue
+        let stops = failure != nil && failurePolicy != .collect
         return (released, stops, details.children.producedCount == 0 ? details.children.settling.take() : nil)
       } ?? (nil, false, nil)
     }
@@ -162,9 +162,9 @@ extension Run {
   }
 
   /// The response of the run to the failure of a produced child or a node (D4); `nil` if the procedure has no policy.
-  var errorPolicy: ErrorPolicy? {
+  var failurePolicy: FailurePolicy? {
     for run in ancestors {
-      if let policy = run.layer.traits.errorPolicy { return policy }
+      if let policy = run.layer.traits.failurePolicy { return policy }
       if run.kind != .layer { break }
     }
     return nil

@@ -71,7 +71,7 @@ extension Run {
 
   private enum Ending: Sendable {
     case decided(Outcome, [TimerHeap.ID], abandoned: (any Repetition)?)
-    /// Produced children have not finished. They are cancelled if the body has failed and the error policy is not to continue.
+    /// Produced children have not finished. They are cancelled if the body has failed and the run does not collect failures.
     case settles([Run], ProcedureFailure?)
   }
 
@@ -84,7 +84,7 @@ extension Run {
       state.machine.bodyEnded(state.runs[self].member, &effects.next)
       if state.runs[self].details.children.producedCount > 0 {
         let children = state.runs[self].details.children
-        guard case .failure(let error)? = state.runs[self].details.result, errorPolicy != .continue else {
+        guard case .failure(let error)? = state.runs[self].details.result, failurePolicy != .collect else {
           return .settles([], nil)
         }
         let failure = ProcedureFailure(procedure: identity, error: error)
@@ -115,7 +115,7 @@ extension Run {
     let result = runs[self].details.result ?? .failure(CancellationError())
     let failures = runs[self].details.children.failures
     guard let first = failures.first else { return Outcome(result) }
-    if errorPolicy != .continue { return Outcome(thrown: first.error) }
+    if failurePolicy != .collect { return Outcome(thrown: first.error) }
     var all = failures
     if case .failure(let error) = result { all.append(ProcedureFailure(procedure: identity, error: error)) }
     return .failed(ProcedureError.childrenFailed(procedure: identity, failures: all))

@@ -69,7 +69,7 @@ import TestingProcedureKit
       g.add(ProcedureTask("skipped") {}, after: [second])
       g.add(ProcedureTask("reused") {}.reusing("cache") { () }.progressWeight(1), after: [first])
       g.add(reporting("last", reports2).retry(.immediate, maxAttempts: 1).progressWeight(2), after: [first])
-    }.errorPolicy(.continue)
+    }.onFailure(.collect)
     let queue = ProcedureQueue("q")
     let handle = queue.add(graph)
     var values = handle.progress.makeAsyncIterator()
@@ -100,7 +100,7 @@ import TestingProcedureKit
           for await fraction in reports { ProcedureContext.current?.progress.report(fraction) }
         }, after: [second.asResult])
       g.add(ProcedureTask("fourth") {}, after: [first.asResult])
-    }.errorPolicy(.continue).limit(1)
+    }.onFailure(.collect).limit(1)
     let queue = ProcedureQueue("q")
     let handle = queue.add(graph)
     for await _ in started.stream { break }

@@ -9,7 +9,7 @@ extension AdmissionSystem {
       await pause(world, upTo: 2)
       try await runParts(of: plan, name)
     }
-    if plan.continuesAfterFailures { task = task.errorPolicy(.continue) }
+    if plan.continuesAfterFailures { task = task.onFailure(.collect) }
     if let claim = plan.claim { task = apply(claim, to: task) }
     if let hook = plan.hook {
       task = task.onWillFinish { _ in try await queues[0].run(leaf(hook, "hook of \(name)")) }

@@ -89,13 +89,13 @@ struct BodyPlan: Sendable {
 struct GraphPlan: Sendable {
   let failing: Int?
   let acceptsFailures: Bool
-  let policy: ErrorPolicy
+  let policy: FailurePolicy
   let limit: Int
 
   init(nodeCount: Int, using random: inout SeededGenerator) {
     failing = random.below(3) == 0 ? random.below(nodeCount) : nil
     acceptsFailures = random.below(2) == 0
-    policy = random.below(2) == 0 ? .failFast : .continue
+    policy = random.below(2) == 0 ? .failFast : .collect
     limit = random.below(2) == 0 ? 1 : 4
   }
 }
