@@ -6,7 +6,7 @@ extension ProcedureQueue {
     _ name: String, maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
     clock: any Clock<Duration> = ContinuousClock(), executor: (any TaskExecutor)? = nil,
     maxWaitingProcedures: Int = .max, overflow: QueueOverflow = .refuse, contextCarriers: [ContextCarrier] = [],
-    resources: ResourceTable = .shared, hooks: ProcedureHooks? = nil, seed: UInt64? = nil
+    resources: ResourceTable = .shared, seed: UInt64? = nil
   ) {
     var configuration = Configuration(
       name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended)
@@ -16,7 +16,6 @@ extension ProcedureQueue {
     configuration.overflow = overflow
     configuration.contextCarriers = contextCarriers
     configuration.resources = resources
-    configuration.hooks = hooks
     configuration.seed = seed
     configuration.onUnobservedFailure = { _ in }
     self.init(configuration)

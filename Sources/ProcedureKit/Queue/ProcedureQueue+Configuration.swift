@@ -57,9 +57,6 @@ extension ProcedureQueue {
     /// The table in which procedures claim resources.
     public var resources: ResourceTable = .shared
 
-    /// The functions that the queue calls and awaits for each procedure.
-    public var hooks: ProcedureHooks?
-
     /// A function around the body of each procedure of the queue, including nodes of graphs.
     ///
     /// It can bind task-local values or measure. `next` executes the body, and throws its error.
@@ -153,7 +150,7 @@ extension ProcedureQueue {
       }
       return QueueCore(
         name: name, width: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock, executor: executor,
-        carriers: contextCarriers, resources: resources, hooks: hooks,
+        carriers: contextCarriers, resources: resources,
         limiter: AdmissionLimiter(
           limit: maxWaitingProcedures, limitPerKey: maxWaitingProceduresPerKey, overflow: overflow),
         fairQueue: FairQueue(
@@ -192,34 +189,6 @@ public enum QueueOverflow: Sendable, Hashable {
   case replaceOldest
   /// The procedure replaces the newest waiting procedure with an equal key; see ``replaceOldest``.
   case replaceNewest
-}
-
-/// The functions that a queue calls and awaits for every procedure; see ``ProcedureQueue/Configuration/hooks``. A slow hook delays the
-/// procedure.
-///
-/// The hooks of a queue enclose the hooks of the procedures: the queue's `onWillExecute` is called before the procedure's hook, and all
-/// other hooks of the queue are called after the procedure's hooks. The hooks are called for procedures that are run, added or produced
-/// on the queue, and for the nodes of graphs that are executed. They are not called for a refused procedure, which a queue refuses when
-/// it is shut down or full, or when the producer has finished. To observe procedures without delaying them, use
-/// ``ProcedureQueue/events``.
-public struct ProcedureHooks: Sendable {
-  /// Called before the body, when the procedure has a slot. If the hook throws, the body is not executed, and the procedure fails.
-  public var onWillExecute: (@concurrent @Sendable (ProcedureIdentity) async throws -> Void)?
-  /// Called when a body has ended, with the outcome of the body. If the hook throws, the procedure fails.
-  public var onDidExecute: (@concurrent @Sendable (ProcedureIdentity, ProcedureOutcome<Void>) async throws -> Void)?
-  /// Called with the reason when a procedure was cancelled; after the body, if the body was executing.
-  public var onDidCancel: (@concurrent @Sendable (ProcedureIdentity, (any Error)?) async -> Void)?
-  /// Called when the outcome is decided, before it can be read. If the hook throws, the procedure fails; a cancelled procedure stays
-  /// cancelled.
-  public var onWillFinish: (@concurrent @Sendable (ProcedureIdentity, ProcedureOutcome<Void>) async throws -> Void)?
-  /// Called when the outcome can be read. The queue becomes idle only after the hook has returned.
-  public var onDidFinish: (@concurrent @Sendable (ProcedureIdentity, ProcedureOutcome<Void>) async -> Void)?
-
-  /// Creates hooks that are all `nil`.
-  public init() {}
-
-  /// Whether a hook is called at the end of a run.
-  var hasFinishHooks: Bool { onDidCancel != nil || onWillFinish != nil || onDidFinish != nil }
 }
 
 /// How a queue handles the failures of added procedures.

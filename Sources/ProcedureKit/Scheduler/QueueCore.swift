@@ -97,7 +97,6 @@ package final class QueueCore: Sendable {
   let resources: ResourceTable
   /// The executions that coalesced procedures on this queue share.
   let executions = SharedWorkTable()
-  let hooks: ProcedureHooks?
   let interceptor: Interceptor?
   let failureHandling: FailureHandling
   let broadcaster = EventBroadcaster<ProcedureEvent>()
@@ -108,7 +107,7 @@ package final class QueueCore: Sendable {
   let ownLog: ProcedureLog?
   /// Whether the queue schedules or limits runs by their keys.
   let usesKeys: Bool
-  /// Whether the queue adds nothing around a body: it has no executor, no hooks, and no interceptor.
+  /// Whether the queue adds nothing around a body: it has neither an executor nor an interceptor.
   @usableFromInline let hasNoHooks: Bool
   let state: Mutex<State>
   /// Whether the queue is suspended. Graph workers read this before each node, without the lock.
@@ -117,19 +116,19 @@ package final class QueueCore: Sendable {
   init(
     name: String, width: Int = .max, isSuspended: Bool = false, clock: any Clock<Duration> = ContinuousClock(),
     executor: (any TaskExecutor)? = nil, carriers: [ContextCarrier] = [], resources: ResourceTable = .shared,
-    hooks: ProcedureHooks? = nil, limiter: AdmissionLimiter = AdmissionLimiter(limit: .max, overflow: .refuse),
+    limiter: AdmissionLimiter = AdmissionLimiter(limit: .max, overflow: .refuse),
     fairQueue: FairQueue = FairQueue(), seed: UInt64? = nil,
     interceptor: Interceptor? = nil, failures: FailureHandling = .unobserved(nil), stallReport: StallReport? = nil,
     log: ProcedureLog? = nil, collectsTotals: Bool = false
   ) {
     (self.name, self.executor, self.carriers, self.resources) = (name, executor, carriers, resources)
-    (self.hooks, self.interceptor, failureHandling) = (hooks, interceptor, failures)
+    (self.interceptor, failureHandling) = (interceptor, failures)
     (self.stallReport, ownLog, self.collectsTotals) = (stallReport, log, collectsTotals)
     time = QueueClock(clock)
     timers = Timers(time: time, executor: executor)
     limitsWaiting = limiter.isLimited
     usesKeys = fairQueue.isUsed
-    hasNoHooks = executor == nil && hooks == nil && interceptor == nil
+    hasNoHooks = executor == nil && interceptor == nil
     gate = Atomic(isSuspended)
     let machine = QueueMachine(width: width, isSuspended: isSuspended, fairQueue: fairQueue)
     state = Mutex(

@@ -34,9 +34,7 @@ import TestingProcedureKit
     "D4: the events of nodes that fail-fast cancels name the node that failed first, and its error", arguments: 0..<4)
   func nodes(kind: Int) async throws {
     var configuration = ProcedureQueue.Configuration("q")
-    var hooks = ProcedureHooks()
-    hooks.onDidExecute = { _, _ in }
-    if kind == 2 { configuration.hooks = hooks }
+    if kind == 2 { configuration.interceptor = { _, next in try await next() } }
     let queue = ProcedureQueue(configuration)
     let recorder = EventRecorder(queue)
     let reasons = Box<[ProcedureError?]>([])

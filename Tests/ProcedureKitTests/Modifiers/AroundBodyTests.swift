@@ -123,10 +123,9 @@ import TestingProcedureKit
   }
 
   /// A queue whose interceptor notes names and errors.
-  private static func queue(_ journal: Box<[String]>, hooks: ProcedureHooks? = nil) -> ProcedureQueue {
+  private static func queue(_ journal: Box<[String]>) -> ProcedureQueue {
     var configuration = ProcedureQueue.Configuration("intercepting")
     configuration.clock = VirtualClock()
-    configuration.hooks = hooks
     configuration.interceptor = { context, next in
       try await Span.$name.withValue(context.name) {
         do {
@@ -191,13 +190,16 @@ import TestingProcedureKit
     }
   }
 
-  @Test("The hooks of a queue are called for the nodes of its graphs, plain or not, each event once")
-  func hooksOfNodes() async throws {
+  @Test("The interceptor of a queue is called for the nodes of its graphs, plain or not, each event once")
+  func interceptedNodes() async throws {
     let journal = Box<[String]>([])
-    var hooks = ProcedureHooks()
-    hooks.onWillExecute = { identity in journal.update { $0.append("will \(identity.name)") } }
-    hooks.onDidFinish = { identity, _ in journal.update { $0.append("did \(identity.name)") } }
-    let queue = ProcedureQueue("hooked", hooks: hooks)
+    var configuration = ProcedureQueue.Configuration("intercepting")
+    configuration.interceptor = { context, next in
+      journal.update { $0.append("will \(context.name)") }
+      try await next()
+      journal.update { $0.append("did \(context.name)") }
+    }
+    let queue = ProcedureQueue(configuration)
     let recorder = EventRecorder(queue)
     let graph = ProcedureGraph("graph") { g in
       let plain = g.add(ProcedureTask("plain") { 1 })

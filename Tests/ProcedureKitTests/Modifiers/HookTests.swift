@@ -290,37 +290,24 @@ struct HookTests {
     #expect(journal.all == [])
   }
 
-  @Test("L3: the hooks of a queue wrap those of its procedures", arguments: [Way.run, .add])
-  fileprivate func queueHooks(way: Way) async throws {
+  @Test("L3: the interceptor of a queue is within the hooks around the body", arguments: [Way.run, .add])
+  fileprivate func interceptor(way: Way) async throws {
     let journal = Journal()
-    var hooks = ProcedureHooks()
-    hooks.onWillExecute = { journal.note("queue willExecute \($0.name)") }
-    hooks.onDidExecute = { _, outcome in journal.note("queue didExecute \(outcome.word)") }
-    hooks.onWillFinish = { _, outcome in journal.note("queue willFinish \(outcome.word)") }
-    hooks.onDidFinish = { _, outcome in journal.note("queue didFinish \(outcome.word)") }
-    let queue = ProcedureQueue("hooked", hooks: hooks)
+    var configuration = ProcedureQueue.Configuration("intercepting")
+    configuration.interceptor = { context, next in
+      journal.note("before \(context.name)")
+      try await next()
+      journal.note("after \(context.name)")
+    }
+    let queue = ProcedureQueue(configuration)
     let result = await way.outcome(of: ProcedureTask("p") { 1 }.noting("own", in: journal), on: queue)
     await queue.waitUntilIdle()
     #expect(try result.get() == 1)
     #expect(
       journal.all == [
-        "queue willExecute p", "own willExecute", "own didExecute finished", "queue didExecute finished",
-        "own willFinish finished", "queue willFinish finished", "own didFinish finished", "queue didFinish finished",
+        "own willExecute", "before p", "after p", "own didExecute finished", "own willFinish finished",
+        "own didFinish finished",
       ])
-  }
-
-  @Test("L3: a queue hook that throws before the body or at the end fails the run", arguments: [Way.run, .add])
-  fileprivate func throwingQueueHooks(way: Way) async throws {
-    for isBefore in [true, false] {
-      var hooks = ProcedureHooks()
-      if isBefore {
-        hooks.onWillExecute = { _ in throw Failure() }
-      } else {
-        hooks.onWillFinish = { _, _ in throw Failure() }
-      }
-      let result = await way.outcome(of: ProcedureTask("p") { 1 }, on: ProcedureQueue("hooked", hooks: hooks))
-      #expect(throws: Failure()) { try result.get() }
-    }
   }
 
   @Test("L2, L3: a will-hook delays its event; end hooks hold no slot and no resource")
@@ -385,18 +372,16 @@ struct HookTests {
     }
   }
 
-  @Test("L3: a queue whose onWillExecute throws does not call onDidExecute")
+  @Test("L3: a procedure whose onWillExecute throws does not call onDidExecute")
   func noBodyNoHook() async throws {
-    var hooks = ProcedureHooks()
     let called = Box<[String]>([])
-    hooks.onWillExecute = { _ in
+    let task = ProcedureTask {}.onWillExecute {
       called.update { $0.append("will") }
       throw TestError(code: 7)
-    }
-    hooks.onDidExecute = { _, _ in called.update { $0.append("did") } }
-    let queue = ProcedureQueue("q", hooks: hooks)
-    await #expect(throws: TestError(code: 7)) { try await queue.run(ProcedureTask {}) }
-    await #expect(throws: TestError(code: 7)) { try await queue.add(ProcedureTask {}).value }
+    }.onDidExecute { _ in called.update { $0.append("did") } }
+    let queue = ProcedureQueue("q")
+    await #expect(throws: TestError(code: 7)) { try await queue.run(task) }
+    await #expect(throws: TestError(code: 7)) { try await queue.add(task).value }
     #expect(called.value == ["will", "will"])
   }
 }

@@ -150,9 +150,7 @@ struct StoppedPauseTests {
     arguments: 0..<3, [false, true])
   func leftBehind(hooks: Int, isAdded: Bool) async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
-      var hooksOfQueue = ProcedureHooks()
-      if hooks == 2 { hooksOfQueue.onDidFinish = { _, _ in } }
-      let queue = env.makeQueue(maxConcurrentProcedures: 1, hooks: hooksOfQueue)
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let (elsewhere, late) = (env.makeQueue("elsewhere"), Locked<Task<Void, any Error>?>(nil))
       let body = ProcedureTask("body") {
         let task = Task(executorPreference: env.executor) {
@@ -161,7 +159,12 @@ struct StoppedPauseTests {
         late { $0 = task }
         await env.wait(until: .seconds(3))
       }
-      let procedure = hooks == 1 ? body.onWillFinish { _ in try await late.value?.value } : body
+      let procedure =
+        switch hooks {
+        case 1: body.onWillFinish { _ in try await late.value?.value }
+        case 2: body.onDidFinish { _ in }
+        default: body
+        }
       async let end: Void = isAdded ? queue.add(procedure).value : queue.run(procedure)
       await env.wait(until: .seconds(1))
       // It has the slot that the body released, and that the body requests again after two seconds.

@@ -97,20 +97,16 @@ private struct InterruptedClock: Clock {
   }
 
   private enum Kind: CaseIterable {
-    case plain, queueHooks, finishHooksOfQueue, finishHooks, retried, repeated, carried, judged, inner
+    case plain, startHooks, finishHooks, retried, repeated, carried, judged, inner
   }
 
   @Test("Each of several consecutive runs has its own time, for every way of executing them", arguments: [0, 1, 2])
   func inARow(way: Int) async throws {
     try await exploreSchedules(TestDepth.count(150)) { env in
       let kind = Kind.allCases[env.random.below(Kind.allCases.count)]
-      var hooks = ProcedureHooks()
-      if kind == .queueHooks { hooks.onWillExecute = { _ in try await env.clock.sleep(for: .seconds(3)) } }
-      if kind == .finishHooksOfQueue { hooks.onDidFinish = { _, _ in try? await env.clock.sleep(for: .seconds(3)) } }
-      let hasHooks = kind == .queueHooks || kind == .finishHooksOfQueue
       let queue = env.makeQueue(
         "q", maxConcurrentProcedures: way == 0 ? 1 : 4, isSuspended: true,
-        contextCarriers: kind == .carried ? [ContextCarrier(Carried.$number)] : [], hooks: hasHooks ? hooks : nil)
+        contextCarriers: kind == .carried ? [ContextCarrier(Carried.$number)] : [])
       let spans = Locked<[Duration]>([])
       let handles = (0..<7).map { number in
         let length: Duration = number == 3 ? .seconds(3) : .milliseconds(800)
@@ -124,6 +120,8 @@ private struct InterruptedClock: Clock {
           switch kind {
           case .retried: body.retry(.constant(.seconds(1)), maxAttempts: 2).timeout(.seconds(1))
           case .repeated: body.map { $0 }.timeout(.seconds(1)).timeout(.seconds(9))
+          case .startHooks:
+            body.timeout(.seconds(1)).onWillExecute { _ in try await env.clock.sleep(for: .seconds(3)) }
           case .finishHooks:
             body.timeout(.seconds(1)).onDidFinish { _ in try? await env.clock.sleep(for: .seconds(3)) }
           case .judged:

@@ -33,7 +33,7 @@ final class GraphRun: Sendable {
   let isObservedFromStart: Bool
   /// The instant at which the graph started, and all nodes began to wait; negative if runs are not measured.
   let start: ProcedureInstant
-  /// Whether each node is a run, because the queue has hooks or an interceptor.
+  /// Whether each node is a run, because the queue has an interceptor.
   let makesRuns: Bool
 
   init(_ plan: GraphPlan, in run: Run, limit: Int, stopsAtFirstFailure: Bool) {
@@ -42,7 +42,7 @@ final class GraphRun: Sendable {
     broadcaster = run.core.broadcaster
     isObservedFromStart = broadcaster.isObserved
     start = run.core.isMeasured ? run.core.time.now : ProcedureInstant(nanoseconds: -1)
-    makesRuns = run.core.hooks != nil || run.core.interceptor != nil
+    makesRuns = run.core.interceptor != nil
     firstID = .reserve(plan.traits.count)
     countdown = GraphCountdown(plan.shape, values)
     state = Mutex(State(progress: GraphProgress(countdown, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))
@@ -137,7 +137,7 @@ final class GraphRun: Sendable {
     ProcedureIdentity(id: firstID.advanced(by: Int(node)), name: plan.traits[Int(node)].name)
   }
 
-  /// Executes a node that has only a body, as a run with the hooks and the interceptor of the queue.
+  /// Executes a node that has only a body, as a run with the interceptor of the queue.
   func executeAsRun(_ node: Int32, worker: Run) async throws {
     let traits = plan.traits[Int(node)]
     let layer = ModifierLayer(ModifierLayer.Traits(name: traits.name, rawPriority: traits.priority))

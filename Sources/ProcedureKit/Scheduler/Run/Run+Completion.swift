@@ -1,9 +1,4 @@
 extension Run {
-  /// Whether end hooks have to be called, of the layer or of the queue.
-  var hasEndHooks: Bool {
-    layer.hasEndHooks || (isReported && core.hooks?.hasFinishHooks ?? false)
-  }
-
   /// Ends the run: awaits its children, decides the outcome, releases the slot and the resources, calls the end hooks, and publishes (L3, L4).
   func finish() async {
     if outcome != nil { return }
@@ -16,7 +11,7 @@ extension Run {
       decided = decide()
     }
     guard let outcome = decided else { return }
-    guard hasEndHooks else { return publish(outcome, isLast: true) }
+    guard layer.hasEndHooks else { return publish(outcome, isLast: true) }
     // The worker's task was cancelled with the run. End hooks must not be cancelled, so they are called in another task (L3).
     if isDrivenByWorker, Task.isCancelled { return core.startTask { await self.callHooksAndPublish(outcome) } }
     await callHooksAndPublish(outcome)
@@ -142,10 +137,8 @@ extension Run {
       return (state.runs[self].closures, isRefused ? nil : state.runs[self].details.cancellation)
     }
     let hooks = closures?.hooks ?? ModifierLayer.Hooks()
-    let queueHooks = isReported ? core.hooks : nil
     if let cancellation {
       for hook in hooks.didCancel.elements { await hook(cancellation.reason) }
-      await queueHooks?.onDidCancel?(identity, cancellation.reason)
     }
     func attempt(_ hook: (Outcome) async throws -> Void) async {
       do {
@@ -155,14 +148,12 @@ extension Run {
       }
     }
     for hook in hooks.willFinish.elements { await attempt(hook) }
-    if let hook = queueHooks?.onWillFinish { await attempt { try await hook(identity, $0.withoutValue) } }
     return outcome
   }
 
   /// Calls `onDidFinish`, after the outcome is published.
   private func callHooks(afterEnd outcome: Outcome) async {
     for hook in core.read({ $0.runs[self].closures })?.hooks.didFinish.elements ?? [] { await hook(outcome) }
-    if isReported { await core.hooks?.onDidFinish?(identity, outcome.withoutValue) }
   }
 
   // MARK: Publishing

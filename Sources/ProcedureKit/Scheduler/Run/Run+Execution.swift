@@ -12,7 +12,7 @@ extension Run {
       // Evaluating conditions suspends, and the current task may belong to another run.
       case .evaluate: return core.startTask { await self.drive(from: .evaluate) }
       case .finish:
-        let needsTask = hasEndHooks || layer.hasDidExecuteHooks && endsPausedBody
+        let needsTask = layer.hasEndHooks || layer.hasDidExecuteHooks && endsPausedBody
         if needsTask || !finishAtOnce() { core.startTask { await self.drive(from: .finish) } }
         return
       }
@@ -254,9 +254,8 @@ extension Run {
     return true
   }
 
-  /// Calls the hooks before the body. The timeout starts after the queue's `onWillExecute` (C5).
+  /// Starts the timeout (C5), and calls the hooks before the body.
   private func callWillExecuteHooks() async throws {
-    if isReported, let hook = core.hooks?.onWillExecute { try await hook(identity) }
     if let timeout = layer.traits.timeout, !layer.reuses { arm(timeout) }
     guard layer.hasWillExecuteHooks, let body = core.read({ $0.runs[self].body }) else { return }
     _ = try await body(self, .hooks)
@@ -323,8 +322,7 @@ extension Run {
       if let result { state.runs[self].details.result = result }
       // The run has ended in a pause. The end of the attempt before the pause is recorded already.
       if !state.runs[self].details.pause.isRetrying { recordBodyEnd(at: reading, &state, &effects) }
-      let hasHooks = layer.hasDidExecuteHooks || (isReported && core.hooks?.onDidExecute != nil)
-      return hasHooks ? state.runs[self].closures?.hooks ?? ModifierLayer.Hooks() : nil
+      return layer.hasDidExecuteHooks ? state.runs[self].closures?.hooks : nil
     }
   }
 
@@ -359,7 +357,6 @@ extension Run {
     let ending = cancellation.map { outcome(of: $0) } ?? Outcome(result)
     do {
       for hook in hooks.didExecute.elements { try await hook(ending) }
-      if isReported, let hook = core.hooks?.onDidExecute { try await hook(identity, ending.withoutValue) }
     } catch {
       core.update { $0[self].details.result = .failure(error) }
     }

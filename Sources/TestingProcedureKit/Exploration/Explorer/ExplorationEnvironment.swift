@@ -176,12 +176,11 @@ extension ExplorationEnvironment {
   ///   - overflow: The response to adding to a full queue.
   ///   - contextCarriers: The task-local values that `add` carries from the caller to the body.
   ///   - resources: The table of the queue; `nil` uses the schedule's own table.
-  ///   - hooks: The hooks for each procedure, which are awaited.
   /// - Returns: The queue. Its tasks end after the queue is shut down or released.
   public func makeQueue(
     _ name: String = "queue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
     maxWaitingProcedures: Int = .max, overflow: QueueOverflow = .refuse, contextCarriers: [ContextCarrier] = [],
-    resources: ResourceTable? = nil, hooks: ProcedureHooks? = nil
+    resources: ResourceTable? = nil
   ) -> ProcedureQueue {
     var configuration = ProcedureQueue.Configuration(
       name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended)
@@ -189,7 +188,6 @@ extension ExplorationEnvironment {
     configuration.overflow = overflow
     configuration.contextCarriers = contextCarriers
     configuration.resources = resources ?? .shared
-    configuration.hooks = hooks
     return makeQueue(configuration)
   }
 

@@ -47,8 +47,8 @@ extension AdmissionSystem {
     let context = ProcedureContext.current
     switch plan.way {
     case .leaf, .nothing: break
-    case .run(let place): try await queues[place].run(parts[0])
-    case .add(let place): try await queues[place].add(parts[0]).value
+    case .run(let place): try await queues[place].run(countingEnds(of: parts[0], on: place))
+    case .add(let place): try await queues[place].add(countingEnds(of: parts[0], on: place)).value
     case .produce: for part in parts { context?.produce(part) }
     case .produceAndWait: try await context?.produce(parts[0]).value
     case .execute: try await parts[0].execute()

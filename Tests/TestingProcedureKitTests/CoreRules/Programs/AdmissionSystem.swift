@@ -19,18 +19,12 @@ struct AdmissionSystem: ProgramSystem {
 
   init(_ world: any ProgramWorld) {
     self.world = world
-    let ends = ends
-    var hooks = ProcedureHooks()
-    hooks.onDidFinish = { procedure, _ in
-      await pause(world, upTo: 1)
-      ends { $0[procedure.id, default: 0] += 1 }
-    }
     queues = [
       world.makeQueue(ProgramQueue(name: "wide", width: 3)), world.makeQueue(ProgramQueue(name: "narrow", width: 1)),
       world.makeQueue(
         ProgramQueue(
           name: "limited", width: 2, maxWaitingProcedures: 2,
-          overflow: world.randomNumber(below: 2) == 0 ? .refuse : .replaceOldest, hooks: hooks)),
+          overflow: world.randomNumber(below: 2) == 0 ? .refuse : .replaceOldest)),
     ]
   }
 
@@ -45,7 +39,7 @@ struct AdmissionSystem: ProgramSystem {
     switch command {
     case .add(let plan, let place, let dependency):
       let dependencies: [any ProcedureDependency] = dependency.flatMap(handle).map { [$0] } ?? []
-      let handle = queues[place].add(procedure(plan, newName()), after: dependencies)
+      let handle = queues[place].add(countingEnds(of: procedure(plan, newName()), on: place), after: dependencies)
       handles { $0.append(handle) }
     case .enqueue(let plan): startCaller { await enqueue(plan) }
     case .call(let plan, let place): startCaller { await call(plan, on: queues[place]) }
@@ -62,6 +56,16 @@ struct AdmissionSystem: ProgramSystem {
     return handles.isEmpty ? nil : handles[number % handles.count]
   }
 
+  /// The procedure, which counts its ends on the limited queue.
+  func countingEnds(of task: ProcedureTask<Void, Void>, on place: Int) -> ProcedureTask<Void, Void> {
+    guard place == 2 else { return task }
+    return task.onDidFinish { _ in
+      await pause(world, upTo: 1)
+      guard let id = ProcedureContext.current?.id else { return world.check(false, "a hook has no context") }
+      ends { $0[id, default: 0] += 1 }
+    }
+  }
+
   private func newName() -> String {
     names { number in
       number += 1
@@ -75,7 +79,7 @@ struct AdmissionSystem: ProgramSystem {
   }
 
   private func enqueue(_ plan: AdmissionPlan) async {
-    guard let handle = try? await queues[2].enqueue(procedure(plan, newName())) else {
+    guard let handle = try? await queues[2].enqueue(countingEnds(of: procedure(plan, newName()), on: 2)) else {
       return world.tally("not enqueued")
     }
     handles { $0.append(handle) }

@@ -36,7 +36,6 @@ struct ProgramQueue: Sendable {
   var width: Int
   var maxWaitingProcedures = Int.max
   var overflow = QueueOverflow.refuse
-  var hooks: ProcedureHooks?
 }
 
 extension ProgramWorld {
@@ -58,7 +57,7 @@ extension ExplorationEnvironment: ProgramWorld {
   func makeQueue(_ queue: ProgramQueue) -> ProcedureQueue {
     makeQueue(
       queue.name, maxConcurrentProcedures: queue.width, maxWaitingProcedures: queue.maxWaitingProcedures,
-      overflow: queue.overflow, hooks: queue.hooks)
+      overflow: queue.overflow)
   }
 
   func startTask(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
@@ -99,7 +98,7 @@ final class RealThreads: ProgramWorld {
   func makeQueue(_ queue: ProgramQueue) -> ProcedureQueue {
     ProcedureQueue(
       queue.name, maxConcurrentProcedures: queue.width, maxWaitingProcedures: queue.maxWaitingProcedures,
-      overflow: queue.overflow, resources: resources, hooks: queue.hooks)
+      overflow: queue.overflow, resources: resources)
   }
 
   func startTask(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> { Task { await body() } }
