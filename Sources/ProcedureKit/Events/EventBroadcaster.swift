@@ -97,15 +97,14 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
 
   // MARK: For subscriptions
 
-  /// Ends a subscription. No task waits for its events, since a waiting task retains the subscription. O(n) for n
-  /// subscriptions.
+  /// Ends a subscription. O(n) for n subscriptions.
   ///
-  /// - Returns: The events that were not read, to be released outside of all locks.
-  func remove(_ number: Int) -> ContiguousArray<Event> {
+  /// - Returns: The events that were not read, to be released outside of all locks, and the readers, to be resumed.
+  func remove(_ number: Int) -> (events: ContiguousArray<Event>, readers: [Waiter]) {
     contents.withLock { contents in
       let removed = contents.index(of: number).map { contents.buffers.remove(at: $0).buffer }
       if contents.buffers.isEmpty { hasSubscribers.store(false, ordering: .relaxed) }
-      return removed?.events ?? []
+      return (removed?.events ?? [], removed?.readers ?? [])
     }
   }
 
@@ -170,6 +169,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
     self.limit = limit
   }
 
+  // No task waits for the events, since a waiting task retains the subscription.
   deinit { _ = broadcaster.remove(number) }
 
   func take() -> Event? {
@@ -186,6 +186,17 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
 
   func wake() {
     broadcaster.wakeReaders(of: number)
+  }
+
+  /// Ends the subscription after the events that were sent before this call.
+  func end() {
+    let (_, readers) = fetched.withLock { events in
+      var later: ContiguousArray<Event> = []
+      fetch(&later)
+      events = later + events
+      return broadcaster.remove(number)
+    }
+    for reader in readers { reader.resume() }
   }
 
   private func fetch(_ events: inout ContiguousArray<Event>) {
