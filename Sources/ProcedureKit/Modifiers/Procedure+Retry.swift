@@ -116,7 +116,7 @@ extension Run {
     // Layers of a procedure report under the procedure's name.
     if isReported { bodyEnded(nil) }
     report(.retrying(attempt: attempt, delay: delay, error: error))
-    log.info("attempt \(attempt) failed, retrying after \(delay.inWords): \(error)")
+    log.log(level: .info, "attempt \(attempt) failed, retrying after \(delay.inWords): \(error)")
     core.update { runs in
       runs[self].details.pause.currentAttempt = attempt + 1
       runs[self].details.pause.isRetrying = true

@@ -1,4 +1,4 @@
-/// A log: the least level of its messages, their destination, and metadata for each message.
+/// A log: the least level of its messages, and their destination.
 ///
 /// The library writes few messages. At `warning`: a failure that no caller can see, a stalled queue, and a retry without a delay and without
 /// a limit (once for each name). At `info`: a retry, and the failure that stops a graph or a parent. At `debug`: a reused value. A body writes
@@ -6,7 +6,7 @@
 ///
 /// ```swift
 /// let upload = ProcedureTask("upload") { (photo: Photo) in
-///   ProcedureContext.current?.log.notice("\(photo.count) bytes", metadata: ["photo": photo.name])
+///   ProcedureContext.current?.log.log(level: .notice, "\(photo.count) bytes", metadata: ["photo": photo.name])
 ///   try await send(photo)
 /// }
 /// ```
@@ -14,28 +14,20 @@
 /// Messages are written to ``ProcedureQueue/Configuration/log`` of the queue, or else to ``shared``, the log of the process: set
 /// one of them to redirect messages. The default is standard error, from `notice` on. A message below the level of the log is not built.
 public struct ProcedureLog: Sendable {
-  /// The metadata of a message, by name.
-  public typealias Metadata = [String: String]
-
   /// The lowest level of messages that the handler receives.
   public var level: Level
   /// The destination of the messages.
   public var handler: any ProcedureLogHandler
-  /// Metadata for each message. Metadata of a procedure or of a single message takes precedence if the names are equal.
-  public var metadata: Metadata
   /// Creates the metadata of the sender, for a message that the handler receives.
-  private var sender: (@Sendable () -> Metadata)?
+  private var sender: (@Sendable () -> [String: String])?
 
   /// Creates a log.
   ///
   /// - Parameters:
   ///   - level: The lowest level of messages that the handler receives.
-  ///   - metadata: Metadata for each message.
   ///   - handler: The destination of the messages.
-  public init(
-    level: Level = .notice, metadata: Metadata = [:], to handler: any ProcedureLogHandler = StandardErrorLogHandler()
-  ) {
-    (self.level, self.metadata, self.handler) = (level, metadata, handler)
+  public init(level: Level = .notice, to handler: any ProcedureLogHandler = StandardErrorLogHandler()) {
+    (self.level, self.handler) = (level, handler)
   }
 
   private static let process = Locked(ProcedureLog())
@@ -56,7 +48,7 @@ public struct ProcedureLog: Sendable {
   }
 
   /// Returns the log with the metadata of a sender, which is created only for messages that the handler receives.
-  func from(_ sender: @escaping @Sendable () -> Metadata) -> ProcedureLog {
+  func from(_ sender: @escaping @Sendable () -> [String: String]) -> ProcedureLog {
     var log = self
     log.sender = sender
     return log
@@ -69,77 +61,19 @@ public struct ProcedureLog: Sendable {
   /// - Parameters:
   ///   - level: The importance of the message.
   ///   - text: The text.
-  ///   - metadata: Metadata for this message alone.
+  ///   - metadata: Metadata of the message, by name. Takes precedence over metadata of the procedure if the names are equal.
   ///   - file: The file of the call.
   ///   - function: The function of the call.
   ///   - line: The line of the call.
   public func log(
-    level: Level, _ text: @autoclosure () -> String, metadata: @autoclosure () -> Metadata = [:],
+    level: Level, _ text: @autoclosure () -> String, metadata: @autoclosure () -> [String: String] = [:],
     file: String = #fileID, function: String = #function, line: UInt = #line
   ) {
     guard level >= self.level else { return }
-    var facts = self.metadata
-    if let sender { facts.merge(sender()) { $1 } }
-    facts.merge(metadata()) { $1 }
+    let facts = (sender?() ?? [:]).merging(metadata()) { $1 }
     handler.handle(
       ProcedureLogMessage(
         level: level, text: text(), metadata: facts, file: file, function: function, line: line))
-  }
-
-  /// Passes a message of the level `trace` to the handler; see ``log(level:_:metadata:file:function:line:)``.
-  public func trace(
-    _ text: @autoclosure () -> String, metadata: @autoclosure () -> Metadata = [:],
-    file: String = #fileID, function: String = #function, line: UInt = #line
-  ) {
-    log(level: .trace, text(), metadata: metadata(), file: file, function: function, line: line)
-  }
-
-  /// Passes a message of the level `debug` to the handler; see ``log(level:_:metadata:file:function:line:)``.
-  public func debug(
-    _ text: @autoclosure () -> String, metadata: @autoclosure () -> Metadata = [:],
-    file: String = #fileID, function: String = #function, line: UInt = #line
-  ) {
-    log(level: .debug, text(), metadata: metadata(), file: file, function: function, line: line)
-  }
-
-  /// Passes a message of the level `info` to the handler; see ``log(level:_:metadata:file:function:line:)``.
-  public func info(
-    _ text: @autoclosure () -> String, metadata: @autoclosure () -> Metadata = [:],
-    file: String = #fileID, function: String = #function, line: UInt = #line
-  ) {
-    log(level: .info, text(), metadata: metadata(), file: file, function: function, line: line)
-  }
-
-  /// Passes a message of the level `notice` to the handler; see ``log(level:_:metadata:file:function:line:)``.
-  public func notice(
-    _ text: @autoclosure () -> String, metadata: @autoclosure () -> Metadata = [:],
-    file: String = #fileID, function: String = #function, line: UInt = #line
-  ) {
-    log(level: .notice, text(), metadata: metadata(), file: file, function: function, line: line)
-  }
-
-  /// Passes a message of the level `warning` to the handler; see ``log(level:_:metadata:file:function:line:)``.
-  public func warning(
-    _ text: @autoclosure () -> String, metadata: @autoclosure () -> Metadata = [:],
-    file: String = #fileID, function: String = #function, line: UInt = #line
-  ) {
-    log(level: .warning, text(), metadata: metadata(), file: file, function: function, line: line)
-  }
-
-  /// Passes a message of the level `error` to the handler; see ``log(level:_:metadata:file:function:line:)``.
-  public func error(
-    _ text: @autoclosure () -> String, metadata: @autoclosure () -> Metadata = [:],
-    file: String = #fileID, function: String = #function, line: UInt = #line
-  ) {
-    log(level: .error, text(), metadata: metadata(), file: file, function: function, line: line)
-  }
-
-  /// Passes a message of the level `critical` to the handler; see ``log(level:_:metadata:file:function:line:)``.
-  public func critical(
-    _ text: @autoclosure () -> String, metadata: @autoclosure () -> Metadata = [:],
-    file: String = #fileID, function: String = #function, line: UInt = #line
-  ) {
-    log(level: .critical, text(), metadata: metadata(), file: file, function: function, line: line)
   }
 }
 
@@ -186,7 +120,7 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
   /// The text, in one or more lines.
   public var text: String
   /// The metadata of the message, by name, including the metadata of the sender.
-  public var metadata: ProcedureLog.Metadata
+  public var metadata: [String: String]
   /// The file that sends the message, in the form of `#fileID`.
   public var file: String
   /// The function that sends the message.
@@ -196,7 +130,7 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
 
   /// Creates a message.
   public init(
-    level: ProcedureLog.Level, text: String, metadata: ProcedureLog.Metadata = [:], file: String = #fileID,
+    level: ProcedureLog.Level, text: String, metadata: [String: String] = [:], file: String = #fileID,
     function: String = #function, line: UInt = #line
   ) {
     (self.level, self.text, self.metadata) = (level, text, metadata)

@@ -1,16 +1,3 @@
-/// Writes each message as one line to standard error; see ``ProcedureLogMessage/description``.
-///
-/// One call writes one line, so that lines of several tasks do not mix. A failed write is ignored.
-public struct StandardErrorLogHandler: ProcedureLogHandler {
-  /// Creates the handler.
-  public init() {}
-
-  /// Writes the line.
-  public func handle(_ message: ProcedureLogMessage) {
-    StandardError.write(message.description)
-  }
-}
-
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -21,12 +8,18 @@ public struct StandardErrorLogHandler: ProcedureLogHandler {
   import Android
 #endif
 
-/// Writes lines to the standard error of the process. The only file of the core that names the platform.
-enum StandardError {
-  /// Writes a line with one call, so that lines of several tasks do not mix. A failed write is ignored.
-  static func write(_ line: String) {
-    var text = line + "\n"
+/// Writes each message as one line to standard error; see ``ProcedureLogMessage/description``.
+///
+/// One call writes one line, so that lines of several tasks do not mix. A failed write is ignored.
+public struct StandardErrorLogHandler: ProcedureLogHandler {
+  /// Creates the handler.
+  public init() {}
+
+  /// Writes the line.
+  public func handle(_ message: ProcedureLogMessage) {
+    var text = message.description + "\n"
     text.withUTF8 { bytes in
+      // The only place of the core that names the platform.
       #if canImport(Darwin)
         _ = Darwin.write(2, bytes.baseAddress, bytes.count)
       #elseif canImport(Glibc)
@@ -36,7 +29,7 @@ enum StandardError {
       #elseif canImport(Android)
         _ = Android.write(2, bytes.baseAddress, bytes.count)
       #else
-        print(line)
+        print(message)
       #endif
     }
   }

@@ -297,7 +297,7 @@ extension QueueCore {
   package var log: ProcedureLog { ownLog ?? .shared }
 
   /// Returns the metadata for the log messages of a run.
-  func logFacts(of run: ProcedureIdentity, attempt: Int?, parent: ProcedureID?) -> ProcedureLog.Metadata {
+  func logFacts(of run: ProcedureIdentity, attempt: Int?, parent: ProcedureID?) -> [String: String] {
     var facts = ["procedure.id": "\(run.id)", "procedure.name": run.name]
     if let attempt { facts["attempt"] = "\(attempt)" }
     if self !== QueueCore.unqueued { facts["queue.name"] = name }
@@ -308,14 +308,15 @@ extension QueueCore {
   /// Logs a failure whose handle was released before any code observed the outcome.
   func logUnobserved(_ failure: ProcedureFailure) {
     log.from { [self] in logFacts(of: failure.procedure, attempt: nil, parent: nil) }
-      .warning(
+      .log(
+        level: .warning,
         "\(failure.procedure) failed, and its handle was dropped unread: \(failure.error). "
           + "Await its value, or set onUnobservedFailure.")
   }
 
   /// Logs that the queue has stalled.
   func logStall() {
-    log.from { [name] in ["queue.name": name] }.warning("the queue has stalled: \(snapshot())")
+    log.from { [name] in ["queue.name": name] }.log(level: .warning, "the queue has stalled: \(snapshot())")
   }
 }
 

@@ -44,7 +44,7 @@ public enum Diagnostics {
       }
     } catch {
       // Outside of the lock, since the user can provide the log.
-      ProcedureLog.shared.error("PROCEDURE_TRACE: \(error)")
+      ProcedureLog.shared.log(level: .error, "PROCEDURE_TRACE: \(error)")
       return
     }
     guard let new else { return }
@@ -61,7 +61,7 @@ public enum Diagnostics {
       do {
         try await recorder.finish()
       } catch {
-        ProcedureLog.shared.error("PROCEDURE_TRACE: \(error)")
+        ProcedureLog.shared.log(level: .error, "PROCEDURE_TRACE: \(error)")
       }
       finished.signal()
     }

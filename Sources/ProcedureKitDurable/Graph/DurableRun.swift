@@ -93,7 +93,7 @@ final class DurableRun: Sendable {
   /// Reports why a node is executed again: in the log, in the event of the start, and in snapshots.
   private func explain(_ cause: ExecutionCause) {
     guard cause != .notRemembered, let context = ProcedureContext.current else { return }
-    context.log.info("executes again: \(cause)")
+    context.log.log(level: .info, "executes again: \(cause)")
     context.run.reported.noteExecutionCause(cause)
   }
 

@@ -90,7 +90,7 @@ public actor FileJournal: ProcedureJournal {
   ) throws {
     let file = try JournalFile(path, onDamage: onDamage)
     (name, self.coder, self.flush, self.file, recovery) = (path.description, coder, flush, file, file.recovery)
-    if let recovery { log.warning("\(recovery)") }
+    if let recovery { log.log(level: .warning, "\(recovery)") }
   }
 
   /// The executor of the journal.

@@ -93,7 +93,8 @@ struct RemoteDelivery: Sendable {
         let now = timers.now
         let isRefused = [.superseded, .refused].contains((error as? RemoteError)?.kind)
         guard !isRefused, now < end, let pause = pauses.next() else {
-          return queue.core.log.warning(
+          return queue.core.log.log(
+            level: .warning,
             "the outcome of \("\(task.call.procedure)".quoted) for \(task.call.key) was not accepted: \(error)")
         }
         try? await timers.pause(for: min(pause, now.duration(to: end)))

@@ -58,7 +58,8 @@ public struct RemoteWorker: Sendable {
         await RemoteDelivery(task: task, queue: queue, pauses: self.pauses).execute(with: registry)
       } catch {
         guard !Task.isCancelled, let pause = pauses.next() else { throw error }
-        queue.core.log.warning(
+        queue.core.log.log(
+          level: .warning,
           "a worker has no connection to its engine, retrying after \(pause.inWords): \(error)")
         try await queue.core.timers.pause(for: pause)
       }

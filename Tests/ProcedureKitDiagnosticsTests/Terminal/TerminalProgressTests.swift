@@ -123,7 +123,7 @@ import TestingProcedureKit
     let waiting = queue.add(
       ProcedureTask("wait") {
         for await _ in rest {}
-        ProcedureContext.current?.log.warning("the disk is\nfull")
+        ProcedureContext.current?.log.log(level: .warning, "the disk is\nfull")
       })
     await advance(until: terminal) { $0 == ["[0/1] 1 running: wait"] }
     go.finish()

@@ -19,7 +19,7 @@ struct PrintHandler: ProcedureLogHandler {
   @Test("Logs")
   func logs() async throws {
     let send = ProcedureTask("send") { (photo: Photo) in
-      ProcedureContext.current?.log.notice("\(photo.size) bytes", metadata: ["photo": photo.name])
+      ProcedureContext.current?.log.log(level: .notice, "\(photo.size) bytes", metadata: ["photo": photo.name])
     }
     let collector = LogCollector()
     var collecting = ProcedureQueue.Configuration("uploads")
@@ -36,7 +36,7 @@ struct PrintHandler: ProcedureLogHandler {
   @Test("Redirecting")
   func redirecting() async throws {
     var configuration = ProcedureQueue.Configuration("uploads")
-    configuration.log = ProcedureLog(level: .debug, metadata: ["service": "photos"], to: PrintHandler())
+    configuration.log = ProcedureLog(level: .debug, to: PrintHandler())
     #expect(configuration.log?.level == .debug)
   }
 

@@ -19,22 +19,13 @@ import TestingProcedureKit
     #expect(built.value == 2 * expected.count)
   }
 
-  @Test("Each level has a function of its name, which tells where the message comes from")
-  func functions() throws {
+  @Test("A message contains its text and metadata, and the place that sends it")
+  func contents() throws {
     let collector = LogCollector()
-    let log = ProcedureLog(level: .trace, metadata: ["a": "1", "b": "1"], to: collector)
-    log.trace("0")
-    log.debug("1")
-    log.info("2")
-    log.notice("3")
-    log.warning("4")
-    log.error("5")
-    log.critical("6", metadata: ["b": "2"])
-    #expect(collector.messages.map(\.level) == ProcedureLog.Level.allCases)
-    #expect(collector.messages.map(\.text) == ["0", "1", "2", "3", "4", "5", "6"])
-    let last = try #require(collector.messages.last)
-    #expect(last.metadata == ["a": "1", "b": "2"])
-    #expect(last.file == #fileID && last.function == "functions()" && last.line > 0)
+    ProcedureLog(level: .trace, to: collector).log(level: .critical, "6", metadata: ["b": "2"])
+    let message = try #require(collector.messages.first)
+    #expect(message.level == .critical && message.text == "6" && message.metadata == ["b": "2"])
+    #expect(message.file == #fileID && message.function == "contents()" && message.line > 0)
   }
 
   @Test("A line of the log stays one line, whatever the text is, and has a bounded length")
@@ -59,16 +50,18 @@ import TestingProcedureKit
     return (ProcedureQueue(configuration), collector)
   }
 
-  @Test("The log of a body says which procedure, on which queue, in which attempt, and whose child")
+  @Test("The log of a body says which procedure, in which attempt, and whose child, unless the message says so itself")
   func context() async throws {
     let (queue, collector) = Self.queue()
-    let body = ProcedureTask("inner") { ProcedureContext.current?.log.notice("here") }
+    let body = ProcedureTask("inner") {
+      ProcedureContext.current?.log.log(level: .notice, "here", metadata: ["queue.name": "other"])
+    }
     let outer = ProcedureTask("outer") { _ = try await ProcedureContext.current?.produce(body).value }
     let handle = queue.add(outer)
     try await handle.value
     let message = try #require(collector.messages.first)
     #expect(message.metadata["procedure.name"] == "inner")
-    #expect(message.metadata["queue.name"] == "logged")
+    #expect(message.metadata["queue.name"] == "other")
     #expect(message.metadata["attempt"] == "1")
     #expect(message.metadata["parent"] == "\(handle.id)")
     #expect(message.metadata["procedure.id"].map { $0 != "\(handle.id)" } == true)
@@ -78,9 +71,9 @@ import TestingProcedureKit
   func node() async throws {
     let (queue, collector) = Self.queue()
     let graph = ProcedureGraph("graph") { g in
-      let first = g.add("first") { ProcedureContext.current?.log.notice("1") }
+      let first = g.add("first") { ProcedureContext.current?.log.log(level: .notice, "1") }
       return g.add(
-        ProcedureTask("second") { ProcedureContext.current?.log.notice("2") }.condition("always") { true },
+        ProcedureTask("second") { ProcedureContext.current?.log.log(level: .notice, "2") }.condition("always") { true },
         after: [first])
     }
     let handle = queue.add(graph)
@@ -217,8 +210,8 @@ private struct SignallingLogHandler: ProcedureLogHandler {
     let collector = LogCollector()
     let queue = ProcedureQueue("plain")
     ProcedureLog.shared = ProcedureLog(level: .trace, to: collector)
-    try await queue.run(ProcedureTask("here, on a queue") { ProcedureContext.current?.log.debug("1") })
-    try await ProcedureTask("here, alone") { ProcedureContext.current?.log.debug("2") }()
+    try await queue.run(ProcedureTask("here, on a queue") { ProcedureContext.current?.log.log(level: .debug, "1") })
+    try await ProcedureTask("here, alone") { ProcedureContext.current?.log.log(level: .debug, "2") }()
     let own = collector.messages.filter { $0.metadata["procedure.name"]?.hasPrefix("here, ") == true }
     #expect(own.map(\.text) == ["1", "2"])
     #expect(own.map { $0.metadata["queue.name"] } == ["plain", nil])

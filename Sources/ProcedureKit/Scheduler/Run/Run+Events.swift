@@ -130,7 +130,8 @@ extension Run {
     let name = reported.name
     let isNew = Self.endlessRetries.withLock { $0.count < 1_000 && $0.insert(ByteText(name)).inserted }
     guard isNew else { return }
-    log.warning(
+    log.log(
+      level: .warning,
       "\(name.quoted) is retried without a delay and without a limit. Give the retry maxAttempts, a budget, or a schedule with delays."
     )
   }
@@ -138,14 +139,14 @@ extension Run {
   /// Logs that a child has failed, which stops the run.
   func logStop(by child: Run, _ outcome: ProcedureOutcome<Void>) {
     guard case .failed(let error) = outcome else { return }
-    log.info("child \(child.identity) failed, which stops its parent: \(error)")
+    log.log(level: .info, "child \(child.identity) failed, which stops its parent: \(error)")
   }
 }
 
 extension GraphRun {
   /// Logs that a node has failed, which stops the graph (D4).
   func logStop(by node: Int32, _ error: any Error, of run: Run) {
-    run.log.info("node \(identity(of: node)) failed, which stops the graph: \(error)")
+    run.log.log(level: .info, "node \(identity(of: node)) failed, which stops the graph: \(error)")
   }
 }
 

@@ -250,7 +250,7 @@ extension Run {
       runs[reported].details.extensions.isReused = true
     }
     report(.reused(by: name))
-    log.debug("reuses \(name)")
+    log.log(level: .debug, "reuses \(name)")
     return true
   }
 
