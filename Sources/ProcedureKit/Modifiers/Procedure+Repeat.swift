@@ -131,47 +131,37 @@ enum RepetitionPace: Sendable {
   }
 }
 
-/// The values of a repeated procedure; see ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
-public struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Sendable {
-  /// A value of the procedure.
-  public typealias Element = Output
-
+/// Internal. The values of a repeated procedure; see ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
+struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Sendable {
   let queue: ProcedureQueue
   let task: ProcedureTask<Input, Output>
   let input: Input
-  let pace: RepetitionPace
+  let schedule: Schedule
   let maxCount: Int
 
-  /// Begins an iteration.
-  public func makeAsyncIterator() -> Iterator {
-    Iterator(self)
-  }
+  func makeAsyncIterator() -> Iterator { Iterator(repetition: self) }
 
   /// An iteration, by one task.
-  public struct Iterator: AsyncIteratorProtocol {
-    private let repetition: ProcedureRepetition
-    private var pace: RepetitionPace.Iterator?
+  struct Iterator: AsyncIteratorProtocol {
+    let repetition: ProcedureRepetition
+    /// Created for the first run.
+    private var delays: Schedule.Delays?
     private var count = 0
     private var isOver = false
 
-    fileprivate init(_ repetition: ProcedureRepetition) {
+    init(repetition: ProcedureRepetition) {
       self.repetition = repetition
     }
 
-    /// Waits for the end of the pause, and runs the procedure once more, in the caller's task.
-    ///
-    /// Cancelling the caller ends the pause immediately, or cancels the procedure.
-    ///
-    /// - Returns: The value; `nil` if no further run follows.
-    /// - Throws: The error of the run, after which no further run follows; `CancellationError`.
-    public mutating func next() async throws -> Output? {
+    /// Waits for the end of the pause, and runs the procedure once more, in the caller's task. After an error, no further run follows.
+    mutating func next() async throws -> Output? {
       guard !isOver, count < repetition.maxCount else { return nil }
       isOver = true
       let core = repetition.queue.core
-      if pace == nil {
-        pace = RepetitionPace.Iterator(repetition.pace, from: core.timers.now, core.makeGenerator())
+      if delays == nil {
+        delays = repetition.schedule.delays(using: core.makeGenerator())
       } else {
-        guard let delay = pace?.delay(at: core.timers.now) else { return nil }
+        guard let delay = delays?.next() else { return nil }
         try await Self.pause(for: delay, core.timers)
       }
       count += 1
@@ -207,7 +197,9 @@ extension ProcedureQueue {
   ///
   /// Each execution is a separate run on the queue, in the iterating task. A run starts when the loop asks for the next
   /// value: a loop that spends time on a value delays the next run. Leaving the loop ends the repetition. A failure ends the
-  /// repetition with the error. Without a failure, the repetition ends with the schedule or after `maxCount` runs.
+  /// repetition with the error. Without a failure, the repetition ends with the schedule or after `maxCount` runs. Cancelling the iterating
+  /// task ends the pause immediately, or cancels the procedure, and the iteration throws. For runs at a fixed rate, see
+  /// ``Procedure/repeating(every:maxCount:while:)``, whose function receives each value.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
@@ -217,32 +209,15 @@ extension ProcedureQueue {
   /// - Returns: The values, in the order of the runs.
   public nonisolated func repeating<P: Procedure>(
     _ procedure: P, input: P.Input, _ schedule: Schedule, maxCount: Int = .max
-  ) -> ProcedureRepetition<P.Input, P.Output> {
+  ) -> some AsyncSequence<P.Output, any Error> & Sendable {
     ProcedureRepetition(
-      queue: self, task: procedure.procedureTask, input: input, pace: .after(schedule), maxCount: maxCount)
+      queue: self, task: procedure.procedureTask, input: input, schedule: schedule, maxCount: maxCount)
   }
 
   /// Returns the values of a repeated procedure without an input; see ``repeating(_:input:_:maxCount:)``.
   public nonisolated func repeating<P: Procedure>(
     _ procedure: P, _ schedule: Schedule, maxCount: Int = .max
-  ) -> ProcedureRepetition<P.Input, P.Output> where P.Input == Void {
+  ) -> some AsyncSequence<P.Output, any Error> & Sendable where P.Input == Void {
     repeating(procedure, input: (), schedule, maxCount: maxCount)
-  }
-
-  /// Returns the values of a procedure that runs at a fixed rate; see ``repeating(_:input:_:maxCount:)``.
-  ///
-  /// The period is the time from one start to the next start. Missed multiples of the period are skipped.
-  public nonisolated func repeating<P: Procedure>(
-    _ procedure: P, input: P.Input, every period: Duration, maxCount: Int = .max
-  ) -> ProcedureRepetition<P.Input, P.Output> {
-    ProcedureRepetition(
-      queue: self, task: procedure.procedureTask, input: input, pace: .every(period), maxCount: maxCount)
-  }
-
-  /// Returns the values of a procedure without an input at a fixed rate; see ``repeating(_:input:every:maxCount:)``.
-  public nonisolated func repeating<P: Procedure>(
-    _ procedure: P, every period: Duration, maxCount: Int = .max
-  ) -> ProcedureRepetition<P.Input, P.Output> where P.Input == Void {
-    repeating(procedure, input: (), every: period, maxCount: maxCount)
   }
 }

@@ -105,15 +105,27 @@ struct RepeatRuleTests {
         if value == 3 { break }
       }
       env.check(values == [1, 2, 3] && starts.value == [.zero, .seconds(1), .seconds(4)], "\(starts.value)")
-      for try await value in queue.repeating(counter, every: .seconds(5), maxCount: 3) {
-        values.append(value)
-        if value == 4 { try await env.clock.sleep(for: .seconds(6)) }
-      }
-      env.check(starts.value.suffix(3) == [.seconds(4), .seconds(14), .seconds(19)], "\(starts.value)")
-      env.check(values == Array(1...6) && env.clock.sleeperCount == 0)
+      env.check(values == [1, 2, 3] && env.clock.sleeperCount == 0)
       await queue.shutDown()
       try await recorder.waitUntilEnded()
-      env.check(recorder.steps().count { $0 == .didFinish } == 6)
+      env.check(recorder.steps().count { $0 == .didFinish } == 3)
+    }
+  }
+
+  @Test("A repetition at a fixed rate passes each value to its function, and skips the multiples that have passed")
+  func valuesAtFixedRate() async throws {
+    try await exploreSchedules(TestDepth.count(50)) { env in
+      let queue = env.makeQueue()
+      let (starts, values) = (Locked<[Duration]>([]), Locked<[Int]>([]))
+      let last = try await queue.run(
+        counter(starts, env).repeating(every: .seconds(5), maxCount: 3) { value in
+          values { $0.append(value) }
+          if value == 1 { try? await env.clock.sleep(for: .seconds(6)) }
+          return true
+        })
+      env.check(starts.value == [.zero, .seconds(10), .seconds(15)] && last == 3, "\(starts.value)")
+      env.check(values.value == [1, 2], "\(values.value)")
+      await queue.shutDown()
     }
   }
 
