@@ -297,11 +297,11 @@ extension ProcedureEvent: CustomStringConvertible {
 
 /// The reason why a node of a durable graph is executed, although there is a journal.
 public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible {
-  /// The version of the node, or of the graph, was different.
+  /// The journal has no value of the node.
   case notRemembered
-  /// The values of these dependencies have changed, or the node has other dependencies.
+  /// The version of the node, or of the graph, was different.
   case versionChanged
-  /// These dependencies are executed, so their values are not known yet.
+  /// The values of these dependencies have changed, or the node has other dependencies.
   case dependenciesChanged([String])
   /// These dependencies are executed, so that their values are not known yet.
   case dependenciesExecuted([String])
