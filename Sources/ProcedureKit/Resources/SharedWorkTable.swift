@@ -5,10 +5,10 @@ import Synchronization
 /// An execution ends when the leader has a result, or when the leader was cancelled and no follower is left. A pause of the leader does not end
 /// it.
 final class SharedWorkTable: Sendable {
-  struct Key: Sendable {
+  struct Key: Hashable, Sendable {
     let key: InternedKey
     /// The name of the procedure; `nil` in a scope, which shares executions between procedures.
-    let name: String?
+    let name: ByteText?
     let output: ObjectIdentifier
   }
 
@@ -148,20 +148,6 @@ extension SharedWorkTable.Execution {
   }
 }
 
-extension SharedWorkTable.Key: Hashable {
-  /// Names are compared byte by byte: Swift's `==` treats two spellings of one letter as equal.
-  static func == (one: Self, other: Self) -> Bool {
-    one.key == other.key && one.output == other.output && (one.name == nil) == (other.name == nil)
-      && (one.name ?? "").utf8.elementsEqual((other.name ?? "").utf8)
-  }
-
-  func hash(into hasher: inout Hasher) {
-    hasher.combine(key)
-    hasher.combine(output)
-    for byte in (name ?? "").utf8 { hasher.combine(byte) }
-  }
-}
-
 extension SharedWorkTable.Key: CustomStringConvertible {
   /// The name of the execution for messages.
   var description: String { "the execution of \(key.value)" }
@@ -175,7 +161,7 @@ extension ProcedureTask {
       let run = context.run
       let table = scope?.executions ?? run.core.executions
       let key = SharedWorkTable.Key(
-        key: key, name: scope == nil ? run.name : nil, output: ObjectIdentifier(Output.self))
+        key: key, name: scope == nil ? ByteText(run.name) : nil, output: ObjectIdentifier(Output.self))
       if let result = try await run.share(key, in: table) { return try result.get() as! Output }
       let result: Result<Output, any Error>
       do {

@@ -158,14 +158,14 @@ package final class ProgressNode: Sendable {
     }
   }
 
-  /// Stores a waiter until the next change. Returns `true` if there is a value to read already; `nil` if no value follows.
-  func register(_ waiter: Waiter, for reader: ObjectIdentifier) -> Bool? {
+  /// Stores a waiter until the next change, unless the reader need not wait.
+  func register(_ waiter: Waiter, for reader: ObjectIdentifier) -> EventWait {
     state.withLock { state in
-      guard state.versions[reader] == state.progress.version else { return true }
+      guard state.versions[reader] == state.progress.version else { return .notAtAll }
       // Checked under the lock: a later cancellation finds the waiter among the readers.
-      if state.progress.hasEnded || Task.isCancelled { return nil }
+      if state.progress.hasEnded || Task.isCancelled { return .inVain }
       state.readers.append((reader, waiter))
-      return false
+      return .forEvents
     }
   }
 

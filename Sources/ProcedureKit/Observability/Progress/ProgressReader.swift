@@ -19,13 +19,7 @@ final class ProgressReader: EventReader {
 
   func take() -> ProcedureProgress? { part.take(for: ObjectIdentifier(self)) }
 
-  func register(_ waiter: Waiter) -> EventWait {
-    switch part.register(waiter, for: ObjectIdentifier(self)) {
-    case true?: .notAtAll
-    case false?: .forEvents
-    case nil: .inVain
-    }
-  }
+  func register(_ waiter: Waiter) -> EventWait { part.register(waiter, for: ObjectIdentifier(self)) }
 
   func wake() { part.wake(ObjectIdentifier(self)) }
 }

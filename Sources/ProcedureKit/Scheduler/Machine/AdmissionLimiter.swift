@@ -34,7 +34,7 @@ struct AdmissionLimiter: Sendable {
   }
 
   /// Elements in order of arrival. Removing one from either end is O(1) on average.
-  private struct Deque<Element: Sendable>: Sendable {
+  fileprivate struct Deque<Element: Sendable>: Sendable {
     private var elements: ContiguousArray<Element> = []
     /// The number of elements that were removed at the front and still occupy memory.
     private var taken = 0
@@ -70,32 +70,9 @@ struct AdmissionLimiter: Sendable {
     }
   }
 
-  /// Waiting callers in first-come, first-served order.
-  private struct CallerQueue: Sendable {
-    private var callers = Deque<Caller>()
-
-    var isEmpty: Bool { callers.isEmpty }
-    var count: Int { callers.count }
-
-    mutating func append(_ caller: Caller) { callers.append(caller) }
-
-    mutating func prepend(_ caller: Caller) { callers.prepend(caller) }
-
-    mutating func popFirst() -> Caller? { callers.popFirst() }
-
-    mutating func takeAll() -> [Caller] {
-      removeCancelled()
-      defer { callers = Deque() }
-      return Array(callers.all)
-    }
-
-    /// Removes the callers whose waits have ended.
-    mutating func removeCancelled() { callers.filter { !$0.signal.isResolved } }
-  }
-
   private struct Key: Sendable {
     /// The callers that wait until the key has room.
-    var parked = CallerQueue()
+    var parked = Deque<Caller>()
     var reservations = 0
     /// Whether a caller of the key is in the queue of promoted callers.
     var hasPromotedCaller = false
@@ -106,9 +83,9 @@ struct AdmissionLimiter: Sendable {
   let limit: Int
   let limitPerKey: Int
   let overflow: QueueOverflow
-  private var queue = CallerQueue()
+  private var queue = Deque<Caller>()
   /// The parked callers whose keys have room again. They come before those of `queue`.
-  private var promoted = CallerQueue()
+  private var promoted = Deque<Caller>()
   private var reservations = 0
   private var compactionCountdown = minimumToCompact
   private var keys: [ObjectIdentifier: Key] = [:]
@@ -278,4 +255,16 @@ struct AdmissionLimiter: Sendable {
     let member = machine[candidate.member]
     return member.order == candidate.order && member.phase.isBeforeStart
   }
+}
+
+extension AdmissionLimiter.Deque<AdmissionLimiter.Caller> {
+  /// Removes and returns the callers that wait.
+  fileprivate mutating func takeAll() -> [Element] {
+    removeCancelled()
+    defer { self = Self() }
+    return Array(all)
+  }
+
+  /// Removes the callers whose waits have ended.
+  fileprivate mutating func removeCancelled() { filter { !$0.signal.isResolved } }
 }
