@@ -221,15 +221,13 @@ struct ClaimTable {
 
   /// A waiting run overtakes the delayed runs directly before it, since these wait for a run that waits for this one (R4).
   ///
-  /// The delayed runs come from ``WaitForGraph/overtakings(for:)``. Appends the runs whose claims this grants to `granted`. Returns the highest
-  /// priority of the overtaken runs; ``raised(_:to:_:)`` has to follow if that is higher. O(d) for d overtaken runs.
-  mutating func overtook(_ run: RunNumber, _ delayed: Set<RunNumber>, _ granted: inout [RunNumber]) -> UInt8 {
-    guard let claim = numbers[run], claims[claim].phase == .waiting else { return 0 }
-    var highest = claims[claim].priority
+  /// The delayed runs come from ``WaitForGraph/overtakings(for:)``. Appends the runs whose claims this grants to `granted`. O(d) for d overtaken
+  /// runs.
+  mutating func overtook(_ run: RunNumber, _ delayed: Set<RunNumber>, _ granted: inout [RunNumber]) {
+    guard let claim = numbers[run], claims[claim].phase == .waiting else { return }
     forEachEntry(of: claim) { table, entry in
       var (next, previous) = (Int32(-1), table.entries[entry].previous)
       while previous >= 0, delayed.contains(table.claims[table.entries[previous].claim].run) {
-        highest = max(highest, table.claims[table.entries[previous].claim].priority)
         (next, previous) = (previous, table.entries[previous].previous)
       }
       guard next >= 0 else { return }
@@ -238,7 +236,6 @@ struct ClaimTable {
       table.poolsToServe.append(table.entries[entry].pool)
     }
     serve(&granted)
-    return highest
   }
 
   /// The priority of a run was raised, or the run starts to wait (Q7).

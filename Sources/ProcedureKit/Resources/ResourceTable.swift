@@ -178,8 +178,7 @@ public final class ResourceTable: Sendable {
   func overtook(_ overtaking: WaitForGraph.Overtaking) {
     let granted = state.withLock { state -> [Run] in
       var granted: [RunNumber] = []
-      guard state.table.isWaiting(overtaking.run) else { return [] }
-      _ = state.table.overtook(overtaking.run, overtaking.delayed, &granted)
+      state.table.overtook(overtaking.run, overtaking.delayed, &granted)
       return granted.compactMap { state.claimants[$0] }
     }
     for run in granted { run.claimGranted() }

@@ -63,11 +63,6 @@ extension QueueCore {
   var width: Int { read { $0.machine.width } }
   var isSuspended: Bool { read { $0.machine.isSuspended } }
 
-  /// Returns the unfinished runs, in order of admission.
-  func runs() -> [Run] {
-    read { state in state.machine.present.map { state.runs[$0] }.compactMap(\.self) }
-  }
-
   /// Cancels all runs in one visit to the lock, so that none of them starts because another one has ended.
   func cancelAll(_ reason: (any Error)?, includesLater: Bool = false) {
     cancelRuns(includesLater: includesLater) { _, _ in RunDetails.Cancellation(reason: reason) }
@@ -116,13 +111,7 @@ extension QueueCore {
     }
   }
 
-  /// Signals the tasks that wait for idleness if the queue is idle.
-  func wakeIfIdle() {
-    send { state, effects in Self.wakeIfIdle(&state, &effects) }
-  }
-
   /// Signals the tasks that wait for idleness if the queue is idle, and ends the event streams after the last run (Q4).
-
   @inline(__always)
   static func wakeIfIdle(_ state: inout State, _ effects: inout Effects) {
     if state.isReleased || state.isShutDown, state.machine.count == 0 { effects.add(.endEvents) }

@@ -143,8 +143,6 @@ package final class ProgressNode: Sendable {
     }
   }
 
-  func graph(_ id: ProcedureID) -> ProgressNode? { state.withLock { $0.graphs[id] } }
-
   private var weight: Double { state.withLock { $0.progress.total } }
 
   // MARK: Readers

@@ -52,9 +52,6 @@ struct WaitForGraph {
     if !runs.isEmpty { alternatives[run, default: []].append(Set(runs)) }
   }
 
-  /// Adds a run inside a parent, which cannot finish before that run.
-  mutating func add(_ run: RunNumber, inside parent: RunNumber) { add(parent, waitsFor: [run]) }
-
   /// Adds a run that waits for units of a pool. Its ancestors do not block it.
   mutating func add(
     _ run: RunNumber, waitsFor pool: UInt64, in table: ObjectIdentifier? = nil, units: Int32,

@@ -133,9 +133,6 @@ extension RunDetails {
     var instant: Int64 = -1
     /// The number of events of the run that occurred before.
     var eventsBefore = 0
-
-    /// The error of the cancellation.
-    var error: any Error { reason ?? CancellationError() }
   }
 
   /// The unfinished children of a run, structured or produced.
