@@ -6,14 +6,12 @@
 /// `package` for `ProcedureKitDurable`.
 @usableFromInline
 package final class ModifierLayer: Sendable {
-  typealias Outcome = ProcedureOutcome<any Sendable>
-
   struct Hooks: Sendable {
     var willExecute = SharedList<@Sendable (any Sendable) async throws -> Void>()
-    var didExecute = SharedList<@Sendable (Outcome) async throws -> Void>()
+    var didExecute = SharedList<@Sendable (RunOutcome) async throws -> Void>()
     var didCancel = SharedList<@Sendable ((any Error)?) async -> Void>()
-    var willFinish = SharedList<@Sendable (Outcome) async throws -> Void>()
-    var didFinish = SharedList<@Sendable (Outcome) async -> Void>()
+    var willFinish = SharedList<@Sendable (RunOutcome) async throws -> Void>()
+    var didFinish = SharedList<@Sendable (RunOutcome) async -> Void>()
 
     /// Whether no hooks are called after the body has ended.
     var isEmptyAtEnd: Bool { didCancel.isEmpty && willFinish.isEmpty && didFinish.isEmpty }

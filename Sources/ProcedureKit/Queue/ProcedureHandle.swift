@@ -4,7 +4,7 @@
 public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, ProcedureDependency, RunDependency {
   @usableFromInline let run: Run
   /// Derives the outcome of the handle from the outcome of the run; `nil` if the two are the same.
-  private let derive: (@Sendable (Run.Outcome) -> ProcedureOutcome<Output>)?
+  private let derive: (@Sendable (RunOutcome) -> ProcedureOutcome<Output>)?
 
   @usableFromInline
   init(_ run: Run) {
@@ -12,7 +12,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     derive = nil
   }
 
-  private init(_ run: Run, derive: @escaping @Sendable (Run.Outcome) -> ProcedureOutcome<Output>) {
+  private init(_ run: Run, derive: @escaping @Sendable (RunOutcome) -> ProcedureOutcome<Output>) {
     (self.run, self.derive) = (run, derive)
   }
 

@@ -148,8 +148,8 @@ extension QueueCore {
 
   /// Collects the failure of an added run for the scope of the queue, and cancels all runs if the scope fails fast.
   @inline(__always)
-  func ended(_ run: Run, _ outcome: Run.Outcome, _ state: inout State, _ effects: inout Effects) {
-    guard case .failed(let error) = outcome, run.isAddedByUser, case .scope(let policy, _) = failureHandling,
+  func ended(_ run: Run, _ outcome: RunOutcome, _ state: inout State, _ effects: inout Effects) {
+    guard case .failed(let error) = outcome.withoutValue, run.isAddedByUser, case .scope(let policy, _) = failureHandling,
       !state.isScopeOver
     else { return }
     run.setObserved()
@@ -326,7 +326,7 @@ extension QueueCore.State {
   }
 
   /// Adds a run that has ended or was refused to the totals.
-  mutating func count(_ run: Run, _ outcome: Run.Outcome, _ metrics: ProcedureMetrics?) {
+  mutating func count(_ run: Run, _ outcome: RunOutcome, _ metrics: ProcedureMetrics?) {
     if run.kind == .node || run.kind == .bareNode, let metrics { totals?.countNode(metrics) }
     guard run.kind == .added || run.kind == .structured else { return }
     totals?.count(outcome.withoutValue, metrics, isReused: runs[run].details.extensions.isReused)

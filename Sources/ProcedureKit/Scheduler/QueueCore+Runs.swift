@@ -211,7 +211,7 @@ extension QueueCore {
   ///
   /// - Returns: The next job of the worker; `nil` if the run has children, listeners, or a cancellation, and so cannot end inline.
   @inline(__always)
-  func finishInline(_ run: Run, _ result: Result<any Sendable, any Error>, _ worker: Worker) -> Following? {
+  func finishInline(_ run: Run, _ outcome: RunOutcome, _ worker: Worker) -> Following? {
     var granted: [Run] = []
     if run.layer.needs.contains(.claim) {
       let isOver = update { runs in
@@ -228,7 +228,7 @@ extension QueueCore {
       let endsWithBody = state.runs[run].endsWithBody
       if endsWithBody {
         state.runs[run].worker = nil
-        run.endWithBody(Run.Outcome(result), at: reading, &state, &effects)
+        run.endWithBody(outcome, at: reading, &state, &effects)
       }
       for other in granted where other.core === self { other.claimGranted(&state, &effects) }
       guard endsWithBody else { return (nil, nil) }
@@ -276,7 +276,7 @@ extension Run {
   func setBindings(_ bindings: [ContextCarrier.Binding]) { core.update { $0[self].details.bindings = bindings } }
 
   /// Ends the run with an outcome, unless its body has started.
-  func end(_ outcome: Outcome) {
+  func end(_ outcome: RunOutcome) {
     core.send { state, effects in
       if endWithoutStart(outcome, &state) { QueueCore.deliver(.finish, to: self, &state.runs, &effects) }
     }

@@ -66,7 +66,7 @@ extension Run {
       await admitAndDrive(priority: rawPriority)
     }
     guard let outcome else { preconditionFailure("\(layerIdentity) has ended without an outcome") }
-    if case .finished(let value) = outcome { return value as! Output }
+    if let value = outcome.value { return value as! Output }
     if usesSlotOfBody, let parent {
       // A cancelled layer ends without the slot and the resources that it released in a pause. A call or a node has released no resources, and its
       // parent need not hold any: a condition, an end hook, or a task that a body left behind can call.
@@ -183,7 +183,7 @@ extension Run {
   }
 
   /// Returns the outcome of a run whose conditions are not satisfied; `nil` if they are (K1).
-  func outcome(of evaluation: ConditionEvaluation) -> Outcome? {
+  func outcome(of evaluation: ConditionEvaluation) -> RunOutcome? {
     switch evaluation {
     case .satisfied: nil
     case .ignored(let condition): .ignored(by: condition)

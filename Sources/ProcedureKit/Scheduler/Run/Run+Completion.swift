@@ -18,7 +18,7 @@ extension Run {
   }
 
   /// Calls the end hooks, and publishes the outcome between `onWillFinish` and `onDidFinish` (L3).
-  private func callHooksAndPublish(_ outcome: Outcome) async {
+  private func callHooksAndPublish(_ outcome: RunOutcome) async {
     // End hooks hold no slot (L3), so a nested run releases the slot of the enclosing body.
     await withSlotOfBodyReleased {
       let published = await ProcedureContext.bound.withValue(ProcedureContext(self)) {
@@ -65,7 +65,7 @@ extension Run {
   // MARK: The outcome
 
   private enum Ending: Sendable {
-    case decided(Outcome, [TimerHeap.ID], abandoned: (any Repetition)?)
+    case decided(RunOutcome, [TimerHeap.ID], abandoned: (any Repetition)?)
     /// Produced children have not finished. They are cancelled if the body has failed and the run does not collect failures.
     case settles([Run], ProcedureFailure?)
   }
@@ -73,7 +73,7 @@ extension Run {
   /// Releases the slot, decides the outcome, and releases the resources. A later cancellation is ignored (C1).
   ///
   /// - Returns: The outcome; `nil` if produced children have not finished.
-  private func decide() -> Outcome? {
+  private func decide() -> RunOutcome? {
     if isTaskCancelled { cancelLikeParent() }
     let ending = core.send { state, effects -> Ending in
       state.machine.bodyEnded(state.runs[self].member, &effects.next)
@@ -104,20 +104,20 @@ extension Run {
   }
 
   /// Returns the outcome: a refusal comes first, then a cancellation (C3), then failures of produced children, then the result of the body.
-  private func decidedOutcome(_ runs: borrowing RunTable) -> Outcome {
+  private func decidedOutcome(_ runs: borrowing RunTable) -> RunOutcome {
     if let refusal = runs[self].details.refusal { return refusal }
     if let cancellation = runs[self].details.cancellation { return outcome(of: cancellation) }
     let result = runs[self].details.result ?? .failure(CancellationError())
     let failures = runs[self].details.children.failures
-    guard let first = failures.first else { return Outcome(result) }
-    if failurePolicy != .collect { return Outcome(thrown: first.error) }
+    guard let first = failures.first else { return RunOutcome(result) }
+    if failurePolicy != .collect { return RunOutcome(thrown: first.error) }
     var all = failures
     if case .failure(let error) = result { all.append(ProcedureFailure(procedure: identity, error: error)) }
     return .failed(ProcedureError.childrenFailed(procedure: identity, failures: all))
   }
 
   /// Returns the outcome of a cancelled run: failed after its own timeout or deadlock, otherwise cancelled (C5, R4).
-  func outcome(of cancellation: RunDetails.Cancellation) -> Outcome {
+  func outcome(of cancellation: RunDetails.Cancellation) -> RunOutcome {
     if let error = cancellation.reason as? ProcedureError, error.procedure == layerIdentity,
       error.kind == .timedOut || error.kind == .exclusionDeadlock
     {
@@ -129,7 +129,7 @@ extension Run {
   // MARK: Hooks
 
   /// Calls `onDidCancel` and `onWillFinish`. Returns the outcome, which a throwing hook changes to a failure unless the run was cancelled (L3).
-  private func callHooks(beforeEnd decided: Outcome) async -> Outcome {
+  private func callHooks(beforeEnd decided: RunOutcome) async -> RunOutcome {
     var outcome = decided
     let (closures, cancellation) = core.read { state in
       // A run that was refused before it was cancelled is not reported as cancelled.
@@ -140,7 +140,7 @@ extension Run {
     if let cancellation {
       for hook in hooks.didCancel.elements { await hook(cancellation.reason) }
     }
-    func attempt(_ hook: (Outcome) async throws -> Void) async {
+    func attempt(_ hook: (RunOutcome) async throws -> Void) async {
       do {
         try await hook(outcome)
       } catch {
@@ -152,14 +152,14 @@ extension Run {
   }
 
   /// Calls `onDidFinish`, after the outcome is published.
-  private func callHooks(afterEnd outcome: Outcome) async {
+  private func callHooks(afterEnd outcome: RunOutcome) async {
     for hook in core.read({ $0.runs[self].closures })?.hooks.didFinish.elements ?? [] { await hook(outcome) }
   }
 
   // MARK: Publishing
 
   /// Publishes the outcome, releases the references that the run no longer needs, and reports the end to the parent (L4).
-  private func publish(_ outcome: Outcome, isLast: Bool) {
+  private func publish(_ outcome: RunOutcome, isLast: Bool) {
     let reading = core.time.lazyReading()
     let released = core.send { state, effects in
       end(outcome, at: reading, isLast: isLast, &state, &effects)
@@ -175,7 +175,7 @@ extension Run {
   /// Ends the run: publishes its outcome and its last events, resumes the tasks and runs that wait for it, and removes it from the machine
   /// unless hooks follow (L4). A run with details or a body has to detach its references then.
   func end(
-    _ outcome: Outcome, at reading: QueueClock.Reading, isLast: Bool, _ state: inout QueueCore.State,
+    _ outcome: RunOutcome, at reading: QueueClock.Reading, isLast: Bool, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
   ) {
     state.runs[self].isDecided = true
@@ -245,14 +245,14 @@ extension Run {
   /// Ends the run with an outcome, unless its body has started or its outcome is decided (C2).
   ///
   /// - Returns: Whether the run ends with this outcome.
-  func endWithoutStart(_ outcome: Outcome, _ state: inout QueueCore.State) -> Bool {
+  func endWithoutStart(_ outcome: RunOutcome, _ state: inout QueueCore.State) -> Bool {
     guard !state.runs[self].isDecided, state.machine.stopRequested(state.runs[self].member) else { return false }
     decide(refusal: outcome, &state.runs)
     return true
   }
 
   /// Decides the outcome before the start, for a dependency, a condition, or a deadlock. A later cancellation is ignored (C1).
-  func decide(refusal: Outcome, _ runs: inout RunTable) {
+  func decide(refusal: RunOutcome, _ runs: inout RunTable) {
     runs[self].details.refusal = refusal
     runs[self].isDecided = true
   }

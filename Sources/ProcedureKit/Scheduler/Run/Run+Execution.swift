@@ -101,15 +101,17 @@ extension Run {
   @inline(__always) @concurrent
   func execute(_ startedBody: Body?, by worker: Worker) async -> QueueCore.Job? {
     if let body = startedBody {
-      let result: Result<any Sendable, any Error>
+      let value: any Sendable
       do {
-        result = .success(
-          try await ProcedureContext.bound.withValue(ProcedureContext(self)) { try await body(self, .execute) })
+        value = try await ProcedureContext.bound.withValue(ProcedureContext(self)) { try await body(self, .execute) }
       } catch {
-        result = .failure(error)
+        if let next = core.finishInline(self, RunOutcome(thrown: error), worker) { return next.job }
+        bodyEnded(.failure(error))
+        await finish()
+        return core.nextJob(for: worker, after: self)
       }
-      if let next = core.finishInline(self, result, worker) { return next.job }
-      bodyEnded(result)
+      if let next = core.finishInline(self, .finished(value), worker) { return next.job }
+      bodyEnded(.success(value))
       await finish()
     } else {
       await drive(from: .start)
@@ -341,7 +343,7 @@ extension Run {
   /// whose outcome depends only on its body (`RunState.endsWithBody`).
   @inline(__always)
   func endWithBody(
-    _ outcome: Outcome, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
+    _ outcome: RunOutcome, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
   ) {
     recordBodyEnd(at: reading, &state, &effects)
@@ -354,7 +356,7 @@ extension Run {
     let cancellation =
       core.read { $0.runs[self].details.cancellation }
       ?? (isTaskCancelled && !isStopping ? RunDetails.Cancellation(reason: inheritedReason) : nil)
-    let ending = cancellation.map { outcome(of: $0) } ?? Outcome(result)
+    let ending = cancellation.map { outcome(of: $0) } ?? RunOutcome(result)
     do {
       for hook in hooks.didExecute.elements { try await hook(ending) }
     } catch {

@@ -21,7 +21,6 @@ package final class Run: @unchecked Sendable {
   }
 
   @usableFromInline typealias Body = @Sendable (Run, BodyStage) async throws -> any Sendable
-  typealias Outcome = ModifierLayer.Outcome
 
   enum Kind: UInt8, Sendable {
     /// Executed in the caller's task.
@@ -78,7 +77,7 @@ package final class Run: @unchecked Sendable {
 
   /// The state that the lock of the queue guards; see `RunTable`. The compiler checks exclusive access to the table, so the runtime need not.
   @exclusivity(unchecked) fileprivate var guardedState: RunState
-  fileprivate(set) var outcome: Outcome?
+  fileprivate(set) var outcome: RunOutcome?
   fileprivate let marks = Atomic<UInt8>(0)
 
   init(
@@ -116,7 +115,7 @@ package final class Run: @unchecked Sendable {
 
   deinit {
     // The last handle was released, and no code has observed the failure.
-    if isAddedByUser, case .failed(let error)? = outcome, marks.load(ordering: .relaxed) & Self.observedMark == 0 {
+    if isAddedByUser, case .failed(let error)? = outcome?.withoutValue, marks.load(ordering: .relaxed) & Self.observedMark == 0 {
       core.reportUnobservedFailure(ProcedureFailure(procedure: identity, error: error))
     }
     // Releases a long chain of parents iteratively, since recursion could overflow the stack.
@@ -231,7 +230,7 @@ package final class Run: @unchecked Sendable {
   /// The value of the run, if it has succeeded.
   @usableFromInline
   var value: (any Sendable)? {
-    if case .finished(let value)? = outcome { value } else { nil }
+    outcome?.value
   }
 }
 
@@ -264,7 +263,7 @@ struct RunTable: ~Copyable, Sendable {
   }
 
   /// Writes the outcome of a run, once, and marks the run as finished (L1).
-  mutating func setOutcome(_ outcome: Run.Outcome, of run: Run) {
+  mutating func setOutcome(_ outcome: RunOutcome, of run: Run) {
     run.outcome = outcome
     run.setFinished()
   }

@@ -109,7 +109,7 @@ struct RunDetails: ~Copyable, Sendable {
   /// The waits in progress in the body, by their keys.
   var waits: [ObjectIdentifier: BodyWait] = [:]
   /// The outcome of a run that ends without starting, because of a dependency, a condition, or a deadlock.
-  var refusal: Run.Outcome?
+  var refusal: RunOutcome?
   var result: Result<any Sendable, any Error>?
   var bindings: [ContextCarrier.Binding] = []
   var timers: [TimerHeap.ID] = []
