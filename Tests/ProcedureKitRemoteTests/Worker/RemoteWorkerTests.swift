@@ -152,7 +152,9 @@ import TestingProcedureKit
       try await untilCancelled()
       return number
     }
-    let worker = Task { try await RemoteWorker(registry: registry, queue: Self.queue(clock), limit: 1).run(from: source) }
+    let worker = Task {
+      try await RemoteWorker(registry: registry, queue: Self.queue(clock), limit: 1).run(from: source)
+    }
     try await started.wait(for: 1)
     try await clock.pass(.seconds(10))
     try await worker.value
