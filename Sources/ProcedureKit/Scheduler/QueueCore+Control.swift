@@ -149,8 +149,8 @@ extension QueueCore {
   /// Collects the failure of an added run for the scope of the queue, and cancels all runs if the scope fails fast.
   @inline(__always)
   func ended(_ run: Run, _ outcome: RunOutcome, _ state: inout State, _ effects: inout Effects) {
-    guard case .failed(let error) = outcome.withoutValue, run.isAddedByUser, case .scope(let policy, _) = failureHandling,
-      !state.isScopeOver
+    guard case .failed(let error) = outcome.withoutValue, run.isAddedByUser,
+      case .scope(let policy, _) = failureHandling, !state.isScopeOver
     else { return }
     run.setObserved()
     // The scope has collected the failure of the dependency already, unless the dependency is on another queue.

@@ -115,7 +115,8 @@ package final class Run: @unchecked Sendable {
 
   deinit {
     // The last handle was released, and no code has observed the failure.
-    if isAddedByUser, case .failed(let error)? = outcome?.withoutValue, marks.load(ordering: .relaxed) & Self.observedMark == 0 {
+    let isObserved = marks.load(ordering: .relaxed) & Self.observedMark != 0
+    if isAddedByUser, !isObserved, case .failed(let error)? = outcome?.withoutValue {
       core.reportUnobservedFailure(ProcedureFailure(procedure: identity, error: error))
     }
     // Releases a long chain of parents iteratively, since recursion could overflow the stack.

@@ -11,7 +11,9 @@ struct RunOutcome: Sendable {
   static func cancelled(reason: (any Error)?) -> RunOutcome {
     RunOutcome(withoutValue: .cancelled(reason: reason), value: nil)
   }
-  static func ignored(by condition: String) -> RunOutcome { RunOutcome(withoutValue: .ignored(by: condition), value: nil) }
+  static func ignored(by condition: String) -> RunOutcome {
+    RunOutcome(withoutValue: .ignored(by: condition), value: nil)
+  }
 
   private init(withoutValue: ProcedureOutcome<Void>, value: (any Sendable)?) {
     (self.withoutValue, self.value) = (withoutValue, value)
