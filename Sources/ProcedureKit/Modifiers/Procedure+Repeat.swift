@@ -21,7 +21,7 @@ extension Procedure {
     _ schedule: Schedule, maxCount: Int = .max,
     while shouldRepeat: @escaping @concurrent @Sendable (Output) async -> Bool = { _ in true }
   ) -> ProcedureTask<Input, Output> {
-    repeating(.after(schedule), maxCount, shouldRepeat)
+    repeating(maxCount, shouldRepeat) { _, generator in .delays(schedule.delays(using: generator)) }
   }
 
   /// Returns the procedure repeated after each success at a fixed rate; see ``repeating(_:maxCount:while:)``.
@@ -32,16 +32,17 @@ extension Procedure {
     every period: Duration, maxCount: Int = .max,
     while shouldRepeat: @escaping @concurrent @Sendable (Output) async -> Bool = { _ in true }
   ) -> ProcedureTask<Input, Output> {
-    repeating(.every(period), maxCount, shouldRepeat)
+    repeating(maxCount, shouldRepeat) { start, _ in .beats(period: period.saturated, start: start, latest: 0) }
   }
 
   private func repeating(
-    _ pace: RepetitionPace, _ maxCount: Int, _ shouldRepeat: @escaping @concurrent @Sendable (Output) async -> Bool
+    _ maxCount: Int, _ shouldRepeat: @escaping @concurrent @Sendable (Output) async -> Bool,
+    at makePace: @escaping RepetitionPace.Make
   ) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     require(maxCount >= 1, "Procedure \"\(task.name)\": maxCount must be at least 1, got \(maxCount)")
     return task.repeated { input in
-      SuccessRepetition(task, input, pace, maxCount: maxCount, shouldRepeat)
+      SuccessRepetition(task, input, makePace, maxCount: maxCount, shouldRepeat)
     }
   }
 }
@@ -50,29 +51,28 @@ extension Procedure {
 private final class SuccessRepetition<Input: Sendable, Output: Sendable>: Repetition {
   private struct State {
     /// Created for the first execution.
-    var pace: RepetitionPace.Iterator?
+    var pace: RepetitionPace?
     var count = 0
   }
 
   private let task: ProcedureTask<Input, Output>
   private let input: Input
-  private let pace: RepetitionPace
+  private let makePace: RepetitionPace.Make
   private let maxCount: Int
   private let shouldRepeat: @concurrent @Sendable (Output) async -> Bool
   private let state = Mutex(State())
 
   init(
-    _ task: ProcedureTask<Input, Output>, _ input: Input, _ pace: RepetitionPace, maxCount: Int,
+    _ task: ProcedureTask<Input, Output>, _ input: Input, _ makePace: @escaping RepetitionPace.Make, maxCount: Int,
     _ shouldRepeat: @escaping @concurrent @Sendable (Output) async -> Bool
   ) {
-    (self.task, self.input, self.pace, self.maxCount) = (task, input, pace, maxCount)
+    (self.task, self.input, self.makePace, self.maxCount) = (task, input, makePace, maxCount)
     self.shouldRepeat = shouldRepeat
   }
 
   func execute(in run: Run) async throws -> any Sendable {
     state.withLock { state in
-      guard state.pace == nil else { return }
-      state.pace = RepetitionPace.Iterator(pace, from: run.core.timers.now, run.core.makeGenerator())
+      if state.pace == nil { state.pace = makePace(run.core.timers.now, run.core.makeGenerator()) }
     }
     return try await task.executeAsLayer(input)
   }
@@ -91,42 +91,31 @@ private final class SuccessRepetition<Input: Sendable, Output: Sendable>: Repeti
   func attemptAbandoned() {}
 }
 
-/// Internal. The times of a repeating procedure's executions.
-enum RepetitionPace: Sendable {
-  /// After the schedule's next delay, counted from the end of an execution.
-  case after(Schedule)
-  /// At the next multiple of a period, counted from the start of the first execution.
-  case every(Duration)
+/// The times of one run's executions.
+private enum RepetitionPace {
+  /// Creates the pace from the start of the first execution. The generator gives the random delays.
+  typealias Make = @Sendable (_ start: ProcedureInstant, _ generator: any RandomNumberGenerator) -> RepetitionPace
 
-  /// One use of a pace.
-  enum Iterator {
-    case delays(Schedule.Delays)
-    case beats(period: Duration, start: ProcedureInstant, latest: Int128)
+  /// After the next delay, counted from the end of an execution.
+  case delays(Schedule.Delays)
+  /// At the next multiple of a period, counted from the start of the first execution. `latest` is the multiple of the latest execution.
+  case beats(period: Duration, start: ProcedureInstant, latest: Int128)
 
-    /// Begins a use of a pace, from the start of the first execution. The generator gives the random delays.
-    init(_ pace: RepetitionPace, from start: ProcedureInstant, _ generator: any RandomNumberGenerator) {
-      switch pace {
-      case .after(let schedule): self = .delays(schedule.delays(using: generator))
-      case .every(let period): self = .beats(period: period.saturated, start: start, latest: 0)
-      }
-    }
-
-    /// Returns the delay from the end of an execution, `now`, to the next start; `nil` at the end of the schedule.
-    ///
-    /// A multiple of the period that has passed is skipped.
-    mutating func delay(at now: ProcedureInstant) -> Duration? {
-      switch self {
-      case .delays(var delays):
-        defer { self = .delays(delays) }
-        return delays.next()
-      case .beats(let period, let start, let latest):
-        guard period > .zero else { return .zero }
-        let elapsed = start.duration(to: now).attoseconds
-        let (whole, rest) = elapsed.quotientAndRemainder(dividingBy: period.attoseconds)
-        let next = max(latest + 1, rest > 0 ? whole + 1 : whole)
-        self = .beats(period: period, start: start, latest: next)
-        return Duration(attoseconds: next * period.attoseconds - elapsed)
-      }
+  /// Returns the delay from the end of an execution, `now`, to the next start; `nil` at the end of the schedule.
+  ///
+  /// A multiple of the period that has passed is skipped.
+  mutating func delay(at now: ProcedureInstant) -> Duration? {
+    switch self {
+    case .delays(var delays):
+      defer { self = .delays(delays) }
+      return delays.next()
+    case .beats(let period, let start, let latest):
+      guard period > .zero else { return .zero }
+      let elapsed = start.duration(to: now).attoseconds
+      let (whole, rest) = elapsed.quotientAndRemainder(dividingBy: period.attoseconds)
+      let next = max(latest + 1, rest > 0 ? whole + 1 : whole)
+      self = .beats(period: period, start: start, latest: next)
+      return Duration(attoseconds: next * period.attoseconds - elapsed)
     }
   }
 }
