@@ -167,7 +167,7 @@ extension QueueCore {
   // MARK: Workers
 
   /// A run for a worker.
-  struct Job {
+  struct Job: ~Copyable, Sendable {
     let run: Run
     /// The body of a run that has started, so that the worker only has to call it; `nil` if the worker has to drive the run.
     let startedBody: Run.Body?
@@ -199,12 +199,15 @@ extension QueueCore {
     state.runs[run].worker = worker
     guard run.canStartInline(state.runs) else { return Job(run: run, startedBody: nil) }
     run.startBody(at: reading, &state, &effects)
-    return Job(run: run, startedBody: state.runs[run].body)
+    // The worker holds the body from now on: nothing else calls it.
+    return Job(run: run, startedBody: state.runs[run].body.take())
   }
 
   /// The result of `finishInline` for a run that has ended: the next job of its worker.
-  struct Following {
+  struct Following: ~Copyable, Sendable {
     let job: Job?
+    /// What the ended run no longer needs, to be released after the lock was released.
+    let released: Run.ReleasedReferences
   }
 
   /// Ends a run whose body a worker has executed, and gives the worker its next run, in one visit to the lock (L4).
@@ -224,18 +227,21 @@ extension QueueCore {
       for other in granted where other.core !== self { other.claimGranted() }
     }
     let reading = time.reading()
-    let (following, released) = send { state, effects -> (Following?, Run.ReleasedReferences?) in
+    var log: EventLog?
+    let following = send { state, effects -> Following? in
       let endsWithBody = state.runs[run].endsWithBody
       if endsWithBody {
         state.runs[run].worker = nil
         run.endWithBody(outcome, at: reading, &state, &effects)
       }
       for other in granted where other.core === self { other.claimGranted(&state, &effects) }
-      guard endsWithBody else { return (nil, nil) }
-      let following = Following(job: takeNext(for: worker, isStarting: false, at: reading, &state, &effects))
-      return (following, run.detachReferences(keepingHooks: false, &state.runs))
+      guard endsWithBody else { return nil }
+      log = state.runs[run].details.observers.log
+      return Following(
+        job: takeNext(for: worker, isStarting: false, at: reading, &state, &effects),
+        released: run.detachReferences(keepingHooks: false, &state.runs))
     }
-    released?.log?.close()
+    log?.close()
     return following
   }
 }

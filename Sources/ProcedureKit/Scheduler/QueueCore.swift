@@ -148,7 +148,7 @@ package final class QueueCore: Sendable {
   ///
   /// Returns the result of `event`, which is usually the next step of the run concerned.
   @inline(__always)
-  func send<R: Sendable>(_ event: (inout State, inout Effects) -> R) -> R {
+  func send<R: Sendable & ~Copyable>(_ event: (inout State, inout Effects) -> R) -> R {
     var effects = Effects()
     let reading = isMeasured ? time.lazyReading() : nil
     let result = state.withLock { state in

@@ -211,7 +211,7 @@ extension Run {
   }
 
   /// The references that a run needs only until its end. They are released after the lock was released.
-  struct ReleasedReferences: Sendable {
+  struct ReleasedReferences: ~Copyable, Sendable {
     let body: Body?
     let closures: ModifierLayer.Closures?
     /// The dependencies, if at least one of them has not finished.

@@ -92,30 +92,32 @@ extension Run {
 
   // MARK: The body
 
-  /// Executes the run in the task of a worker.
+  /// Executes the body of a run that has started, in the task of a worker. Releases the body before the outcome is published.
   ///
-  /// - Parameters:
-  ///   - startedBody: The body, if the run has started already.
-  ///   - worker: The worker whose task is the current one.
   /// - Returns: The next job of the worker; `nil` if there is none.
   @inline(__always) @concurrent
-  func execute(_ startedBody: Body?, by worker: Worker) async -> QueueCore.Job? {
-    if let body = startedBody {
-      let value: any Sendable
-      do {
-        value = try await ProcedureContext.bound.withValue(ProcedureContext(self)) { try await body(self, .execute) }
-      } catch {
-        if let next = core.finishInline(self, RunOutcome(thrown: error), worker) { return next.job }
-        bodyEnded(.failure(error))
-        await finish()
-        return core.nextJob(for: worker, after: self)
+  func execute(_ body: consuming @escaping Body, by worker: Worker) async -> QueueCore.Job? {
+    let value: any Sendable
+    do {
+      value = try await ProcedureContext.bound.withValue(ProcedureContext(self)) { [body] in
+        try await body(self, .execute)
       }
-      if let next = core.finishInline(self, .finished(value), worker) { return next.job }
-      bodyEnded(.success(value))
+    } catch {
+      if let next = core.finishInline(self, RunOutcome(thrown: error), worker) { return next.job }
+      bodyEnded(.failure(error))
       await finish()
-    } else {
-      await drive(from: .start)
+      return core.nextJob(for: worker, after: self)
     }
+    if let next = core.finishInline(self, .finished(value), worker) { return next.job }
+    bodyEnded(.success(value))
+    await finish()
+    return core.nextJob(for: worker, after: self)
+  }
+
+  /// Drives the run in the task of a worker, to its next wait or to its end. Returns the next job of the worker; `nil` if there is none.
+  @concurrent
+  func drive(by worker: Worker) async -> QueueCore.Job? {
+    await drive(from: .start)
     return core.nextJob(for: worker, after: self)
   }
 

@@ -77,7 +77,8 @@ package final class Run: @unchecked Sendable {
 
   /// The state that the lock of the queue guards; see `RunTable`. The compiler checks exclusive access to the table, so the runtime need not.
   @exclusivity(unchecked) fileprivate var guardedState: RunState
-  fileprivate(set) var outcome: RunOutcome?
+  /// Written once, before the run is marked as finished, and read only after that, so that no two accesses overlap.
+  @exclusivity(unchecked) fileprivate(set) var outcome: RunOutcome?
   fileprivate let marks = Atomic<UInt8>(0)
 
   init(

@@ -108,8 +108,13 @@ final class Worker: Sendable {
     await worker.task.executeHere {
       var yieldPolicy = YieldPolicy(core.time)
       var job = core.nextJob(for: worker, isStarting: true)
-      while let current = job {
-        job = await current.run.execute(current.startedBody, by: worker)
+      while let current = job.take() {
+        let run = current.run
+        if let body = current.startedBody {
+          job = await run.execute(body, by: worker)
+        } else {
+          job = await run.drive(by: worker)
+        }
         if yieldPolicy.shouldYield() { await Task.yield() }
       }
     }
