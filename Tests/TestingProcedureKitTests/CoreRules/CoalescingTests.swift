@@ -60,12 +60,12 @@ struct CoalescingTests {
         try await opening.value
         return "leader"
       }.coalesced(by: "k", in: scope))
-    while scope.count == 0 { await Task.yield() }
+    try await eventually { scope.count > 0 }
     #expect(try await second.run(ProcedureTask("number") { 1 }.coalesced(by: "k", in: scope)) == 1)
     #expect(
       try await second.run(ProcedureTask("other") { "other" }.coalesced(by: "k", in: CoalescingScope())) == "other")
     let follower = second.add(ProcedureTask("follower") { "follower" }.coalesced(by: "k", in: scope))
-    while !second.waitsForExecution { await Task.yield() }
+    try await eventually { second.waitsForExecution }
     await closed.resume()
     #expect(try await [leader.value, follower.value] == ["leader", "leader"])
     #expect(scope.count == 0)
@@ -85,11 +85,11 @@ struct CoalescingTests {
       return number
     }.coalesced(by: "k")
     async let outside = work()
-    while executions.value < 1 { await Task.yield() }
+    try await eventually { executions.value == 1 }
     let inside = queue.add(ProcedureTask("body") { try await work() })
-    while executions.value < 2 { await Task.yield() }
+    try await eventually { executions.value == 2 }
     let follower = queue.add(work)
-    while !queue.waitsForExecution { await Task.yield() }
+    try await eventually { queue.waitsForExecution }
     await closed.resume()
     #expect(try await [outside, inside.value, follower.value] == [1, 2, 2])
   }
@@ -343,7 +343,7 @@ struct CoalescingTests {
         queue.add(work.coalesced(by: number % groups).onWillExecute { starts { $0 += 1 } })
       }
       // Each leader waits until all runs, except possibly the last, follow.
-      while starts.value < runs { await Task.yield() }
+      try await eventually { starts.value == runs }
       await closed.resume()
       for handle in handles { try await handle.value }
       await queue.shutDown()

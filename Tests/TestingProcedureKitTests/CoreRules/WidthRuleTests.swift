@@ -61,7 +61,6 @@ struct WidthRuleTests {
         let added = queue.add(task("added"))
         order { $0.append("\(added.state)") }
       })
-    while !closed.snapshot().procedures.contains(where: { $0.procedure.name == "opening" }) { await Task.yield() }
     let holder = queue.add(entered)
     try await entered.waitUntilStarted()
     body.cancel()
