@@ -20,7 +20,7 @@ import TestingProcedureKit
     "L5: a body that makes no progress is reported, in whatever way it is run",
     arguments: Way.queued.filter { $0 != .copy })
   func ways(way: Way) async throws {
-    let (told, goOn) = (Signal(), Signal())
+    let (started, told, goOn) = (Signal(), Signal(), Signal())
     let names = Box<[String]>([])
     let queue = makeQueue { snapshot in
       names.update { $0 += snapshot.procedures.map(\.procedure.name) }
@@ -28,9 +28,12 @@ import TestingProcedureKit
     }
     async let outcome = way.outcome(
       of: ProcedureTask("subject") {
+        started.set()
         await goOn.wait()
         return 1
       }, on: queue)
+    // Otherwise, the time could pass before the subject is on the queue.
+    await started.wait()
     try await clock.nextSleep()
     try await eventually {
       clock.advance(by: .seconds(10))

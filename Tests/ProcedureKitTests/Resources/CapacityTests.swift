@@ -118,7 +118,7 @@ struct CapacityTests {
         isOutside
           ? failing.retry(.constant(.seconds(1)), maxAttempts: 2).map { $0 }.uses(gpu, units: 2)
           : failing.uses(gpu, units: 2).retry(.constant(.seconds(1)), maxAttempts: 2))
-      try await eventually { handle.state == .pausing || clock.sleeperCount > 0 }
+      try await clock.nextSleep()
       table.setCapacity(1, of: gpu)
       clock.advance(by: .seconds(1))
       #expect((await handle.outcome.failure as? ProcedureError)?.kind == .capacityExceeded)
