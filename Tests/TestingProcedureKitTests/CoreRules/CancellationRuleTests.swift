@@ -46,8 +46,7 @@ struct CancellationRuleTests {
 
   @Test("C1, C6: a cancellation after the body has returned is ignored, even while the worker executes the next")
   func cancelAfterReturn() async throws {
-    try await exploreRace("after the last", "executing the next", schedules: TestDepth.count(2_000)) {
-      env in
+    try await exploreRace("executing the next", "before the next", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let returned = Locked(-1)
       let handles = (0..<5).map { number in
@@ -61,12 +60,13 @@ struct CancellationRuleTests {
       while returned.value < handles.count - 1 {
         await pause(env, upTo: 2)
         guard let latest = handles.indices.last(where: { $0 <= returned.value }) else { continue }
-        if latest < handles.count - 1, handles[latest + 1].state == .executing { env.tally("executing the next") }
+        if latest < handles.count - 1 {
+          env.tally(handles[latest + 1].state == .executing ? "executing the next" : "before the next")
+        }
         handles[latest].cancel()
       }
       await pause(env, upTo: 2)
       handles[4].cancel()
-      env.tally("after the last")
       for handle in handles { env.check(await handle.outcome.isFinished, "\(handle.name) had returned") }
       await queue.shutDown()
     }

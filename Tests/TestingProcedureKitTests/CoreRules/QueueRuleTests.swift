@@ -87,10 +87,10 @@ struct QueueRuleTests {
           env.tally("waiting")
         }
         if states.contains(.executing) { env.tally("executing") }
+        if states.contains(.finished) { env.tally("finished") }
         await queue.resume()
       }
       for handle in handles { env.check(await handle.outcome.isFinished) }
-      env.tally("finished")
       await queue.shutDown()
     }
   }
