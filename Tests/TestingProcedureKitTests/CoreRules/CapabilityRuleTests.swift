@@ -236,19 +236,26 @@ struct CapabilityRuleTests {
 
   @Test("A prompt that needs another authorization of its type asks for that without waiting for itself")
   func promptInsideOfPrompt() async throws {
-    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
+    try await exploreRace("outer first", "inner first", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let order = Locked<[String]>([])
       let inner = Lock { _ in
+        order { $0.append("inner") }
         await pause(env, upTo: 3)
         return 1
       }
       let outer = Lock { _ in
+        order { $0.append("outer") }
         _ = try await queue.run(Authorize(inner, 1))
         return 1
       }
       let handles = [queue.add(Authorize(outer, 1)), queue.add(Authorize(inner, 1)), queue.add(Authorize(outer, 1))]
-      for handle in handles { env.tally(await handle.outcome.label) }
+      for handle in handles {
+        let outcome = await handle.outcome
+        env.check(outcome.isFinished, "\(outcome)")
+      }
       env.check(outer.requestCount == 1 && inner.requestCount == 1)
+      env.tally("\(order.value[0]) first")
       await queue.shutDown()
     }
   }

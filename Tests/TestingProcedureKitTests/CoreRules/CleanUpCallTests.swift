@@ -159,13 +159,17 @@ struct CleanUpCallTests {
     "A task group cancels the calls of its child tasks, in a body and in a call of a cancelled body",
     arguments: [false, true])
   func taskGroup(isCancelled: Bool) async throws {
-    try await exploreRace("ended", schedules: TestDepth.count(600)) { env in
+    try await exploreRace("called", "cancelled before the call", schedules: TestDepth.count(600)) { env in
       let (queue, never) = (env.makeQueue(), env.makeQueue(isSuspended: true))
       let opening = never.add(ProcedureTask("opening") {})
-      let isStarted = Locked(false)
+      let (isStarted, isCalled, hasEnded) = (Locked(false), Locked(false), Locked(false))
+      let waits = ProcedureTask("waits") {
+        isCalled { $0 = true }
+        try await opening.value
+      }.map { $0 }
       let race = ProcedureTask("race") {
         await withTaskGroup(of: Void.self) { group in
-          group.addTask { try? await ProcedureTask("waits") { try await opening.value }.map { $0 }() }
+          group.addTask { try? await waits() }
           await pause(env, upTo: 3)
           group.cancelAll()
         }
@@ -174,14 +178,21 @@ struct CleanUpCallTests {
         isStarted { $0 = true }
         if isCancelled { await ProcedureContext.yieldUntilCancelled() }
         try await race()
-        env.tally("ended")
+        hasEnded { $0 = true }
       }
       let end = Task(executorPreference: env.executor) { try await queue.run(body) }
       if isCancelled {
         while !isStarted.value { await Task.yield() }
         await queue.cancelAll()
       }
-      _ = await end.result
+      do {
+        try await end.value
+        env.check(!isCancelled, "the run was not cancelled")
+      } catch {
+        env.check(isCancelled && error is CancellationError, "\(error)")
+      }
+      env.check(hasEnded.value, "the body has not cleaned up")
+      env.tally(isCalled.value ? "called" : "cancelled before the call")
       opening.cancel()
       await queue.waitUntilIdle()
       withExtendedLifetime(never) {}
@@ -192,7 +203,7 @@ struct CleanUpCallTests {
     "Modifiers, contexts and handlers see no cancellation but one of the call itself", arguments: Call.allCases,
     Way.allCases)
   func calls(call: Call, way: Way) async throws {
-    try await exploreRace("cleaned", schedules: TestDepth.count(60)) { env in
+    try await exploreSchedules(TestDepth.count(60)) { env in
       let queue = env.makeQueue()
       let (isStarted, value) = (Locked(false), Locked<Result<Int, any Error>?>(nil))
       let (clean, expected) = clean(call, in: env, queue)
@@ -229,7 +240,6 @@ struct CleanUpCallTests {
       _ = await handle?.outcome
       _ = await end?.result
       await queue.waitUntilIdle()
-      if case .success(expected)? = value.value { env.tally("cleaned") }
       env.check((try? value.value?.get()) == expected, "\(String(describing: value.value)), not \(expected)")
       await queue.shutDown()
       env.check(env.resources.count == 0)

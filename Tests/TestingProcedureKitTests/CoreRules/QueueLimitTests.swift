@@ -7,7 +7,7 @@ import TestingProcedureKit
 struct QueueLimitTests {
   @Test("Callers of enqueue wait for room in FIFO order, the limit holds, and no run is lost")
   func enqueue() async throws {
-    try await exploreRace("admitted late", schedules: TestDepth.count(2_000)) { env in
+    try await exploreRace("admitted late", "admitted early", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue("limited", maxConcurrentProcedures: 1, maxWaitingProcedures: 2)
       let order = Locked<[Int]>([])
       try await withThrowingTaskGroup { group in

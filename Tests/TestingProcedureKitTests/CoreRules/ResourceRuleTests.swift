@@ -118,21 +118,26 @@ struct ResourceRuleTests {
 
   @Test("R1: a resource is never used beyond its units, and large claims are not overtaken forever")
   func units() async throws {
-    try await exploreRace("4 in use", schedules: TestDepth.count(2_000)) { env in
+    try await exploreRace("1 beside 3", "3 alone", schedules: TestDepth.count(2_000)) { env in
       let gpu = Resource("gpu", capacity: 4)
       let queue = env.makeQueue()
-      let used = Locked((now: 0, most: 0))
+      let (used, isBeside) = (Locked((now: 0, most: 0)), Locked(false))
+      let order = Locked<[Int]>([])
       let handles = [1, 2, 4, 1, 3, 2].map { units in
         queue.add(
           ProcedureTask {
+            order { $0.append(units) }
             used { ($0.now, $0.most) = ($0.now + units, max($0.most, $0.now + units)) }
+            if units == 3 { isBeside { [used = used.value.now] in $0 = used == 4 } }
             env.check(used.value.now <= 4, "\(used.value.now) units are used")
             await pause(env, upTo: 3)
             used { $0.now -= units }
           }.uses(gpu, units: units))
       }
       for handle in handles { try await handle.value }
-      env.tally("\(used.value.most) in use")
+      // Nothing has overtaken the largest claim.
+      env.check(order.value.firstIndex(of: 4) == 2, "\(order.value)")
+      env.tally(isBeside.value ? "1 beside 3" : "3 alone")
       await queue.shutDown()
       env.check(env.resources.count == 0)
     }
@@ -140,7 +145,9 @@ struct ResourceRuleTests {
 
   @Test("R3: a cancelled waiter affects no other run, and a suspended one does not affect the holder")
   func cancelledWaiter() async throws {
-    try await exploreRace("cancelled", "finished", schedules: TestDepth.count(2_000)) { env in
+    try await exploreRace(
+      "first cancelled", "first finished", "second cancelled", "second finished", schedules: TestDepth.count(2_000)
+    ) { env in
       let queue = env.makeQueue()
       let other = env.makeQueue(isSuspended: env.random.below(2) == 0)
       let monitor = ConcurrencyMonitor()
@@ -158,7 +165,9 @@ struct ResourceRuleTests {
       await other.resume()
       try await holder.value
       try await last.value
-      for waiter in waiters { env.tally(await waiter.outcome.label) }
+      try await waiters[2].value
+      env.tally("first \(await waiters[0].outcome.label)")
+      env.tally("second \(await waiters[1].outcome.label)")
       env.check(monitor.most == 1, "two held it")
       await queue.shutDown()
       await other.shutDown()
@@ -182,7 +191,10 @@ struct ResourceRuleTests {
                 try await queue.run(procedure)
               }
               return "finished"
-            } catch { return "cancelled" }
+            } catch {
+              env.check(error is CancellationError, "\(error)")
+              return "cancelled"
+            }
           }
         }
         group.addTask {
@@ -202,7 +214,7 @@ struct ResourceRuleTests {
 
   @Test("R4: a graph and its nodes of one category finish, without overlaps among the nodes or with an outsider")
   func nested() async throws {
-    try await exploreRace("one first", schedules: TestDepth.count(2_000)) { env in
+    try await exploreRace("one first", "two first", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let monitor = ConcurrencyMonitor()
       let order = Locked<[String]>([])
@@ -218,10 +230,10 @@ struct ResourceRuleTests {
       let late = queue.add(child("late"))
       for handle in [outsider, handle, late] { try await handle.value }
       env.check(monitor.most(in: "a") == 1, "\(order.value)")
-      let names = order.value.filter { $0 != "outsider" && $0 != "late" }
-      env.check(order.value.firstIndex(of: "inner").map { order.value[$0 - 1] != "outsider" } ?? false)
-      env.check(names.last == "inner" && names.count == 3, "\(order.value)")
-      env.tally("\(names[0]) first")
+      let isOneFirst = order.value.dropFirst().first == "one"
+      let nodes = isOneFirst ? ["one", "two"] : ["two", "one"]
+      env.check(order.value == ["outsider"] + nodes + ["inner", "late"], "\(order.value)")
+      env.tally(isOneFirst ? "one first" : "two first")
       await queue.shutDown()
       env.check(env.resources.count == 0)
     }
@@ -317,14 +329,15 @@ struct ExclusionCircleTests {
 
   @Test("R4: a body waits for an added run that needs what the body holds")
   func addedRun() async throws {
-    try await exploreRace("refused", schedules: TestDepth.count(2_000)) { env in
+    try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let holder = queue.add(
         ProcedureTask("holder") {
           await pause(env, upTo: 3)
           try await queue.add(ProcedureTask("added") {}.exclusive("a")).value
         }.exclusive("a"))
-      await outcome(of: holder, env)
+      let error = await holder.outcome.error(as: ProcedureError.self)
+      env.check(error?.kind == .exclusionDeadlock, "\(String(describing: error))")
       await queue.shutDown()
       env.check(env.resources.count == 0)
     }

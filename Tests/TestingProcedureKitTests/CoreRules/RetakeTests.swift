@@ -9,18 +9,20 @@ struct RetakeTests {
     "Nested levels that pause reacquire all their resources together, and do not deadlock",
     arguments: 0..<5)
   func nested(way: Int) async throws {
-    try await exploreRace("finished", schedules: TestDepth.count(1_000)) { env in
+    try await exploreSchedules(TestDepth.count(1_000)) { env in
       let queue = env.makeQueue(isSuspended: true)
-      let monitor = ConcurrencyMonitor()
+      let (monitor, order) = (ConcurrencyMonitor(), Locked(""))
       let pace = Schedule.constant(.microseconds(20))
-      let x = ProcedureTask("x") {
-        monitor.enter()
-        await pause(env, upTo: 1)
-        monitor.leave()
-      }
       let resource = Resource("r", capacity: 3)
-      let work =
-        switch way {
+      let limiter = RateLimiter(1, per: .microseconds(50), clock: env.clock)
+      func work(_ number: Int) -> ProcedureTask<Void, Void> {
+        let x = ProcedureTask("x") {
+          order { $0 += "\(number)" }
+          monitor.enter()
+          await pause(env, upTo: 1)
+          monitor.leave()
+        }
+        return switch way {
         case 0: x.repeating(pace, maxCount: 3).exclusive("b").repeating(pace, maxCount: 2).exclusive("c")
         case 1:
           x.repeating(pace, maxCount: 3).exclusive("b").map { $0 }.exclusive("c").repeating(pace, maxCount: 2)
@@ -29,14 +31,15 @@ struct RetakeTests {
         case 3:
           x.exclusive("b").repeating(pace, maxCount: 3).uses(resource, units: 3).map { $0 }.uses(resource, units: 2)
         default:
-          x.rateLimited(RateLimiter(1, per: .microseconds(50), clock: env.clock)).exclusive("b").map { $0 }.exclusive(
-            "c")
+          x.rateLimited(limiter).exclusive("b").map { $0 }.exclusive("c")
         }
-      let handles = (0..<3).map { _ in queue.add(work) }
+      }
+      let handles = (0..<3).map { queue.add(work($0)) }
       await queue.resume()
       for handle in handles { try await handle.value }
       env.check(monitor.most == 1, "\(monitor.most) bodies together")
-      env.tally("finished")
+      // In its first pause, a run has released its resources to the next one.
+      env.check(order.value.hasPrefix("012") && order.value.count == [18, 18, 9, 9, 3][way], "\(order.value)")
       await queue.shutDown()
       env.check(env.resources.count == 0, "\(env.resources.count) are held")
     }
@@ -45,7 +48,7 @@ struct RetakeTests {
   @Test(
     "A pause of an inner level releases the resources of all levels, and other procedures have them in the meantime")
   func releasesAll() async throws {
-    try await exploreRace("finished", schedules: TestDepth.count(500)) { env in
+    try await exploreSchedules(TestDepth.count(500)) { env in
       let queue = env.makeQueue()
       let order = Locked<[String]>([])
       let work = ProcedureTask("work") { order { $0.append("work") } }
@@ -59,34 +62,35 @@ struct RetakeTests {
       for other in others { try await other.value }
       try await first.value
       env.check(order.value.first == "work" && order.value.last == "work" && order.value.count == 5, "\(order.value)")
-      env.tally("finished")
       await queue.shutDown()
       env.check(env.resources.count == 0)
     }
   }
 
   @Test(
-    "A run that is cancelled, or refused because of a deadlock, while it reacquires resources leaves nothing behind")
+    "A run that is cancelled in a pause, or while it waits for its resources, leaves nothing behind")
   func cancelled() async throws {
-    try await exploreRace("finished", "cancelled", schedules: TestDepth.count(1_000)) { env in
+    try await exploreRace("pausing", "waiting", "cancelled", "finished", schedules: TestDepth.count(1_000)) { env in
       let queue = env.makeQueue(isSuspended: true)
       let pace = Schedule.constant(.microseconds(20))
       let work = ProcedureTask("x") { await pause(env, upTo: 1) }
         .repeating(pace, maxCount: 3).exclusive("b").repeating(pace, maxCount: 2).exclusive("c")
       let handles = (0..<3).map { _ in queue.add(work) }
       await queue.resume()
+      if env.random.below(2) == 0 { await env.wait(until: .microseconds(env.random.below(200))) }
       await pause(env, upTo: 20)
+      env.tally("\(handles[1].state)")
       handles[1].cancel()
-      for handle in handles { env.tally(await handle.outcome.isCancelled ? "cancelled" : "finished") }
-      env.check(await handles[0].outcome.isFinished)
+      env.tally(await handles[1].outcome.label)
+      for handle in [handles[0], handles[2]] { env.check(await handle.outcome.isFinished) }
       await queue.shutDown()
       env.check(env.resources.count == 0, "\(env.resources.count) are held")
     }
   }
 
-  @Test("R4: a run that reacquires can be in a wait cycle, with an awaited procedure and in two copies of one run")
+  @Test("R4: a run that reacquires can be in a wait cycle with a procedure that awaits it")
   func cycles() async throws {
-    try await exploreRace("refused", schedules: TestDepth.count(1_000)) { env in
+    try await exploreSchedules(TestDepth.count(1_000)) { env in
       let queue = env.makeQueue()
       let box = Locked<ProcedureHandle<Void>?>(nil)
       let probe = env.makeQueue("probe")
@@ -98,8 +102,7 @@ struct RetakeTests {
       let holder = probe.add(ProcedureTask("holder") { try await box.value?.value }.exclusive("a"))
       let error = await retaking.outcome.error(as: ProcedureError.self)
       env.check(error?.kind == .exclusionDeadlock, "\(String(describing: error))")
-      env.check(await holder.outcome.isFailed)
-      env.tally("refused")
+      env.check(await holder.outcome.procedureError?.kind == .exclusionDeadlock)
       for queue in [queue, probe] { await queue.shutDown() }
       env.check(env.resources.count == 0)
     }
@@ -136,7 +139,7 @@ struct OutlivingClaimTests {
     _ kind: Kind, levels: Int, in env: ExplorationEnvironment, _ queue: ProcedureQueue, _ monitor: ConcurrencyMonitor,
     _ tasks: Tasks, then last: @escaping @Sendable () async throws -> Void = {}
   ) -> ProcedureTask<Void, Void> {
-    let (starts, isNestedStarted) = (Locked(0), Locked(false))
+    let (starts, isNestedStarted, hasNestedEnded) = (Locked(0), Locked(false), Locked(false))
     let nested = kind.claim(
       ProcedureTask("nested") {
         await monitor.during("nested") {
@@ -144,6 +147,7 @@ struct OutlivingClaimTests {
           await pause(env, upTo: 4)
           await env.wait(until: env.elapsed + .microseconds(env.random.below(4) * 10))
         }
+        hasNestedEnded { $0 = true }
       })
     let body = ProcedureTask("work") {
       let start = starts { count -> Int in
@@ -156,7 +160,10 @@ struct OutlivingClaimTests {
         tasks { $0.append(task) }
         while !isNestedStarted.value, ProcedureContext.current?.isCancelled != true { await Task.yield() }
       }
-      if start == 3 { try await last() }
+      if start == 3 {
+        env.tally(hasNestedEnded.value ? "the nested claim has ended" : "the nested claim continues")
+        try await last()
+      }
     }
     let claiming = kind.claim(body.repeating(.constant(.microseconds(10)), maxCount: 3))
     switch levels {
@@ -171,7 +178,9 @@ struct OutlivingClaimTests {
 
   @Test("The levels release all their resources at the end", arguments: Kind.allCases, 1...4)
   func released(kind: Kind, levels: Int) async throws {
-    try await exploreRace("finished", schedules: TestDepth.count(600)) { env in
+    try await exploreRace(
+      "the nested claim has ended", "the nested claim continues", schedules: TestDepth.count(600)
+    ) { env in
       let (queue, monitor, tasks) = (env.makeQueue(), ConcurrencyMonitor(), Tasks([]))
       let first = queue.add(work(kind, levels: levels, in: env, queue, monitor, tasks))
       let alone = kind.claimAlone(
@@ -184,7 +193,6 @@ struct OutlivingClaimTests {
       await queue.shutDown()
       env.check(monitor.most(in: "nested") == 1, "\(monitor.most(in: "nested")) together")
       env.check(env.resources.count == 0, "\(env.resources.count) are held")
-      env.tally("finished")
     }
   }
 
@@ -196,7 +204,7 @@ struct OutlivingClaimTests {
       if env.random.below(2) == 0 { await env.wait(until: .microseconds(env.random.below(60))) }
       await pause(env, upTo: 20)
       handles[0].cancel()
-      for handle in handles { env.tally(await handle.outcome.label) }
+      env.tally(await handles[0].outcome.label)
       env.check(await handles[1].outcome.isFinished)
       try await queue.add(kind.claimAlone(ProcedureTask("alone") {})).value
       for task in tasks.value { await task.value }
@@ -207,14 +215,15 @@ struct OutlivingClaimTests {
 
   @Test("A cycle through a claim that was kept during a pause is found", arguments: Kind.allCases, 1...3)
   func cycle(kind: Kind, levels: Int) async throws {
-    try await exploreRace("refused", schedules: TestDepth.count(600)) { env in
+    try await exploreRace(
+      "the nested claim has ended", "the nested claim continues", schedules: TestDepth.count(600)
+    ) { env in
       let (queue, monitor, tasks) = (env.makeQueue(), ConcurrencyMonitor(), Tasks([]))
       let work = work(kind, levels: levels, in: env, queue, monitor, tasks) {
         try await queue.add(kind.claimAlone(ProcedureTask("wanted") {})).value
       }
       let error = await queue.add(work).outcome.error(as: ProcedureError.self)
       env.check(error?.kind == .exclusionDeadlock, "\(String(describing: error))")
-      env.tally("refused")
       for task in tasks.value { await task.value }
       await queue.shutDown()
       env.check(env.resources.count == 0, "\(env.resources.count) are held")
@@ -288,8 +297,8 @@ struct CallsAndClaimsTests {
     "After two concurrent calls of `next` that pause or are stopped in a pause, the procedure reacquires and ends",
     arguments: OutlivingClaimTests.Kind.allCases, [false, true])
   func bothNext(kind: OutlivingClaimTests.Kind, isStopped: Bool) async throws {
-    try await exploreRace("finished", schedules: TestDepth.count(600)) { env in
-      let (queue, monitor) = (env.makeQueue(), ConcurrencyMonitor())
+    try await exploreSchedules(TestDepth.count(600)) { env in
+      let (queue, monitor, order) = (env.makeQueue(), ConcurrencyMonitor(), Locked<[String]>([]))
       let stopped = ProcedureTask { () throws -> Void in throw Reason() }
         .retry(.constant(.seconds(60))).timeout(.microseconds(20))
       let paused = ProcedureTask { await pause(env, upTo: 2) }.repeating(.constant(.microseconds(10)), maxCount: 3)
@@ -298,25 +307,30 @@ struct CallsAndClaimsTests {
         async let second: Void = next()
         _ = try? await first
         _ = try? await second
+        order { $0.append("rest") }
         await monitor.during("a") { await pause(env, upTo: 2) }
       }
-      let other = ProcedureTask("other") { await monitor.during("a") { await env.wait(until: .microseconds(30)) } }
+      let other = ProcedureTask("other") {
+        order { $0.append("other") }
+        await monitor.during("a") { await env.wait(until: .microseconds(30)) }
+      }
       let handles = [
         queue.add(kind.claim(both).map { $0 }.exclusive("b")), queue.add(kind.claimAlone(other)),
         queue.add(kind.claimAlone(other).map { $0 }.exclusive("b")),
       ]
       for handle in handles { try await handle.value }
       env.check(monitor.most(in: "a") == 1, "\(monitor.most(in: "a")) together")
+      // The calls have released the resources to those that waited.
+      env.check(order.value == ["other", "other", "rest"], "\(order.value)")
       await queue.shutDown()
       env.check(env.resources.count == 0, "\(env.resources.count) are held")
-      env.tally("finished")
     }
   }
 
   @Test(
     "Calls of conditions, hooks, decisions and tasks that outlive their body", arguments: Place.allCases, Call.allCases)
   func calls(place: Place, call: Call) async throws {
-    try await exploreRace("ended", schedules: TestDepth.count(120)) { env in
+    try await exploreSchedules(TestDepth.count(120)) { env in
       let (queue, monitor) = (env.makeQueue(), ConcurrencyMonitor())
       let helper = self.call(call, in: env, queue)
       let tasks = Locked<[Task<Void, Never>]>([])
@@ -415,7 +429,6 @@ struct CallsAndClaimsTests {
       }
       await queue.shutDown()
       env.check(env.resources.count == 0, "\(env.resources.count) are held")
-      env.tally("ended")
     }
   }
 }

@@ -99,14 +99,16 @@ struct WaitCycleTests {
   @Test(
     "Of two bodies that await each other, one throws an error that names both", arguments: Wait.allCases, Wait.allCases)
   fileprivate func two(first: Wait, second: Wait) async throws {
-    try await exploreRace("refused", schedules: TestDepth.count(200)) { env in
+    try await exploreRace("a waits first", "b waits first", schedules: TestDepth.count(200)) { env in
+      let order = Locked<[String]>([])
       let queues = [env.makeQueue("first", isSuspended: true), env.makeQueue("second", isSuspended: true)]
       let handles = [Later(), Later()]
-      for (number, wait) in [first, second].enumerated() {
+      for (number, (name, wait)) in zip(["a", "b"], [first, second]).enumerated() {
         handles[number].set(
           queues[number].add(
-            ProcedureTask(number == 0 ? "a" : "b") {
+            ProcedureTask(name) {
               await pause(env, upTo: 2)
+              order { $0.append(name) }
               try await wait(for: handles[1 - number], on: queues[1 - number])
             }))
       }
@@ -116,7 +118,6 @@ struct WaitCycleTests {
         guard let error = await later.handle.outcome.error(as: ProcedureError.self) else { continue }
         env.check(error.kind == .exclusionDeadlock, "\(error)")
         waits.append(error.waits)
-        env.tally("refused")
       }
       env.check(
         !waits.isEmpty
@@ -124,13 +125,14 @@ struct WaitCycleTests {
             isCycle($0, of: ["a"]) && (isCycle($0, of: ["b"]) || isCycle($0, of: ["child"]))
               || isCycle($0, of: ["b", "child"])
           }, "\(waits)")
+      env.tally("\(order.value[0]) waits first")
       for queue in queues { await queue.shutDown() }
     }
   }
 
   @Test("A longer cycle names all its members, also through dependents, claims and nested runs", arguments: 3...6)
   func longer(count: Int) async throws {
-    try await exploreRace("refused", schedules: TestDepth.count(1_000)) { env in
+    try await exploreSchedules(TestDepth.count(1_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1, isSuspended: true)
       let handles = (0..<count).map { _ in Later() }
       let ways = (0..<count).map { _ in env.random.below(4) }
@@ -163,57 +165,73 @@ struct WaitCycleTests {
         refused += 1
       }
       env.check(refused == count)
-      env.tally("refused")
       await queue.shutDown()
     }
   }
 
   @Test("A cycle of an awaited value and a claim refuses the claim, and names both")
   func mixed() async throws {
-    try await exploreRace("refused", schedules: TestDepth.count(1_000)) { env in
+    try await exploreRace("claims first", "awaits first", schedules: TestDepth.count(1_000)) { env in
       let queue = env.makeQueue(isSuspended: true)
       let later = Later()
-      let holder = queue.add(ProcedureTask("holder") { try await later.handle.value }.exclusive("e"))
-      _ = holder
-      later.set(queue.add(ProcedureTask("claimant") { await pause(env) }.exclusive("e")))
+      let order = Locked<[String]>([])
+      let holder = queue.add(
+        ProcedureTask("holder") {
+          await pause(env, upTo: 4)
+          order { $0.append("awaits") }
+          try await later.handle.value
+        }.exclusive("e"))
+      later.set(
+        queue.add(
+          ProcedureTask("claimant") {}.exclusive("e").condition("is on time") {
+            await pause(env, upTo: 4)
+            order { $0.append("claims") }
+            return true
+          }))
       await queue.resume()
       let error = await deadlock(later.handle)
       env.check(
         error.map { isCycle($0.waits, of: ["holder", "claimant"]) && $0.waits.count == 2 } ?? false,
         "\(String(describing: error))")
-      env.tally("refused")
+      env.check(await deadlock(holder) != nil)
+      env.tally("\(order.value[0]) first")
       await queue.shutDown()
     }
   }
 
-  @Test("A body that runs a procedure that awaits the body's queue, and bodies that await several procedures, throw")
+  @Test("Bodies that await each other in a cycle, and another procedure at the same time, throw")
   func several() async throws {
-    try await exploreRace("refused", schedules: TestDepth.count(1_000)) { env in
+    try await exploreRace("0 waits last", "1 waits last", "2 waits last", schedules: TestDepth.count(1_000)) { env in
       let queue = env.makeQueue(isSuspended: true)
       let handles = (0..<3).map { _ in Later() }
+      let order = Locked<[Int]>([])
       let free = queue.add(ProcedureTask("free") { await pause(env) })
       for number in 0..<3 {
         handles[number].set(
           queue.add(
             ProcedureTask("\(number)") {
-              async let other: Void = handles[(number + 1) % 3].handle.value
+              async let other: Void = {
+                order { $0.append(number) }
+                try await handles[(number + 1) % 3].handle.value
+              }()
               async let one: Void = free.value
               _ = try await (one, other)
             }))
       }
       await queue.resume()
-      var refused = 0
-      for later in handles where await later.handle.outcome.isFailed { refused += 1 }
-      env.check(refused == 3)
+      for later in handles {
+        let waits = await deadlock(later.handle)?.waits ?? []
+        env.check(isCycle(waits, of: ["0", "1", "2"]), "\(waits)")
+      }
       try await free.value
-      env.tally("refused")
+      env.tally("\(order.value[2]) waits last")
       await queue.shutDown()
     }
   }
 
   @Test("A body that reads its own events while its other tasks continue, and bodies in a chain, do not deadlock")
   func noDeadlock() async throws {
-    try await exploreRace("finished", schedules: TestDepth.count(1_000)) { env in
+    try await exploreSchedules(TestDepth.count(1_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1, isSuspended: true)
       let own = Later()
       own.set(
@@ -229,7 +247,6 @@ struct WaitCycleTests {
       await queue.resume()
       try await own.handle.value
       for handle in chain { try await handle.value }
-      env.tally("finished")
       await queue.shutDown()
     }
   }

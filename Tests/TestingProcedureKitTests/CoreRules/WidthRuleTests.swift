@@ -7,7 +7,7 @@ import TestingProcedureKit
 struct WidthRuleTests {
   @Test("After a node of a called graph has been stopped, the rest of the body waits for the slot", arguments: 0..<4)
   func afterStoppedNode(way: Int) async throws {
-    try await exploreRace("finished", schedules: TestDepth.count(1_000)) { env in
+    try await exploreRace("the slot is free", "another has the slot", schedules: TestDepth.count(1_000)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
       let monitor = ConcurrencyMonitor()
       let work = { @Sendable in
@@ -19,12 +19,14 @@ struct WidthRuleTests {
       let graph = ProcedureGraph("graph") { (g, input: Node<Int>) in
         let stopped = g.add(
           ProcedureTask("stopped") { (_: Int) in
-            switch way {
-            case 0, 1:
-              ProcedureContext.current?.produce(ProcedureTask("child") { throw Reason() })
-            default: ProcedureContext.current?.cancel()
+            let context = ProcedureContext.current
+            if way < 2 { context?.produce(ProcedureTask("child") { throw Reason() }) }
+            let awaited = ProcedureTask("awaited") {
+              await pause(env, upTo: 4)
+              if way >= 2 { context?.cancel() }
             }
-            try await other.add(ProcedureTask("awaited") { await pause(env, upTo: 4) }).value
+            defer { env.tally(monitor.current == 0 ? "the slot is free" : "another has the slot") }
+            try await other.add(awaited).value
           }, from: input)
         return g.add(
           ProcedureTask("follows") { (_: Result<Void, any Error>) in
@@ -40,7 +42,6 @@ struct WidthRuleTests {
       try await body.value
       for handle in others { try await handle.value }
       env.check(monitor.most == 1, "\(monitor.most) bodies together")
-      env.tally("finished")
       for queue in [queue, other] { await queue.shutDown() }
     }
   }
