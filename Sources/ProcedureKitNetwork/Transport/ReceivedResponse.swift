@@ -61,7 +61,8 @@ final class ReceivedResponse: Sendable {
 
   /// Returns the value of a field, whose name is compared without regard to case.
   func value(of name: String) -> String? {
-    source.map { $0.head.value(of: name) } ?? object.value(forHTTPHeaderField: name)
+    guard let source else { return object.value(forHTTPHeaderField: name) }
+    return source.head.value(of: name)
   }
 
   /// The announced count of the bytes that a transport passes on; `nil` if the length is unknown, or the body is decompressed.

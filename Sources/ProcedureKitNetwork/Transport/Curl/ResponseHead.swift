@@ -31,7 +31,8 @@ struct ResponseHead {
     guard let status = Self.status(of: statusLine) else { return nil }
     version = Self.text(statusLine.prefix { $0 != UInt8(ascii: " ") })
     self.status = status
-    lines.reserveCapacity(Self.usualFieldCount)
+    // A program may keep thousands of responses.
+    lines.reserveCapacity(bytes.count { $0 == UInt8(ascii: "\n") })
     while !rest.isEmpty {
       let line = rest.removeLine()
       guard let first = line.first else { continue }
@@ -55,35 +56,37 @@ struct ResponseHead {
     return Dictionary(
       linesByName.map { small, lines in
         let name = lines.first?.name.map { Self.text(bytes[$0]) } ?? small
-        return (version.hasPrefix("HTTP/1") ? name : Self.capitalized(name), value(of: small, lines))
+        return (version.hasPrefix("HTTP/1") ? name : Self.capitalized(name), value(of: small, in: lines))
       }
     ) { first, _ in first }
   }
 
   /// Returns the value of a field, whose name is compared without regard to case.
   func value(of name: String) -> String? {
-    let length = name.utf8.count
-    var hasName = false
-    let lines = lines.filter { line in
-      if let other = line.name {
-        hasName = other.count == length && bytes[other].elementsEqual(name.utf8, by: Self.isSameLetter)
-      }
-      return hasName
+    guard let first = lines.firstIndex(where: { isNamed(name, $0) == true }) else { return nil }
+    var fieldLines = lines[first...first]
+    var hasName = true
+    for line in lines[(first + 1)...] {
+      hasName = isNamed(name, line) ?? hasName
+      if hasName { fieldLines.append(line) }
     }
-    return lines.isEmpty ? nil : value(of: name.lowercased(), lines)
+    return value(of: name, in: fieldLines)
   }
 
-  /// Joins the lines of a field by commas. `name` is in small letters.
-  private func value(of name: String, _ lines: [Line]) -> String {
-    var value = ""
-    for (index, line) in lines.enumerated() {
-      if index > 0 { value += line.name == nil ? " " : ", " }
-      value += Self.text(bytes[line.value])
-    }
+  /// Returns whether a line has a name; `nil` for a line that continues the field before.
+  private func isNamed(_ name: String, _ line: Line) -> Bool? {
+    guard let other = line.name else { return nil }
+    return other.count == name.utf8.count && bytes[other].elementsEqual(name.utf8, by: Self.isSameLetter)
+  }
+
+  /// Joins the lines of a field by commas.
+  private func value(of name: String, in lines: some Collection<Line>) -> String {
+    var value = lines.first.map { Self.text(bytes[$0.value]) } ?? ""
+    for line in lines.dropFirst() { value += (line.name == nil ? " " : ", ") + Self.text(bytes[line.value]) }
     // Foundation needs 0.2 s to find the name of the file in 100 KB, and far more in a longer value.
-    guard value.utf8.count > Self.parsedLimit, ["content-type", "content-disposition"].contains(name) else {
-      return value
-    }
+    guard value.utf8.count > Self.parsedLimit,
+      ["content-type", "content-disposition"].contains(name.lowercased())
+    else { return value }
     return String(decoding: value.utf8.prefix(Self.parsedLimit), as: UTF8.self)
   }
 
@@ -99,8 +102,6 @@ struct ResponseHead {
     guard digits.count == 3 else { return nil }
     return digits.reduce(0) { $0 * 10 + Int($1 - 48) }
   }
-
-  private static let usualFieldCount = 12
 
   /// The codings of the body in the order of their application, in small letters, without `identity` and without words that name no coding
   /// (some servers send `utf-8`). `x-gzip` is another name of `gzip` (RFC 9110, section 8.4.1.3).
