@@ -6,8 +6,10 @@ import LoadedLibraries
 #endif
 
 /// A request as libcurl takes it.
-struct CurlRequest {
-  enum Body {
+///
+/// A class, since the transfer and the reception of the response share the request.
+final class CurlRequest: Sendable {
+  enum Body: Sendable {
     case none
     case data(Data)
     /// Bytes that are fed while the transfer runs; the length, if known.

@@ -80,7 +80,8 @@ final class CurlTransfer: @unchecked Sendable {
   }
 
   private func configure(_ configuration: CurlTransport.Configuration) -> Bool {
-    for line in request.lines { list = pk_curl_list_append(list, line) ?? list }
+    // A string that is passed as a pointer is copied into an array first. `withCString` lends the bytes of the string.
+    for line in request.lines { list = line.withCString { pk_curl_list_append(list, $0) } ?? list }
     pk_curl_set_callbacks(handle, callbacks)
     if let sockets { pk_curl_watch_sockets(handle, sockets) }
     pk_curl_set_list(handle, CURLOPT_HTTPHEADER, list)
@@ -101,7 +102,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
     if request.needsNewConnection { pk_curl_set_long(handle, CURLOPT_FRESH_CONNECT, 1) }
     setMethod()
-    return pk_curl_set_text(handle, CURLOPT_URL, request.url) == CURLE_OK
+    return request.url.withCString { pk_curl_set_text(handle, CURLOPT_URL, $0) } == CURLE_OK
   }
 
   private func setMethod() {
