@@ -151,19 +151,24 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   var task: ProcedureTask<[Element], [Output]> {
     ProcedureTask(element.name) { elements in
       guard !elements.isEmpty else { return [] }
-      return try await graph(of: elements).procedureTask.executeAsLayer(()).compactMap(\.self)
+      return try await graph(of: elements).procedureTask.executeAsLayer(()).compactMap { $0 }
     }
   }
 
   private func graph(of elements: [Element]) -> ProcedureGraph<Void, [Output?]> {
     ProcedureGraph<Void, [Output?]>(element.name, elementsOf: element.name, combining: { $0 }) { builder in
-      elements.enumerated().map { index, value in
-        let name = elementName.map { $0(value) } ?? "\(element.name)[\(index)]"
-        return builder.add(
-          ProcedureTask<Void, Output?>(
-            ModifierLayer.Traits(name: name, rawPriority: element.priority?.rawValue, key: element.layer.traits.key)
-          ) { _ in try await output(of: value) })
+      var nodes: [Node<Output?>] = []
+      nodes.reserveCapacity(elements.count)
+      let own = element.layer.traits
+      // The types of the elements are known only at run time, so each access to `element`, and each step of a generic sequence of pairs,
+      // would look them up.
+      for index in elements.indices {
+        let value = elements[index]
+        let name = elementName.map { $0(value) } ?? "\(own.name)[\(index)]"
+        let traits = ModifierLayer.Traits(name: name, rawPriority: own.rawPriority, key: own.key)
+        nodes.append(builder.add(ProcedureTask<Void, Output?>(traits) { _ in try await output(of: value) }))
       }
+      return nodes
     }
     .limit(limit)
     .onFailure(policy)

@@ -27,7 +27,8 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
     /// Returns a consumer's copy of the value in one run.
     @inlinable
     func take(_ values: GraphValues) -> Value {
-      making.map { $0.make(values) } ?? values.take(slot)
+      if let making { return making.make(values) }
+      return values.take(slot)
     }
   }
 

@@ -73,8 +73,9 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     let builder = GraphBuilder(graphName: name)
     _ = builder.addInput(of: Input.self)
     let nodes = build(builder)
-    let sources = nodes.map(\.source)
-    self.init(builder, outputs: nodes.map(\.reference), elementsOf: collection) { values in
+    // Closures, since a key path of a type that is known only at run time is resolved for each node.
+    let sources = nodes.map { $0.source }
+    self.init(builder, outputs: nodes.map { $0.reference }, elementsOf: collection) { values in
       combine(sources.map { $0.take(values) })
     }
   }
