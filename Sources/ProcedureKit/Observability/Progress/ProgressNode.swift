@@ -109,13 +109,15 @@ package final class ProgressNode: Sendable {
 
   /// Announces published progress outside of all locks, and in order. If another task is announcing, that task announces this change, too.
   private func announce(from first: (run: Run, progress: ProcedureProgress)?) {
-    var next = first
-    while let (run, progress) = next {
-      run.report(.progress(progress))
-      next = state.withLock { state in
+    guard var next = first else { return }
+    while true {
+      next.run.report(.progress(next.progress))
+      let following = state.withLock { state in
         state.isAnnouncing = false
         return state.nextAnnouncement()
       }
+      guard let following else { return }
+      next = following
     }
   }
 
