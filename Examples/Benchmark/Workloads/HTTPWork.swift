@@ -46,11 +46,15 @@ enum HTTPWork {
       let queue = ProcedureQueue("load", maxConcurrentProcedures: width)
       return Trial(units: units) {
         try await withServer { server in
-          let load = NetworkDataProcedure("load").map { response in
+          let load = NetworkDataProcedure("load")
+          // Not `load.map`, which would add a layer of modifiers to each GET, and not a check of all responses at the end: curl keeps none.
+          let loadAndCheck = ProcedureTask("load") { (request: URLRequest) in
             Tally.note()
+            let response = try await load.execute(request)
             guard response.payload.count == body.count else { throw URLError(.badServerResponse) }
           }
-          _ = try await queue.map((1...units).map { URLRequest(url: server.appending(path: "\($0)")) }, with: load)
+          let requests = (1...units).map { URLRequest(url: server.appending(path: "\($0)")) }
+          _ = try await queue.map(requests, with: loadAndCheck)
         }
       }
     },
