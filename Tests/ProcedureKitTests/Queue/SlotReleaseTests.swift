@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 
 @Suite("Q3: a body holds no slot while it waits", .timeLimit(.minutes(10)))
@@ -57,6 +58,35 @@ struct SlotReleaseTests {
     await queue.resume()
     try await body.value
     #expect(queue.snapshot().slotsInUse == 0)
+  }
+
+  @Test("Q3: a task that a body leaves behind while the task waits for the slot continues when the body ends")
+  func leftBehind() async throws {
+    let (queue, elsewhere) = (ProcedureQueue("narrow", maxConcurrentProcedures: 1), ProcedureQueue("elsewhere"))
+    let (go, hasSlot, endOther, endBody, hasContinued) = (Signal(), Signal(), Signal(), Signal(), Signal())
+    let awaited = elsewhere.add(ProcedureTask("awaited") { await go.wait() })
+    let body = queue.add(
+      ProcedureTask("body") {
+        Task {
+          _ = await awaited.outcome
+          hasContinued.set()
+        }
+        await endBody.wait()
+      })
+    // The other procedure has the slot that the body has released for the wait of its task.
+    let other = queue.add(
+      ProcedureTask("other") {
+        hasSlot.set()
+        await endOther.wait()
+      })
+    await hasSlot.wait()
+    go.set()
+    try await eventually { queue.snapshot().procedures.first { $0.procedure == body.identity }?.wait == .slot }
+    endBody.set()
+    try await body.value
+    try await eventually { hasContinued.isSet }
+    endOther.set()
+    try await other.value
   }
 
   @Test("Q3: a graph finishes although the body that started it in a separate task has ended")
