@@ -51,6 +51,41 @@ struct PauseRuleTests {
     }
   }
 
+  @Test("A pause holds no slot, even if a task that the body has left behind waits for the slot when the pause begins")
+  func leftBehind() async throws {
+    try await exploreSchedules(TestDepth.count(100)) { env in
+      let (queue, elsewhere) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("elsewhere"))
+      let late = Locked<Task<Void, any Error>?>(nil)
+      let body = ProcedureTask("body") {
+        guard ProcedureContext.current?.attempt == 1 else { return }
+        let task = Task(executorPreference: env.executor) {
+          try await elsewhere.run(ProcedureTask { await env.wait(until: .seconds(2)) })
+        }
+        late { $0 = task }
+        await env.wait(until: .seconds(1))
+        throw Reason()
+      }
+      let retried = body.retry(.constant(.seconds(5))) { _, _ in
+        await env.wait(until: .seconds(3))
+        return .retry
+      }
+      let handle = env.watch(queue.add(retried))
+      await env.wait(until: .milliseconds(500))
+      // It has the slot that the body has released, and that the task of the body requests after two seconds.
+      let other = queue.add(ProcedureTask("other") { await env.wait(until: .seconds(4)) })
+      await env.wait(until: .milliseconds(4_500))
+      try await other.value
+      try await late.value?.value
+      let third = env.watch(queue.add(ProcedureTask("third") { await env.wait(until: .seconds(5)) }))
+      try await third.value
+      env.check(env.elapsed == .seconds(5), "the slot was free after \(env.elapsed)")
+      try await handle.value
+      env.check(env.elapsed == .seconds(8), "finished after \(env.elapsed)")
+      env.check(queue.snapshot().slotsInUse == 0)
+      for queue in [queue, elsewhere] { await queue.shutDown() }
+    }
+  }
+
   @Test("A suspended queue starts no attempt")
   func suspended() async throws {
     try await exploreSchedules(TestDepth.count(300)) { env in

@@ -322,6 +322,8 @@ struct QueueMachine: Sendable {
     move(member, to: .pausing)
     (members[Int(member)].needs, members[Int(member)].claims) = (needs, needs.contains(.claim))
     countWaiting(member, by: 1)
+    // A task that the body has left behind may wait for the slot, which a pausing run must not get.
+    stopReturning(member, &next)
     releaseSlot(member, &next)
   }
 

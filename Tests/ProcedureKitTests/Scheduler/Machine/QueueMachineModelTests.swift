@@ -73,6 +73,25 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
     #expect(text.contains("\(name) is impossible in the phase pending"), "\(text)")
   }
 
+  @Test("Q3: a run that pauses while a task of its body waits for the slot gets no slot before the end of the pause")
+  func pauseWithWaitingTask() {
+    var (machine, next) = (QueueMachine(width: 1, isSuspended: false), QueueMachine.Next())
+    let (run, _) = machine.admitted(QueueMachine.Member(priority: 0), &next)
+    machine.bodyStarted(run)
+    machine.waitStarted(run, &next)
+    let (other, _) = machine.admitted(QueueMachine.Member(priority: 0), &next)
+    machine.bodyStarted(other)
+    machine.waitEnded(run)
+    let hasSlot = machine.slotNeeded(run)
+    #expect(!hasSlot)
+    machine.bodyPaused(run, needs: [], &next)
+    #expect(next.returned == [run])
+    machine.bodyEnded(other, &next)
+    #expect(machine.slotsTaken == 0 && next.returned == [run])
+    let step = machine.pauseEnded(run, &next)
+    #expect(step == .start && machine.slotsTaken == 1)
+  }
+
   @Test("What the table of phases allows is what a phase says that follows it")
   func successors() {
     var pairs: [RunPhase: Set<RunPhase>] = [:]
