@@ -190,6 +190,36 @@ import TestingProcedureKit
     #expect(try await queue.run(ProcedureTask { 1 }) == 1)
   }
 
+  enum Place: CaseIterable { case run, add, node, nodeOfWorker }
+
+  @Test(
+    "C2: a task group cancels the procedure that its child task calls, wherever the body executes",
+    arguments: Place.allCases)
+  func taskGroup(in place: Place) async throws {
+    let (queue, executed) = (ProcedureQueue("q"), Box(0))
+    let body = ProcedureTask("body") {
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask {
+          await untilCancelled()
+          try? await ProcedureTask("called") { executed.update { $0 += 1 } }.called()
+        }
+        group.cancelAll()
+      }
+    }
+    switch place {
+    case .run: try await queue.run(body)
+    case .add: try await queue.add(body).value
+    case .node: try await queue.run(ProcedureGraph("graph") { g in g.add(body) })
+    case .nodeOfWorker:
+      try await queue.run(
+        ProcedureGraph("graph") { g in
+          g.add(body)
+          g.add(body)
+        })
+    }
+    #expect(executed.value == 0)
+  }
+
   @Test("C2, C3: cancelAll ends the wait of a run for its turn on a suspended queue, and for a condition")
   func cancelAllEndsWaits() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)

@@ -67,13 +67,16 @@ extension Run {
 
   /// Whether the task of the body was cancelled, and not only a task within it. If a task group cancels its child tasks, it cancels the
   /// procedures that these call, but not the body.
-  var isTaskOfBodyCancelled: Bool {
-    if ignoresTaskCancellation { return true }
-    return core.read { state in
-      if state.runs[self].isDecided { return true }
-      // A worker's task is cancelled only with the run.
-      return isDrivenByWorker ? !state.runs[self].hasStarted : state.runs[self].watchedTask?.isCancelled ?? true
+  var isTaskOfBodyCancelled: Bool { core.read { isTaskOfBodyCancelled($0.runs) } }
+
+  private func isTaskOfBodyCancelled(_ runs: borrowing RunTable) -> Bool {
+    if ignoresTaskCancellation || runs[self].isDecided { return true }
+    // A node that has only a body executes in the task of a worker of its graph, or of the graph itself.
+    if kind == .bareNode, let executing = slotOwner.kind == .graphWorker ? slotOwner : parent {
+      return executing.isTaskOfBodyCancelled(runs)
     }
+    // A worker's task is cancelled only with the run.
+    return isDrivenByWorker ? !runs[self].hasStarted : runs[self].watchedTask?.isCancelled ?? true
   }
 
   /// Whether a produced child has failed and is stopping the body.
