@@ -81,15 +81,16 @@ final class SharedWorkTable: Sendable {
   /// The leader was cancelled. The next follower leads, with the highest priority of all followers (Q7); without one, the execution ends.
   func abandoned(_ key: Key) {
     while true {
-      let (next, priority) = state.withLock { state -> (Follower?, UInt8) in
+      let (next, priority, ended) = state.withLock { state -> (Follower?, UInt8, Execution?) in
         guard let next = state.executions[key]?.popFirst() else {
-          state.executions[key] = nil
-          return (nil, 0)
+          return (nil, 0, state.executions.removeValue(forKey: key))
         }
         state.executions[key]?.leader = next.run
         state.assignments[ObjectIdentifier(next)] = .leads
-        return (next, state.executions[key]?.priority ?? 0)
+        return (next, state.executions[key]?.priority ?? 0, nil)
       }
+      // The followers that have left are released without the lock.
+      _ = ended
       guard let next else { return }
       // The other followers wait for the new leader, which searches for a deadlock when it waits itself (R4).
       next.run.setAwaited()

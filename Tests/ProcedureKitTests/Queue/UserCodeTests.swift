@@ -89,6 +89,67 @@ struct UserCodeTests {
     #expect(looks.value == before)
     withExtendedLifetime((keyed, shared)) {}
   }
+
+  @Test("The reason of a cancelled follower may read the queue when the shared execution releases it")
+  func releasedFollower() async throws {
+    let (queue, looks) = (ProcedureQueue("q"), Box(0))
+    let execute = { @Sendable (key: String) in
+      ProcedureTask(key) { await untilCancelled() }.coalesced(by: key)
+    }
+    let isFollowed = { @Sendable (name: String) in
+      queue.snapshot().procedures.contains { entry in
+        if entry.procedure.name == name, case .resources? = entry.wait { true } else { false }
+      }
+    }
+    // A snapshot reads the shared executions because of this follower.
+    let others = [queue.add(execute("other")), queue.add(execute("other"))]
+    let leader = queue.add(execute("work"))
+    try await eventually { leader.state == .executing && isFollowed("other") }
+    try await cancelFollower(queue.add(execute("work")), LookingReason(queue, looks)) { isFollowed("work") }
+    #expect(looks.value == 0)
+    leader.cancel()
+    _ = await leader.outcome
+    try await eventually { looks.value == 1 }
+    for other in others { other.cancel() }
+    await queue.waitUntilIdle()
+  }
+
+  private func cancelFollower(
+    _ follower: ProcedureHandle<Void>, _ reason: LookingReason, whenever isFollowing: () -> Bool
+  ) async throws {
+    try await eventually { isFollowing() }
+    follower.cancel(reason)
+    _ = await follower.outcome
+  }
+
+  @Test("The handler of unobserved failures may release a stream of the progress of the failed procedure")
+  func releasedProgress() async throws {
+    let (stream, failures) = (Box<AsyncStream<ProcedureProgress>?>(nil), Box<[String]>([]))
+    var configuration = ProcedureQueue.Configuration("q", isSuspended: true)
+    configuration.onUnobservedFailure = { failure in
+      stream.update { $0 = nil }
+      failures.update { $0.append(failure.procedure.name) }
+    }
+    let queue = ProcedureQueue(configuration)
+    let first = queue.add(ProcedureTask("first") { throw TestError() })
+    let second = queue.add(ProcedureTask("second") {}, after: first)
+    stream.update { $0 = queue.add(ProcedureTask("third") {}, after: second).progress }
+    await queue.resume()
+    try await eventually { failures.value == ["third"] }
+  }
+}
+
+/// The reason of a cancellation, which reads a queue when it is released.
+private final class LookingReason: Error, Sendable {
+  private let queue: ProcedureQueue
+  private let looks: Box<Int>
+
+  init(_ queue: ProcedureQueue, _ looks: Box<Int>) { (self.queue, self.looks) = (queue, looks) }
+
+  deinit {
+    _ = queue.snapshot()
+    looks.update { $0 += 1 }
+  }
 }
 
 /// A key that reads and changes a queue whenever it is compared, hashed or released.

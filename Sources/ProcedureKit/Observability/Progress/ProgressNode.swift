@@ -87,10 +87,9 @@ package final class ProgressNode: Sendable {
   /// The run has ended.
   func ended(_ outcome: ProcedureOutcome<Void>) {
     let hasFinished = if case .finished = outcome { true } else { false }
-    change { state, _ in
-      state.run = nil
-      state.progress.ended(hasFinished: hasFinished)
-    }
+    // The node may have the last reference to the run, which is released without the lock.
+    _ = state.withLock { $0.run.take() }
+    change { state, _ in state.progress.ended(hasFinished: hasFinished) }
   }
 
   private func change(_ body: (inout State, QueueClock.Reading) -> Void) {
