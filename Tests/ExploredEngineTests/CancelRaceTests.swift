@@ -128,6 +128,25 @@ import TestingProcedureKit
     } catch { return error is CancellationError ? .cancelled(reason: nil) : .failed(error) }
   }
 
+  @Test("A procedure that is about to start is not replaced: it starts, or it is cancelled before its body")
+  func replacement() async throws {
+    try await exploreRace("started", "replaced", schedules: 400) { env in
+      var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1)
+      (configuration.maxWaitingProcedures, configuration.overflow) = (1, .replaceOldest)
+      let queue = env.makeQueue(configuration)
+      let hasStarted = Locked(false)
+      let first = queue.add(ProcedureTask("first") { await Task.yield() })
+      while first.state != .executing, first.state != .finished { await Task.yield() }
+      let second = queue.add(ProcedureTask("second") { hasStarted.withLock { $0 = true } })
+      let third = await adding(ProcedureTask("third") {}, to: queue)
+      env.tally(await second.outcome.isCancelled ? "replaced" : "started")
+      let isExecuted = hasStarted.withLock(\.self)
+      env.check(await second.outcome.isCancelled != isExecuted, "started: \(isExecuted)")
+      _ = await (first.outcome, third.outcome)
+      await queue.shutDown()
+    }
+  }
+
   @Test("C2: a caller that is cancelled while it waits for room leaves the room to the next")
   func room() async throws {
     try await exploreRace("added", "cancelled", schedules: 400) { env in

@@ -117,20 +117,20 @@ extension QueueCore {
     if !dependencies.isEmpty { needs.insert(.dependencies) }
     let isFromBody = isAround(run.parent ?? ProcedureContext.current?.run.nearestUnfinished)
     var next = RunStep.wait
-    let (refusal, replaced) = send { state, effects -> (AdmissionLimiter.Refusal?, Run?) in
+    let refusal = send { state, effects -> AdmissionLimiter.Refusal? in
       if room == .reserved { state.limiter.releaseReservation(run.keyID) }
       // A body on this queue can still add runs during a shutdown, which waits for them (Q4).
-      guard !state.isShutDown || isFromBody else { return (.shutDown, nil) }
+      guard !state.isShutDown || isFromBody else { return .shutDown }
       var replaced: Run?
       if limitsWaiting, run.parent == nil {
         switch room {
         case .reserved: break
-        case .atOnce: if let refusal = state.limiter.refusal(for: run.keyID, state.machine) { return (refusal, nil) }
+        case .atOnce: if let refusal = state.limiter.refusal(for: run.keyID, state.machine) { return refusal }
         case .byOverflow:
           guard let refusal = state.limiter.refusal(for: run.keyID, state.machine) else { break }
           // The queue is full, so the run replaces a waiting one, or is refused.
           replaced = state.limiter.takeReplaceable(of: run.keyID, state.machine).flatMap { state.runs[$0] }
-          guard replaced != nil else { return (refusal, nil) }
+          guard replaced != nil else { return refusal }
         }
       }
       if !dependencies.isEmpty {
@@ -139,14 +139,18 @@ extension QueueCore {
       }
       let step = admitted(run, priority: priority, needs: needs, after: dependencies, at: reading, &state, &effects)
       if limitsWaiting { state.limiter.addReplaceable(state.runs[run].member, of: run.keyID, state.machine) }
+      // The replaced run is cancelled in the same visit to the lock: it must not start in the meantime.
+      if let replaced {
+        let reason = ProcedureError.replaced(procedure: replaced.identity, by: run.identity)
+        replaced.mark(reason, at: reading, &state, &effects)
+      }
       next = step
       if state.cancelsAdmitted { effects.add(.cancel(run)) }
-      return (nil, replaced)
+      return nil
     }
     if let refusal { return refusal.error(of: run) }
     run.startDeadline()
     if next != .wait { run.advance(from: next) }
-    if let replaced { replaced.cancel(ProcedureError.replaced(procedure: replaced.identity, by: run.identity)) }
     for dependency in dependencies { watch(dependency, for: run, priority) }
     if !dependencies.isEmpty, run.mayBeAwaited { DeadlockSearch.resolveDeadlock(from: run) }
     return nil
