@@ -86,6 +86,39 @@ struct PauseRuleTests {
     }
   }
 
+  @Test("A produced child that fails immediately ends a pause, and the wait for a slot after it", arguments: [2, 12])
+  func failingChild(after seconds: Int) async throws {
+    try await exploreRace("added", "run", schedules: TestDepth.count(500)) { env in
+      let (queue, flaky) = (env.makeQueue(maxConcurrentProcedures: 1), Flaky(env))
+      // It has the slot from the first second on.
+      let other = queue.add(ProcedureTask("other") { await env.wait(until: .seconds(15)) }.delay(.seconds(1)))
+      let failing = ProcedureTask("failing") {}.condition("late") {
+        await env.wait(until: .seconds(seconds))
+        throw Reason()
+      }
+      let procedure = flaky.retry(.constant(.seconds(10))).onWillExecute {
+        ProcedureContext.current?.produce(failing)
+      }
+      do {
+        if env.random.below(2) == 0 {
+          env.tally("added")
+          _ = try await queue.add(procedure).value
+        } else {
+          env.tally("run")
+          _ = try await queue.run(procedure)
+        }
+        env.check(false, "finished")
+      } catch let error as ProcedureError {
+        env.check(error.kind == .conditionFailed, "\(error)")
+      }
+      env.check(env.elapsed == .seconds(seconds), "failed after \(env.elapsed)")
+      env.check(flaky.starts.value == [.zero], "\(flaky.starts.value)")
+      try await other.value
+      await queue.shutDown()
+      env.check(env.clock.sleeperCount == 0 && queue.snapshot().slotsInUse == 0)
+    }
+  }
+
   @Test("A suspended queue starts no attempt")
   func suspended() async throws {
     try await exploreSchedules(TestDepth.count(300)) { env in

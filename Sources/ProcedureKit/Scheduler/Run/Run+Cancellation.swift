@@ -39,14 +39,23 @@ extension Run {
   }
 
   /// Stops the body because a produced child has failed: cancels the children and the worker's task, and calls the cancellation handlers.
+  ///
+  /// A run that is between two executions of its body ends at once.
   func stop() {
-    let (children, handlers) = core.update { runs -> ([Run], [@Sendable () -> Void]) in
-      guard !runs[self].isDecided, !runs[self].details.children.isStopping else { return ([], []) }
-      runs[self].details.children.isStopping = true
-      var handlers = runs[self].details.cancellationHandlers.inOrder
-      if let worker = runs[self].worker { handlers.append { worker.cancel() } }
-      return (runs[self].details.children.byID.inOrder, handlers)
+    let (children, handlers, timer) = core.send { state, effects -> ([Run], [@Sendable () -> Void], TimerHeap.ID?) in
+      guard !state.runs[self].isDecided, !state.runs[self].details.children.isStopping else { return ([], [], nil) }
+      state.runs[self].details.children.isStopping = true
+      let children = state.runs[self].details.children.byID.inOrder
+      var handlers = state.runs[self].details.cancellationHandlers.inOrder
+      if let worker = state.runs[self].worker { handlers.append { worker.cancel() } }
+      // The run pauses, or waits for its resources or a slot after the pause: the next execution would be stopped at its beginning.
+      guard layer.repeats, state.runs[self].hasStarted, state.machine.stopRequested(state.runs[self].member) else {
+        return (children, handlers, nil)
+      }
+      QueueCore.deliver(.finish, to: self, &state.runs, &effects)
+      return (children, handlers, state.runs[self].details.pause.timer.take())
     }
+    if let timer { core.timers.cancel(timer) }
     for child in children { child.cancel(inheritedReason) }
     for handler in handlers { handler() }
   }

@@ -26,13 +26,13 @@ extension Run {
 
   /// Starts the pause before the next execution: the run releases its slot and its resources (Q3, R1).
   ///
-  /// - Returns: The next step; `finish` if the run was cancelled.
+  /// - Returns: The next step; `finish` if the run was cancelled or stopped.
   func paused(_ duration: Duration) -> RunStep {
     let layers = [self] + enclosingLayers
     releaseResources(layers)
     let needs: QueueMachine.Needs = layers.contains { $0.layer.needs.contains(.claim) } ? .claim : []
     let isCancelled = core.send { state, effects in
-      guard state.runs[self].details.cancellation == nil else { return true }
+      guard !state.runs[self].details.isCancelledOrStopping else { return true }
       state.machine.bodyPaused(state.runs[self].member, needs: needs, &effects.next)
       return false
     }
