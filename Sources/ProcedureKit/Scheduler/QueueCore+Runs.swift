@@ -11,14 +11,13 @@ extension QueueCore {
     // A run that needs more than a slot, or that is nested or cancelled, takes the general way: `drive` admits it.
     guard parent == nil, layer.hasOnlyBody, hasNoHooks, !Task.isCancelled else { return (run, false) }
     let priority = layer.traits.rawPriority ?? Task.currentPriority.rawValue
-    let (reading, task) = (time.lazyReading(), TaskIdentity.current)
+    let reading = time.lazyReading()
     let starts = send { state, effects in
       guard !state.isShutDown, !state.cancelsAdmitted else { return false }
       let step = admitted(run, priority: priority, needs: [], at: reading, &state, &effects)
       // No slot is free, so the run waits in the ready queue, and `drive` awaits its next step.
       guard step == .start else { return false }
       run.startBody(at: reading, &state, &effects)
-      state.runs[run].watchedTask = task
       return true
     }
     return (run, starts)
@@ -43,7 +42,6 @@ extension QueueCore {
     return send { state, effects in
       // A run without details has no children, observers, or cancellation.
       guard !state.runs[run].hasDetails else { return false }
-      state.runs[run].watchedTask = nil
       run.endWithBody(.finished(()), at: reading, &state, &effects)
       return true
     }
@@ -52,7 +50,6 @@ extension QueueCore {
   /// Ends a run that `startStructured` started and `finishFast` could not end: it has failed, was cancelled, or has children.
   @usableFromInline @concurrent
   func finish<Output: Sendable>(_ run: Run, _ result: Result<Output, any Error>) async throws -> Output {
-    update { $0[run].watchedTask = nil }
     run.bodyEnded(result.map { $0 })
     await run.finish()
     guard let outcome = run.outcome else { preconditionFailure("\(run.identity) has ended without an outcome") }

@@ -85,7 +85,10 @@ extension Run {
       return executing.isTaskOfBodyCancelled(runs)
     }
     // A worker's task is cancelled only with the run.
-    return isDrivenByWorker ? !runs[self].hasStarted : runs[self].watchedTask?.isCancelled ?? true
+    if isDrivenByWorker { return !runs[self].hasStarted }
+    if let watchedTask = runs[self].watchedTask { return watchedTask.task.isCancelled }
+    // The body of a run that `startStructured` has started is the only code of the run, and the cancellation of its task cancels the run.
+    return kind != .structured || !layer.hasOnlyBody || runs[self].details.isCancelledOrStopping
   }
 
   /// Whether a produced child has failed and is stopping the body.

@@ -201,7 +201,7 @@ extension Run {
   /// Executes the body on the executor of the queue (Q6).
   private func execute(_ body: @escaping Body) async throws -> Execution {
     // A layer in the task of the enclosing layer executes where that one does already.
-    guard let executor = core.executor, !isDrivenByWorker, kind != .layer || !core.read({ isInWatchedTask($0.runs) })
+    guard let executor = core.executor, !isDrivenByWorker, kind != .layer || !isInTaskOfEnclosingBody
     else { return try await intercepted(body) }
     return try await withTaskExecutorPreference(executor) { try await intercepted(body) }
   }
@@ -268,11 +268,12 @@ extension Run {
   /// Executes the body, and forwards cancellation of the caller's task to the run and its children (C4).
   private func forwardingTaskCancellation<R>(_ body: () async throws -> R) async rethrows -> R {
     if isDrivenByWorker || ignoresTaskCancellation { return try await body() }
-    let task = TaskIdentity.current
-    let isWatched = core.update { runs in
-      runs[self].watchedTask = task
-      return isInWatchedTask(runs)
-    }
+    guard let task = TaskIdentity.current else { return try await body() }
+    // The body executes in the task of the enclosing body, which forwards the cancellation of that task.
+    let enclosing = enclosingWatchedTask
+    let isWatched = enclosing?.task == task
+    let watchedTask = isWatched ? enclosing : WatchedTask(task)
+    core.update { $0[self].watchedTask = watchedTask }
     defer { core.update { $0[self].watchedTask = nil } }
     // The enclosing run forwards the cancellation of this task. If each of 10,000 layers installed a handler, the runtime would visit all of
     // them for each layer.
@@ -280,10 +281,16 @@ extension Run {
     return try await withTaskCancellationHandler(operation: body) { cancelLikeParent() }
   }
 
-  /// Returns whether the body executes in the task of the enclosing body, which forwards the cancellation of that task.
-  private func isInWatchedTask(_ runs: borrowing RunTable) -> Bool {
-    guard let parent, parent.core === core, let watchedTask = runs[self].watchedTask else { return false }
-    return runs[parent].watchedTask == watchedTask
+  /// Whether the body executes in the task of the enclosing body, so that both share the watched task.
+  private var isInTaskOfEnclosingBody: Bool {
+    guard let enclosing = enclosingWatchedTask else { return false }
+    return core.read { $0.runs[self].watchedTask === enclosing }
+  }
+
+  /// The task that executes the enclosing body, if that body is on the same queue and its task is watched.
+  private var enclosingWatchedTask: WatchedTask? {
+    guard let parent, parent.core === core else { return nil }
+    return core.read { $0.runs[parent].watchedTask }
   }
 
   /// Starts the body and returns it; `nil` if the run was cancelled before (C2).

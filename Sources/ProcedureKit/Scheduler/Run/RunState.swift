@@ -9,7 +9,7 @@ struct RunState: ~Copyable, Sendable {
   /// The worker that executes the body. Cancelling the run cancels the task of the worker.
   var worker: Worker?
   /// The task that executes the body, as long as its cancellation cancels the run; `nil` in the task of a worker.
-  var watchedTask: TaskIdentity?
+  var watchedTask: WatchedTask?
   var body: Run.Body?
   /// The conditions and hooks, until the run has ended.
   var closures: ModifierLayer.Closures?
@@ -82,6 +82,15 @@ struct RunState: ~Copyable, Sendable {
 
   /// Records the instant at which the body has ended.
   mutating func end(at instant: ProcedureInstant) { ended = stamp(instant).nanoseconds }
+}
+
+/// The task that executes a body, and the bodies of the layers in the same task.
+///
+/// An object, since the size of a task's identity is known only at run time, and would make the layout of every run's state dynamic.
+final class WatchedTask: Sendable {
+  let task: TaskIdentity
+
+  init(_ task: TaskIdentity) { self.task = task }
 }
 
 /// The state that few runs need, grouped by purpose.
