@@ -1,4 +1,4 @@
-// error: requires the types '(_: String)' and '(_: Int)' be equivalent
+// error: cannot convert value of type 'ProcedureHandle<Int>' to expected argument type 'ProcedureHandle<String>'
 import ProcedureKit
 
 func add(to queue: ProcedureQueue, from handle: ProcedureHandle<Int>) {

@@ -1,4 +1,4 @@
-// error: requires the types '(Int, Int)' and '(_: Int)' be equivalent
+// error: cannot convert value of type 'ProcedureHandle<Int>' to expected argument type 'ProcedureHandle<(Int, Int)>'
 import ProcedureKit
 
 func add(to queue: ProcedureQueue, from handle: ProcedureHandle<Int>) {

@@ -42,13 +42,25 @@ extension ProcedureQueue {
     try tryAdd(procedure, input: (), after: dependencies)
   }
 
+  /// Adds a procedure with the value of another procedure as the input, as soon as there is room.
+  ///
+  /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
+  @discardableResult @concurrent
+  public nonisolated func enqueue<P: Procedure>(
+    _ procedure: P, from handle: ProcedureHandle<P.Input>, after dependencies: [any ProcedureDependency] = []
+  ) async throws -> ProcedureHandle<P.Output> {
+    let task = procedure.procedureTask
+    try await core.reserveRoom(for: task.layer.traits.key)
+    return submit(task, after: dependencies + [handle], hasRoom: core.limitsWaiting) { handle.successfulValue }
+  }
+
   /// Adds a procedure with the values of other procedures as the input, as soon as there is room.
   ///
   /// The function waits for room as ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])`` does; the run waits for the other procedures. Cancelling
   /// the caller before there is room ends the wait, and the procedure is not added.
   ///
   /// - Parameters:
-  ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
+  ///   - procedure: The procedure to run. Its input is the tuple of the values.
   ///   - first: The procedure of the first value.
   ///   - rest: The procedures of the other values.
   ///   - dependencies: Further procedures that must finish successfully before the procedure starts.
@@ -56,6 +68,7 @@ extension ProcedureQueue {
   /// - Throws: `CancellationError`, or the reason for the cancellation.
   /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult @concurrent
+  @_disfavoredOverload  // As for `add`.
   public nonisolated func enqueue<First: Sendable, each Rest: Sendable, P: Procedure>(
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
     after dependencies: [any ProcedureDependency] = []
@@ -100,10 +113,21 @@ extension ProcedureQueue {
     add(procedure, after: [dependency])
   }
 
+  /// Adds a procedure with the value of another procedure as the input, and with one further dependency.
+  ///
+  /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
+  @discardableResult
+  public nonisolated func add<P: Procedure>(
+    _ procedure: P, from handle: ProcedureHandle<P.Input>, after dependency: any ProcedureDependency
+  ) -> ProcedureHandle<P.Output> {
+    add(procedure, from: handle, after: [dependency])
+  }
+
   /// Adds a procedure with the values of other procedures as the input, and with one further dependency.
   ///
   /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
   @discardableResult
+  @_disfavoredOverload  // As with several dependencies.
   public nonisolated func add<First: Sendable, each Rest: Sendable, P: Procedure>(
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
     after dependency: any ProcedureDependency
@@ -113,7 +137,7 @@ extension ProcedureQueue {
 
   /// Adds a procedure with an array of the values of other procedures as the input, and with one further dependency.
   ///
-  /// See ``add(_:from:after:)-(_,_,[ProcedureDependency])``.
+  /// See ``add(_:from:after:)-(_,[ProcedureHandle<Value>],[ProcedureDependency])``.
   @discardableResult
   public nonisolated func add<Value: Sendable, P: Procedure>(
     _ procedure: P, from handles: [ProcedureHandle<Value>], after dependency: any ProcedureDependency
@@ -141,10 +165,21 @@ extension ProcedureQueue {
     try await enqueue(procedure, after: [dependency])
   }
 
+  /// Adds a procedure with the value of another procedure as the input, and with one further dependency, as soon as there is room.
+  ///
+  /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
+  @discardableResult @concurrent
+  public nonisolated func enqueue<P: Procedure>(
+    _ procedure: P, from handle: ProcedureHandle<P.Input>, after dependency: any ProcedureDependency
+  ) async throws -> ProcedureHandle<P.Output> {
+    try await enqueue(procedure, from: handle, after: [dependency])
+  }
+
   /// Adds a procedure with the values of other procedures as the input, and with one further dependency, as soon as there is room.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
+  @_disfavoredOverload  // As for `add`.
   public nonisolated func enqueue<First: Sendable, each Rest: Sendable, P: Procedure>(
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
     after dependency: any ProcedureDependency
@@ -154,7 +189,7 @@ extension ProcedureQueue {
 
   /// Adds a procedure with an array of the values of other procedures as the input, and with one further dependency, as soon as there is room.
   ///
-  /// See ``enqueue(_:from:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
+  /// See ``enqueue(_:from:after:)-(_,[ProcedureHandle<Value>],[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
   public nonisolated func enqueue<Value: Sendable, P: Procedure>(
     _ procedure: P, from handles: [ProcedureHandle<Value>], after dependency: any ProcedureDependency

@@ -136,6 +136,14 @@ public actor ProcedureQueue {
     submit(procedure.procedureTask, (), after: dependencies)
   }
 
+  /// Adds a procedure with the value of another procedure as the input; see ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
+  @discardableResult
+  public nonisolated func add<P: Procedure>(
+    _ procedure: P, from handle: ProcedureHandle<P.Input>, after dependencies: [any ProcedureDependency] = []
+  ) -> ProcedureHandle<P.Output> {
+    submit(procedure.procedureTask, after: dependencies + [handle]) { handle.successfulValue }
+  }
+
   /// Adds a procedure with the values of other procedures as the input. The procedure starts when all of the other
   /// procedures, on any queue, have finished.
   ///
@@ -144,13 +152,14 @@ public actor ProcedureQueue {
   /// ``ProcedureHandle/asResult``.
   ///
   /// - Parameters:
-  ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
+  ///   - procedure: The procedure to run. Its input is the tuple of the values.
   ///   - first: The procedure of the first value.
   ///   - rest: The procedures of the other values.
   ///   - dependencies: Further procedures that must finish successfully before the procedure starts.
   /// - Returns: The run.
   /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
+  @_disfavoredOverload  // The compiler (Swift 6.3) would crash instead of reporting an error in a call with one handle.
   public nonisolated func add<First: Sendable, each Rest: Sendable, P: Procedure>(
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
     after dependencies: [any ProcedureDependency] = []
