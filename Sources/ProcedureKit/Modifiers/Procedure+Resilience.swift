@@ -76,12 +76,21 @@ extension Run {
       let layers = [self] + enclosingLayers
       releaseResources(layers)
       let hasTurn = await withSlotReleased(for: .rateLimit, at: limiter) {
-        await limiter.wait(for: ticket, core.timers, at: wait(at:))
+        countPause(by: 1)
+        defer { countPause(by: -1) }
+        return await limiter.wait(for: ticket, core.timers, at: wait(at:))
       }
       let error = isCancelled ? inheritedReason ?? CancellationError() : await reclaim(layers)
       guard let error else { return }
       if hasTurn { limiter.callAbandoned(ticket) }
       throw error
+    }
+  }
+
+  /// Counts the time as a pause in the metrics from now on, or no longer.
+  private func countPause(by change: Int32) {
+    core.send { state, _ in
+      state.machine.meters?.pauseOfBodyChanged(state.runs[self].member, by: change, at: state.machine.now)
     }
   }
 }

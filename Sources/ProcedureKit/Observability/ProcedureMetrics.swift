@@ -15,7 +15,7 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
   public var claiming: Duration
   /// The time in which the body executed; for several attempts, the sum.
   public var executing: Duration
-  /// The time of the pauses: delays, and the pauses between attempts and repetitions.
+  /// The time of the pauses: delays, waits for rate limiters, and the pauses between attempts and repetitions.
   public var paused: Duration
   /// The time after the body, in which the run waited for children that the body produced, and called the hooks of its end.
   public var finishing: Duration

@@ -91,6 +91,15 @@ struct RunMeters: Sendable {
     }
   }
 
+  /// The body of a run has begun to wait as in a pause, or no longer does: the time counts as a pause of the reported run.
+  mutating func pauseOfBodyChanged(_ member: Int32, by change: Int32, at instant: Int64) {
+    guard isKnown(member) else { return }
+    let (reported, admission) = meters[Int(member)].reported
+    guard isKnown(reported), meters[Int(reported)].admission == admission else { return }
+    meters[Int(reported)].pass(to: instant)
+    meters[Int(reported)].count(.paused, by: change)
+  }
+
   /// Changes the meter of the reported run to which this run belongs, unless that run has ended.
   private mutating func changeReported(of member: Int32, at instant: Int64, _ change: (inout Meter) -> Void) {
     let (reported, admission) = meters[Int(member)].reported

@@ -39,6 +39,17 @@ import TestingProcedureKit
     Stack("retry around") { $0.map { $0 }.retry(.constant(.seconds(1)), maxAttempts: 2) },
     Stack("configured") { $0.configured { _, procedure in procedure.map { $0 } } },
     Stack("coalesced") { $0.coalesced(by: "layered") },
+    Stack("optional") { $0.optional().map { $0 ?? 0 } },
+    Stack("as a result") { $0.asResult.map { try $0.get() } },
+    Stack("without errors") { $0.ignoringErrors().map { 1 } },
+    Stack("reusing") { $0.map { $0 }.reusing("none") { _ in nil } },
+    Stack("breaker") { $0.circuitBreaker(CircuitBreaker("layered")) },
+    Stack("limiter") { $0.rateLimited(RateLimiter(100, per: .seconds(1))) },
+    Stack("deadline") { $0.map { $0 }.deadline(.now.advanced(by: .seconds(1_000_000))) },
+    Stack("key") { $0.map { $0 }.keyed(by: "layered") },
+    Stack("interceptor") { $0.map { $0 }.intercepted { _, next in try await next() } },
+    Stack("hooks") { $0.onWillExecute { _ in }.onDidExecute { _ in }.onDidFinish { _ in }.map { $0 } },
+    Stack("shared") { $0.map { $0 }.shared("layered, shared").uses(Resource("layered units", capacity: 2)) },
     Stack("a call in a body") { task in ProcedureTask("outer") { try await task() } },
     Stack("a call in a call") { task in
       let inner = ProcedureTask("inner") { try await task() }
@@ -114,6 +125,55 @@ import TestingProcedureKit
     for (state, wait) in states {
       if case .pause = wait { #expect(state == .pausing) } else { #expect(state == .executing) }
     }
+  }
+
+  /// The places of a procedure that waits for a rate limiter.
+  enum Limited: CaseIterable {
+    case outermost, mapped, retried, delayedInside, exclusive, called, node, nodeInside, child
+  }
+
+  @Test("A wait for a rate limiter is a pause, wherever the modifier stands", arguments: Limited.allCases)
+  func limited(_ place: Limited) async throws {
+    let limiter = RateLimiter(1, per: .seconds(5), clock: clock)
+    try await ProcedureQueue("other").run(ProcedureTask {}.rateLimited(limiter))
+    let body = ProcedureTask("limited") { [clock] in
+      try await clock.sleep(for: .seconds(2))
+      return 1
+    }
+    let limited = body.rateLimited(limiter)
+    let whole: ProcedureTask<Void, Int> =
+      switch place {
+      case .outermost: limited
+      case .mapped: limited.map { $0 }
+      case .retried: limited.retry(.constant(.seconds(1)), maxAttempts: 2).map { $0 }
+      case .delayedInside: body.delay(.seconds(3)).rateLimited(limiter).map { $0 }
+      case .exclusive: limited.map { $0 }.exclusive("limited")
+      case .called: ProcedureTask("outer") { try await limited() }
+      case .node: ProcedureGraph("graph") { g in g.add(limited) }.procedureTask
+      case .nodeInside: ProcedureGraph("graph") { g in g.add(limited.map { $0 }) }.procedureTask
+      case .child: ProcedureTask("parent") { try await ProcedureContext.current?.produce(limited).value ?? 0 }
+      }
+    let reader = queue.events
+    let handle = queue.add(whole)
+    var states: [ProcedureState] = []
+    var waits: [QueueSnapshot.Wait] = []
+    try await clock.waitUntilQuiet()
+    while !handle.state.isFinished {
+      let entry = try #require(queue.snapshot().procedures.last)
+      states.append(entry.state)
+      if let wait = entry.wait { waits.append(wait) }
+      try await clock.run(for: .seconds(1))
+    }
+    #expect(try await handle.value == 1)
+    await queue.shutDown()
+    let (_, metrics) = await read(reader)
+    let name = place == .called ? "outer" : "limited"
+    let delay = place == .delayedInside ? 3 : 0
+    #expect(metrics[name] == ProcedureMetrics(executing: .seconds(2), paused: .seconds(5 + delay), attempts: 1))
+    // The snapshot shows a plain node as executing.
+    guard place != .node, place != .nodeInside else { return }
+    #expect(states == Array(repeating: .pausing, count: 5 + delay) + [.executing, .executing], "\(states)")
+    #expect(waits.count { $0 == .rateLimit } == 5, "\(waits)")
   }
 
   @Test("A run whose copies pause and execute at the same time executes; it pauses while all of them pause")

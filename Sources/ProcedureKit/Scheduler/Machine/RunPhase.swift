@@ -55,7 +55,7 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
   ///
   /// - Parameters:
   ///   - needsConditions: Whether the run has conditions that are not evaluated yet.
-  ///   - isPaused: Whether a layer of the procedure pauses and no layer holds a slot.
+  ///   - isPaused: Whether a layer of the procedure pauses, or waits for a rate limiter, and no layer holds a slot.
   /// - Returns: The state.
   func state(needsConditions: Bool, isPaused: @autoclosure () -> Bool) -> ProcedureState {
     switch self {

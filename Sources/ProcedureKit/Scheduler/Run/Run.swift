@@ -214,13 +214,13 @@ package final class Run: @unchecked Sendable {
     return entry.phase.state(needsConditions: entry.needs.contains(.conditions), isPaused: isPausedByLayer(state))
   }
 
-  /// Returns whether a layer of the procedure pauses, and neither the run nor its layers hold a slot (L1).
+  /// Returns whether a layer of the procedure pauses or waits for a rate limiter, and neither the run nor its layers hold a slot (L1).
   private func isPausedByLayer(_ state: borrowing QueueCore.State) -> Bool {
     var (layers, isPaused) = ([self], false)
     while let run = layers.popLast() {
       let entry = state.machine[state.runs[run].member]
       if entry.holdsSlot { return false }
-      isPaused = isPaused || entry.phase == .pausing
+      isPaused = isPaused || entry.phase == .pausing || state.runs[run].details.waitsForRateLimiter
       for child in state.runs[run].details.children.byID.values
       where !child.isReported && state.runs[child].member >= 0 {
         layers.append(child)

@@ -125,6 +125,11 @@ struct RunDetails: ~Copyable, Sendable {
   /// The time that was left until the deadline at admission.
   var timeToDeadline: Duration?
 
+  /// Whether the body waits for a rate limiter, as in a pause.
+  var waitsForRateLimiter: Bool {
+    waits.values.contains { if case .rateLimit = $0.wait { true } else { false } }
+  }
+
   /// Whether the run was cancelled, or a produced child has failed and stops its body.
   var isCancelledOrStopping: Bool { cancellation != nil || children.isStopping }
 
