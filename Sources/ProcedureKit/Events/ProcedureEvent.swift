@@ -67,8 +67,9 @@ public struct ProcedureEvent: Sendable {
     public static var didProduce: Kind { Kind(name: .didProduce) }
     /// A wait of the run for another run has ended; see ``ProcedureEvent/awaited``.
     ///
-    /// The wait is for the value or the end of a procedure, for a procedure that the body runs on a queue, for the nodes of a graph, or, after
-    /// the body, for produced children. Only subscribers at that moment receive the event: otherwise a run that waits repeatedly would need an
+    /// The wait is for the value or the end of a procedure, also by its events or its progress, for a procedure that the body runs on a queue,
+    /// for the run that performs a shared execution, for the nodes of a graph, for a queue to be idle, or, after the body, for produced
+    /// children. Of several runs, ``ProcedureEvent/awaited`` is the one that ended last. Only subscribers at that moment receive the event: otherwise a run that waits repeatedly would need an
     /// unlimited amount of memory.
     public static var didAwait: Kind { Kind(name: .didAwait) }
     /// The progress of the run has grown by one percent or more; see ``ProcedureEvent/progress`` and ``ProgressReporter``.

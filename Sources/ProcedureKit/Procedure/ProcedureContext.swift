@@ -126,17 +126,38 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// Waits for the next event of a run. If the wait is a part of a deadlock, the waiting run is cancelled, and fails (R4).
+  /// Waits for the next event, or the next progress, of a run. If the wait is a part of a deadlock, the waiting run is cancelled, and fails (R4).
+  ///
+  /// - Parameters:
+  ///   - awaited: The run.
+  ///   - hasWaited: Whether a body has waited for an event of this subscription, and the run has not ended since.
+  ///   - mayReadItself: Whether another task of the body can cause the event, so that a body that reads from itself does not fail.
+  ///   - wait: Waits for the event.
+  /// - Returns: The event; `nil` after the last one.
   @concurrent static func waitingForEvent<Event: Sendable>(
-    of awaited: Run, _ wait: @escaping @concurrent @Sendable () async -> Event?
+    of awaited: Run, _ hasWaited: Locked<Bool>, mayReadItself: Bool = false,
+    _ wait: @escaping @concurrent @Sendable () async -> Event?
   ) async -> Event? {
-    guard let run = current?.run.nearestUnfinished, !awaited.isFinished else { return await wait() }
+    guard let run = current?.run.nearestUnfinished else { return await wait() }
+    if awaited.isFinished {
+      // The events of the end were available without a further wait.
+      let isFirst = hasWaited.withLock { hasWaited in
+        defer { hasWaited = false }
+        return hasWaited
+      }
+      if isFirst { run.didAwait(awaited.identity) }
+      return await wait()
+    }
     let (work, event) = (CancellableTask(), ResultBox<Event?>())
     let isOwn = run.ancestors.contains { $0 === awaited }
     if !isOwn { awaited.setAwaited() }
     // A body can read its own events while other tasks of the body continue.
     await run.withSlotReleased(for: isOwn ? .events(of: awaited.name) : .eventsOfRun(awaited), at: work) {
-      if isOwn { awaited.failIfAwaitingOwnEvents(run) } else { run.searchForDeadlock() }
+      if !isOwn {
+        run.searchForDeadlock()
+      } else if !mayReadItself {
+        awaited.failIfAwaitingOwnEvents(run)
+      }
       // The body may execute in its caller's task, which a cancellation of the run does not cancel (C3).
       await run.withRunCancellationHandler {
         await work.execute(startsAtOnce: true) { event.store(.success(await wait())) }
@@ -144,6 +165,9 @@ public struct ProcedureContext: Sendable {
         work.cancel()
       }
     }
+    let hasEnded = awaited.isFinished
+    hasWaited.withLock { $0 = !hasEnded }
+    if hasEnded { run.didAwait(awaited.identity) }
     return (try? event.result?.get()) ?? nil
   }
 

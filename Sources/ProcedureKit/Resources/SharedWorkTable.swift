@@ -28,7 +28,8 @@ final class SharedWorkTable: Sendable {
   /// What a follower receives when its wait ends.
   enum Assignment {
     case leads
-    case result(Result<any Sendable, any Error>)
+    /// The result of the leader.
+    case result(Result<any Sendable, any Error>, of: Run)
   }
 
   fileprivate struct Execution {
@@ -68,7 +69,7 @@ final class SharedWorkTable: Sendable {
     let execution = state.withLock { state in
       let execution = state.executions.removeValue(forKey: key)
       for follower in execution?.waiting ?? [] {
-        state.assignments[ObjectIdentifier(follower)] = .result(result)
+        state.assignments[ObjectIdentifier(follower)] = execution.map { .result(result, of: $0.leader) }
       }
       return execution
     }
@@ -210,8 +211,9 @@ extension Run {
     let assignment = table.take(follower)
     let error = isCancelled ? inheritedReason ?? CancellationError() : await reclaim(layers)
     switch assignment {
-    case .result(let result):
+    case .result(let result, let leader):
       if let error { throw error }
+      didAwait(leader.identity)
       return result
     case .leads, nil:
       guard let error else { return nil }

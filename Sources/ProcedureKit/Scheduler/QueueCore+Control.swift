@@ -98,13 +98,16 @@ extension QueueCore {
   func waitUntilIdle() async {
     let bodies = ProcedureContext.current?.run.nearestUnfinished?.ancestors.filter { $0.core === self } ?? []
     let signal = OneShotSignal()
-    send { state, effects in
+    let previousEnd = send { state, effects in
       for body in bodies { state.machine.idleWaitStarted(state.runs[body].member) }
       if bodies.isEmpty { state.emptyWaiters.append(signal) } else { state.idleWaiters.append(signal) }
       Self.wakeIfIdle(&state, &effects)
+      return state.latestEnd
     }
     if !signal.isResolved {
       await ProcedureContext.waiting(for: .idle(self), at: signal) { await signal.waitUntilResolved() }
+      let end = read { $0.latestEnd }
+      if let end, end.id != previousEnd?.id { ProcedureContext.current?.run.nearestUnfinished?.didAwait(end) }
     }
     send { state, _ in
       for body in bodies { state.machine.idleWaitEnded(state.runs[body].member) }

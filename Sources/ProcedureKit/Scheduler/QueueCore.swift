@@ -42,6 +42,8 @@ package final class QueueCore: Sendable {
     var idleWaiters: [OneShotSignal] = []
     /// The number of bodies, on any queue, that wait for idleness of this queue or for room.
     var awaitingBodies = 0
+    /// The procedure that has ended last while a body was waiting for idleness or for room.
+    var latestEnd: ProcedureIdentity?
     var stall = StallDetector()
     /// The totals of the queue, if they are collected.
     var totals: QueueTotals?

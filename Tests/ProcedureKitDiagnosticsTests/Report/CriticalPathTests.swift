@@ -98,7 +98,8 @@ struct CriticalPathTests {
   }
 
   enum Way: CaseIterable {
-    case value, result, outcome, run, otherQueue, graphCall, child, childAtTheEnd
+    case value, result, outcome, events, progress, run, otherQueue, graphCall, child, childAtTheEnd, idle, ownIdle,
+      shutDown, leader
   }
 
   @Test("A body that awaits another run leads to that run, in every way of waiting", arguments: Way.allCases)
@@ -113,6 +114,23 @@ struct CriticalPathTests {
           case .value: try await queue.add(inner).value
           case .result: _ = await queue.add(inner).result
           case .outcome: _ = await queue.add(inner).outcome
+          case .events: for await _ in queue.add(inner).events {}
+          case .progress: for await _ in queue.add(inner).progress {}
+          case .idle:
+            other.add(inner)
+            await other.waitUntilIdle()
+          case .ownIdle:
+            queue.add(inner)
+            await queue.waitUntilIdle()
+          case .shutDown:
+            other.add(inner)
+            await other.shutDown()
+          case .leader:
+            let scope = CoalescingScope()
+            let shared = inner.coalesced(by: "k", in: scope)
+            other.add(shared)
+            while scope.count == 0 { await Task.yield() }
+            try await shared()
           case .run: try await queue.run(inner)
           case .otherQueue: try await other.run(inner)
           case .graphCall: try await ProcedureGraph("graph") { g in _ = g.add(inner) }()

@@ -6,7 +6,7 @@ import TestingProcedureKit
 @Suite("The event didAwait", .timeLimit(.atDepth))
 struct AwaitEventTests {
   enum Way: CaseIterable, Sendable {
-    case value, result, outcome, run, results, graph, graphCall, map, childValue, childAtTheEnd
+    case value, result, outcome, events, progress, idle, run, results, graph, graphCall, map, childValue, childAtTheEnd
   }
 
   private func body(_ way: Way, _ queue: ProcedureQueue) -> ProcedureTask<Void, Void> {
@@ -19,6 +19,11 @@ struct AwaitEventTests {
       case .value: try await queue.add(inner).value
       case .result: _ = await queue.add(inner).result
       case .outcome: _ = await queue.add(inner).outcome
+      case .events: for await _ in queue.add(inner).events {}
+      case .progress: for await _ in queue.add(inner).progress {}
+      case .idle:
+        queue.add(inner)
+        await queue.waitUntilIdle()
       case .run: try await queue.run(inner)
       case .results:
         for try await _ in queue.results(of: ProcedureTask("inner") { (_: Int) in }, over: [1], limit: 1) {}
@@ -51,6 +56,41 @@ struct AwaitEventTests {
     #expect(end < wait)
     // A body continues in a slot; after the body, there is none.
     #expect((awaits.first?.slot == nil) == (way == .childAtTheEnd))
+  }
+
+  @Test("A run that follows a shared execution has awaited the run that led it, also where another one has taken over")
+  func sharedExecution() async throws {
+    let (queue, closed) = (ProcedureQueue("q"), ProcedureQueue("closed", isSuspended: true))
+    let opening = closed.add(ProcedureTask("opening") {})
+    let events = queue.events
+    let (scope, starts) = (CoalescingScope(), Box(0))
+    func work(_ name: String) -> ProcedureTask<Void, Void> {
+      ProcedureTask(name) {
+        starts.update { $0 += 1 }
+        try await opening.value
+      }.coalesced(by: "k", in: scope)
+    }
+    func follows(_ handle: ProcedureHandle<Void>) -> Bool {
+      let entry = queue.snapshot().procedures.first { $0.procedure == handle.identity }
+      if case .resources? = entry?.wait { return true }
+      return false
+    }
+    let first = queue.add(work("first"))
+    try await eventually { starts.value == 1 }
+    let second = queue.add(work("second"))
+    try await eventually { follows(second) }
+    let third = queue.add(work("third"))
+    try await eventually { follows(third) }
+    first.cancel()
+    try await eventually { starts.value == 2 }
+    await closed.resume()
+    try await second.value
+    try await third.value
+    await queue.shutDown()
+    let awaits = await events.reduce(into: [String: [String]]()) { awaits, event in
+      if event.kind == .didAwait { awaits[event.name, default: []].append(event.awaited?.name ?? "") }
+    }
+    #expect(awaits == ["second": ["opening"], "third": ["second"]])
   }
 
   @Test("A subscriber of the handle receives the event while it listens, and a later one does not")

@@ -14,7 +14,7 @@ private final class Later: Sendable {
 
 /// The ways in which a body waits for the end of another procedure.
 private enum Wait: CaseIterable {
-  case value, outcome, result, asResult, events, idle, produced, run
+  case value, outcome, result, asResult, events, progress, idle, produced, run
 
   /// Waits. Throws the error of the wait, if it has one.
   func callAsFunction(for other: Later, on queue: ProcedureQueue) async throws {
@@ -24,6 +24,7 @@ private enum Wait: CaseIterable {
     case .result: try await other.handle.result.get()
     case .asResult: _ = try await other.handle.asResult.value.get()
     case .events: for await _ in other.handle.events {}
+    case .progress: for await _ in other.handle.progress {}
     case .idle: await queue.waitUntilIdle()
     case .produced:
       try await ProcedureContext.current?.produce(ProcedureTask("child") { try await other.handle.value }).value
@@ -225,6 +226,28 @@ struct WaitCycleTests {
       }
       try await free.value
       env.tally("\(order.value[2]) waits last")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A body can read its own progress while other tasks of the body report")
+  func ownProgress() async throws {
+    try await exploreRace("finished", schedules: TestDepth.count(300)) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let handle = queue.add(
+        ProcedureTask("reader") {
+          guard let context = ProcedureContext.current else { return }
+          async let reporting: Void = {
+            for number in 1...3 {
+              await pause(env, upTo: 1)
+              context.progress.report(number, of: 3)
+            }
+          }()
+          for await value in context.progress.values where value.fraction == 1 { break }
+          await reporting
+        })
+      try await handle.value
+      env.tally("finished")
       await queue.shutDown()
     }
   }

@@ -12,8 +12,10 @@ final class ProgressReader: EventReader {
 
   /// Returns the progress of a run, until it ends.
   static func values(of run: Run) -> AsyncStream<ProcedureProgress> {
-    ProgressReader(run.progressNode).stream { [name = run.name] in
-      await ProcedureContext.withSlotReleased(waitingFor: name, $0)
+    let hasWaited = Locked(false)
+    return ProgressReader(run.progressNode).stream { [run = run.reported] in
+      // Another task of the body can report, or run the procedures that do.
+      await ProcedureContext.waitingForEvent(of: run, hasWaited, mayReadItself: true, $0)
     }
   }
 

@@ -237,6 +237,7 @@ extension Run {
     guard member >= 0 else { return }
     state.machine.finished(member)
     state.runs.remove(self, isLast: state.machine.members.isEmpty)
+    if state.awaitingBodies > 0, kind == .added || kind == .structured { state.latestEnd = identity }
     QueueCore.wakeIfIdle(&state, &effects)
   }
 

@@ -73,7 +73,8 @@ extension Run {
   func events() -> AsyncStream<ProcedureEvent> {
     let (log, isOver) = core.update { runs in (ensureEventLog(&runs), outcome != nil) }
     if isOver { log.close() }
-    return log.subscribe().stream { await ProcedureContext.waitingForEvent(of: self, $0) }
+    let hasWaited = Locked(false)
+    return log.subscribe().stream { await ProcedureContext.waitingForEvent(of: self, hasWaited, $0) }
   }
 
   /// Returns the event log of the run. The first call creates the log, with the events that have occurred so far.
