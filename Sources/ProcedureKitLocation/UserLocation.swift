@@ -51,7 +51,7 @@ public struct UserLocation: InputlessProcedure {
         }
         if let patience {
           group.addTask {
-            try await clock.sleep(for: patience)
+            try await clock.sleep(for: patience.saturated)
             return choice.timeIsOver()
           }
         }

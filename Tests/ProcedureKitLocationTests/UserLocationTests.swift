@@ -37,6 +37,17 @@ import TestingProcedureKit
     #expect(try await handle.value.latitude == 1)
   }
 
+  @Test(
+    "A patience of any length is waited for, or over at once",
+    arguments: [Duration.seconds(Int64.max), Duration(attoseconds: .max), .seconds(-1), Duration(attoseconds: .min)])
+  func extremes(_ patience: Duration) async throws {
+    let source = FakeSource()
+    let handle = ProcedureQueue().add(UserLocation(from: source, accuracy: 5, patience: patience))
+    await source.waitUntilStarted()
+    source.report(.location(1, accuracy: 1))
+    #expect(try await handle.value.latitude == 1)
+  }
+
   @Test("A source that ends, or fails, is an error")
   func ending() async throws {
     let source = FakeSource()

@@ -58,6 +58,16 @@ import TestingProcedureKit
     #expect(child.withLock { $0 } > 0 && state(of: child.withLock { $0 }, becomes: "Z"))
   }
 
+  @Test(
+    "A grace period of any length is granted, or over at once",
+    arguments: [Duration.seconds(Int64.max), Duration(attoseconds: .max), .seconds(-1), Duration(attoseconds: .min)])
+  func anyGracePeriod(_ period: Duration) async throws {
+    let (handle, control) = try await start("sleep 1000 & echo ready; wait") { $0.gracePeriod = period }
+    handle.cancel()
+    #expect(await handle.outcome.isCancelled)
+    #expect(!control.send(SIGTERM))
+  }
+
   @Test("A program that ignores SIGTERM is killed after the grace period, and not before")
   func kill9() async throws {
     let clock = VirtualClock()

@@ -97,7 +97,7 @@ public final class ActivityCounter: Sendable {
       let (number, clock, delay) = (state.idlingNumber, clock, delay)
       // Ends after the delay; cancelled when new work begins, and with the counter.
       state.idling = ReaderTask.start { [weak self] in
-        try? await clock.sleep(for: delay)
+        try? await clock.sleep(for: delay.saturated)
         self?.state.withLock { state in
           guard state.idlingNumber == number, !Task.isCancelled else { return }
           state.idling = nil

@@ -43,6 +43,7 @@ public final class TerminalProgress: ProcedureLogHandler {
   ) {
     let screen = TerminalScreen(output, showsFailures: showsFailures, elapsed: Self.stopwatch(clock))
     let (stream, changes) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let interval = interval.saturated
     (self.screen, self.changes, self.clock, self.interval) = (screen, changes, clock, interval)
     // Ends with this object, or by `finish`. The priority is above that of procedures, which keep all threads busy: progress must be shown in time.
     drawing = ReaderTask.start(priority: .high) {

@@ -58,7 +58,7 @@ extension Condition {
       defer { group.cancelAll() }
       group.addTask { try await ReachabilityPoll.shared.connect(to: host, port) }
       group.addTask {
-        try await clock.sleep(for: limit)
+        try await clock.sleep(for: limit.saturated)
         throw ReachabilityError(.timedOut, "\(host):\(port) has taken no connection within \(limit).")
       }
       try await group.next()

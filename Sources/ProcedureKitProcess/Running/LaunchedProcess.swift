@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 import Synchronization
 
 /// A started program: its outputs, and its end.
@@ -104,7 +105,7 @@ final class LaunchedProcess: Sendable {
   ) -> Task<Void, Never> {
     // A separate task, since the task of the body may be cancelled. `collect` cancels the task.
     Task { [self] in
-      guard (try? await clock.sleep(for: delay)) != nil else { return }
+      guard (try? await clock.sleep(for: delay.saturated)) != nil else { return }
       action(self)
     }
   }

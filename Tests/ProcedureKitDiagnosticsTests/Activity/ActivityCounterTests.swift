@@ -91,4 +91,17 @@ import TestingProcedureKit
     var values: [Int] = []
     func add(_ value: Int) { values.append(value) }
   }
+
+  @Test("A delay of any length is a delay, or none")
+  func extremes() async throws {
+    for delay in [Duration.seconds(Int64.max), Duration(attoseconds: .max)] {
+      let counter = ActivityCounter(idleAfter: delay)
+      await counter.during {}
+      for _ in 0..<100 { await Task.yield() }
+      #expect(counter.isActive)
+    }
+    let counter = ActivityCounter(idleAfter: Duration(attoseconds: .min))
+    await counter.during {}
+    #expect(!counter.isActive)
+  }
 }

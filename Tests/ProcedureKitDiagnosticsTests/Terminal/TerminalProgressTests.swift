@@ -44,6 +44,17 @@ import TestingProcedureKit
     #expect(terminal.problems == [])
   }
 
+  @Test(
+    "An interval of any length ends with the progress",
+    arguments: [Duration.seconds(Int64.max), Duration(attoseconds: .max), .zero, Duration(attoseconds: .min)])
+  func extremes(_ interval: Duration) async throws {
+    let terminal = TerminalModel()
+    let progress = TerminalProgress(on: terminal.output(usesColor: false), every: interval)
+    let queue = ProcedureQueue("q")
+    try await progress.show(queue) { try await queue.run(ProcedureTask("work") {}) }
+    #expect(terminal.lines.first?.hasPrefix("1 finished in ") == true, "\(terminal.lines)")
+  }
+
   @Test("A terminal shows counts and the oldest executing procedures; failures stay, and the status goes at the end")
   func live() async throws {
     let terminal = TerminalModel(columns: 40)

@@ -65,6 +65,20 @@ import TestingProcedureKit
     withExtendedLifetime(port) {}
   }
 
+  @Test("The time for an attempt can have any length")
+  func extremes() async throws {
+    let server = try LoopbackServer { _ in .ok("") }
+    defer { server.stop() }
+    for limit in [Duration.seconds(Int64.max), Duration(attoseconds: .max)] {
+      #expect(try await work.condition(.reachable(server.url("/"), within: limit))())
+    }
+    let outcome = await ProcedureQueue("network").add(
+      work.condition(.reachable(server.url("/"), within: Duration(attoseconds: .min)))
+    ).outcome
+    // The connection may be made before the time is over.
+    #expect(outcome.isFinished || outcome.isFailed)
+  }
+
   @Test("A hundred attempts, cancelled at all times, leave no descriptor")
   func storm() async throws {
     let server = try LoopbackServer { _ in .ok("") }

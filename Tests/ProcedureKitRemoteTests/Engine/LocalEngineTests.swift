@@ -58,4 +58,39 @@ import Testing
     await #expect(throws: CancellationError.self) { try await waiting.value }
     #expect(engine.timers.count == 0)
   }
+
+  @Test(
+    "Limits of any length neither trap nor keep a call from its end",
+    arguments: [
+      Duration(attoseconds: .min), .seconds(-1), .zero, .nanoseconds(1), .seconds(Int64.max),
+      Duration(attoseconds: .max),
+    ])
+  func extremes(_ duration: Duration) async throws {
+    let engine = LocalEngine()
+    var registry = ProcedureRegistry()
+    registry.register(ProcedureTask<Int, Int>("double") { 2 * $0 }, as: RemoteSignature("double"))
+    let known = registry
+    let queue = ProcedureQueue("worker", maxConcurrentProcedures: 1)
+    async let worker: Void = RemoteWorker(registry: known, queue: queue).run(from: engine)
+    for limit in [
+      \RemoteLimits.startTimeout, \.heartbeatTimeout, \.executionTimeout, \.connectionTimeout,
+    ] as [WritableKeyPath<RemoteLimits, Duration>] {
+      // A call whose workers count as lost at once, each of them, would have no end.
+      for deliveries in [Int.min, 1] + (duration > .nanoseconds(1) ? [.max] : []) {
+        var limits = RemoteLimits()
+        limits[keyPath: limit] = duration
+        limits.deliveries = deliveries
+        let double = ProcedureTask<Int, Int>("double") { _ in 0 }
+          .remote(on: engine, as: RemoteSignature("double"), limits: limits)
+        do {
+          #expect(try await double(21) == 42)
+        } catch {
+          #expect(duration <= .nanoseconds(1) && error is RemoteError, "\(error)")
+        }
+      }
+    }
+    engine.finish()
+    try await worker
+    #expect(engine.timers.count == 0)
+  }
 }

@@ -83,4 +83,30 @@ import TestingProcedureKit
     for handle in pausing { _ = await handle.outcome }
     await queue.waitUntilIdle()
   }
+
+  @Test("Limiters, budgets, stall checks and grace periods of extreme lengths do not trap", arguments: extremes)
+  func limits(_ duration: Duration) async throws {
+    let clock = VirtualClock()
+    clock.advance(by: .seconds(1))
+    var configuration = ProcedureQueue.Configuration("q")
+    configuration.clock = clock
+    configuration.stallTimeout = duration > .zero ? duration : nil
+    configuration.onStall = { _ in }
+    configuration.onUnobservedFailure = { _ in }
+    let queue = ProcedureQueue(configuration)
+    for longestWait in [nil, duration] {
+      let limiter = RateLimiter(1, per: duration, longestWait: longestWait, clock: clock)
+      for _ in 0..<3 { queue.add(ProcedureTask {}.rateLimited(limiter)) }
+    }
+    let budget = RetryBudget(capacity: 2, successesPerRetry: 1, oneMoreEvery: duration, clock: clock)
+    let failing = ProcedureTask<Void, Void>("failing") { throw TestError(code: 1) }
+    let retried = queue.add(failing.retry([.zero, .zero, .zero], budget: budget))
+    let breaker = CircuitBreaker(failureRatio: 0, minimumCalls: 1, window: duration, cooldown: duration, clock: clock)
+    for _ in 0..<3 { queue.add(failing.circuitBreaker(breaker)) }
+    #expect(await retried.outcome.isFailed)
+    async let end: Void = queue.shutDown(grace: duration)
+    try await clock.run(for: .longest)
+    await queue.cancelAll()
+    await end
+  }
 }

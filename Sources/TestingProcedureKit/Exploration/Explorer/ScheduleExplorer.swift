@@ -1,4 +1,5 @@
 import ExploredLocks
+import ProcedureKit
 
 /// An explorer that runs a body under many different, reproducible schedules, and reports the first failing schedule.
 ///
@@ -169,7 +170,7 @@ public struct ScheduleExplorer: Sendable {
     summary.preemptionLimit = preemptionLimit
     var fingerprints: Set<UInt64> = []
     var choosers = try ChooserSource(strategy, seed: seed)
-    let end = duration.map { ContinuousClock.now + $0 }
+    let end = duration.map { ContinuousClock.now + $0.saturated }
     while wantsMore(after: summary, until: end), let next = choosers.next(summary.schedules) {
       var run = scheduleRun(summary.schedules, seed: next.seed)
       run.isRepetition = choosers.isReplay

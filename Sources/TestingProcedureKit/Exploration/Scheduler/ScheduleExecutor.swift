@@ -1,3 +1,4 @@
+import ProcedureKit
 import Synchronization
 
 /// The executor of one schedule. It holds every ready job, and runs one job at a time in the order that a chooser decides.
@@ -324,7 +325,7 @@ extension ScheduleExecutor {
   ///
   /// - Returns: Whether a job is ready.
   func waitForArrival(atMost patience: Duration) -> Bool {
-    let end = ContinuousClock.now + patience
+    let end = ContinuousClock.now + patience.saturated
     while state.withLock({ $0.ready.isEmpty && $0.sleeps.nextDeadline == nil }), ContinuousClock.now < end,
       !Task.isCancelled
     {
