@@ -1,4 +1,5 @@
 public import Foundation
+import ProcedureKit
 
 /// A trace could not be written.
 public struct TraceError: Error, CustomStringConvertible, LocalizedError {
@@ -9,7 +10,7 @@ public struct TraceError: Error, CustomStringConvertible, LocalizedError {
 
   /// The file and the reason, and that the trace is incomplete.
   public var description: String {
-    "the trace \(file.path) is incomplete: writing it failed: \(underlying.localizedDescription)"
+    "the trace \(file.path.inOneLine) is incomplete: writing it failed: \(underlying.localizedDescription)"
   }
 
   /// The same as ``description``.

@@ -1,3 +1,5 @@
+import ProcedureKit
+
 /// An error of a ``ProcedureJournal``, or of a value that cannot be encoded for a journal or decoded from it.
 ///
 /// Later versions can add kinds, so a `switch` over ``kind-swift.property`` needs a `default`.
@@ -58,7 +60,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
 
   /// The journal, the explanation and the underlying error.
   public var description: String {
-    "the journal \(journal) \(explanation)" + (underlying.map { ": \($0)" } ?? "")
+    "the journal \(journal) \(explanation)".inOneLine + (underlying.map { ": \("\($0)".inLines)" } ?? "")
   }
 }
 

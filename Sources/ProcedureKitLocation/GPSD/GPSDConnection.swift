@@ -1,5 +1,6 @@
 #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
   import Foundation
+  import ProcedureKit
   import Synchronization
 
   /// A connection to the daemon. A separate thread reads from it until the connection or the reader ends.
@@ -102,18 +103,20 @@
       } catch {
         let text = String(decoding: line.prefix(80), as: UTF8.self)
         throw LocationError(
-          .unknownProtocol, "\(address) sent a line that is not a report of gpsd: \(text.debugDescription).")
+          .unknownProtocol, "\(address) sent a line that is not a report of gpsd: \(text.quoted).")
       }
       switch report {
       case .version(let release, let major):
         guard major == 3 else {
           throw LocationError(
-            .unknownProtocol, "\(address) is release \(release) with protocol \(major); only protocol 3 is supported.")
+            .unknownProtocol,
+            "\(address) is release \(release.shortened(to: 80)) with protocol \(major); only protocol 3 is supported.")
         }
         if isFirst { watch(socket) }
       case .location(let location, let device):
         if daemon.device == nil || daemon.device == device { locations.yield(location) }
-      case .error(let message): throw LocationError(.refused, "\(address) refused the request: \(message).")
+      case .error(let message):
+        throw LocationError(.refused, "\(address) refused the request: \(message.shortened(to: 200)).")
       case .other:
         guard !isFirst else {
           throw LocationError(.unknownProtocol, "\(address) did not send its version first.")

@@ -27,7 +27,7 @@ extension Condition {
   ) -> Condition {
     Condition("\(host):\(port) is reachable") {
       guard let port = UInt16(exactly: port), port > 0, !host.isEmpty else {
-        throw ReachabilityError(.unknownHost, "\"\(host)\" and \(port) are no host and port.")
+        throw ReachabilityError(.unknownHost, "\(host.quoted) and \(port) are no host and port.")
       }
       try await connect(to: host, port, within: limit, on: clock)
       return true
@@ -59,7 +59,7 @@ extension Condition {
       group.addTask { try await ReachabilityPoll.shared.connect(to: host, port) }
       group.addTask {
         try await clock.sleep(for: limit.saturated)
-        throw ReachabilityError(.timedOut, "\(host):\(port) has taken no connection within \(limit).")
+        throw ReachabilityError(.timedOut, "\(host.quotable):\(port) has taken no connection within \(limit).")
       }
       try await group.next()
     }

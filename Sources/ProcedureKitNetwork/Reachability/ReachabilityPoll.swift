@@ -139,7 +139,7 @@ final class ReachabilityPoll: Sendable {
     while let (id, question) = nextSearch() {
       let addresses = findAddresses(question)
       let (waiters, error) = state.withLock { state -> ([Waiter], ReachabilityError) in
-        let unknown = ReachabilityError(.unknownHost, "The host \(question.host) is not known.")
+        let unknown = ReachabilityError(.unknownHost, "The host \(question.host.quotable) is not known.")
         guard !addresses.isEmpty else { return (state.end(id), unknown) }
         // All waiters have left in the meantime.
         guard state.entries[id] != nil else { return ([], unknown) }
@@ -284,6 +284,6 @@ final class ReachabilityPoll: Sendable {
 
   private static func refusal(_ question: Question, _ code: Int32) -> ReachabilityError {
     ReachabilityError(
-      .refused, "\(question.host):\(question.port) takes no connection: \(String(cString: strerror(code))).")
+      .refused, "\(question.host.quotable):\(question.port) takes no connection: \(String(cString: strerror(code))).")
   }
 }

@@ -61,7 +61,7 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
 
   /// The procedure and the reason.
   public var description: String {
-    "\("\(procedure)".quoted) was not executed elsewhere, or its value is unknown: \(reason)"
+    "\("\(procedure)".quoted) was not executed elsewhere, or its value is unknown: \(reason.inLines)"
   }
 }
 
@@ -108,8 +108,8 @@ public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringCon
     return RemoteFailure(type: type, message: String(message.prefix(min(limit / 48, 1_000))))
   }
 
-  /// The type and the description of the error.
-  public var description: String { "\(type): \(message)" }
+  /// The type and the description of the error, without control characters.
+  public var description: String { "\(type): \(message)".inLines }
 }
 
 /// Internal. A type of transported errors, by its name.

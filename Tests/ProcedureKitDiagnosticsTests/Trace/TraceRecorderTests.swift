@@ -131,6 +131,10 @@ import TestingProcedureKit
     #expect(throws: TraceError.self) { try TraceRecorder(file: URL(fileURLWithPath: "/no/such/folder/trace.json")) }
     #expect(throws: TraceError.self) { try TraceRecorder(file: URL(fileURLWithPath: "/dev/null\0x")) }
     #expect(throws: TraceError.self) { try TraceRecorder(path: "/dev/null\0x") }
+    let hostile = #expect(throws: TraceError.self) {
+      try TraceRecorder(file: URL(fileURLWithPath: "/no/\u{1b}[2J\u{9b}\u{202e}/trace.json"))
+    }
+    #expect(hostile?.description.unicodeScalars.allSatisfy { $0.harmless() == $0 } == true)
   }
 
   @Test("A disk that stands still delays no procedure, and the events that are lost are marked")

@@ -122,6 +122,17 @@ import TestingProcedureKit
     (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
   }
 
+  @Test("Errors show the texts of a journal without control characters")
+  func hostileText() {
+    let text = "\u{1b}[2J\u{9b}31m\u{202e}kitten"
+    struct Failure: Error, CustomStringConvertible {
+      let description: String
+    }
+    let error = JournalError(
+      .damaged, journal: text, "has an entry for \(text)", underlying: Failure(description: text))
+    #expect("\(error)".unicodeScalars.allSatisfy { $0.harmless() == $0 } && "\(error)".contains("kitten"))
+  }
+
   @Test(
     "A counter that is negative, huge or no number is a damaged journal",
     arguments: [

@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackServer
+import ProcedureKit
 import ProcedureKitLocation
 import Testing
 
@@ -67,6 +68,20 @@ import Testing
     ])
   func strangers(_ text: String, kind: LocationError.Kind, words: String) async throws {
     try await expect(kind, words, after: text)
+  }
+
+  @Test(
+    "What a daemon says is shown without control characters and without those that change the direction of text",
+    arguments: [
+      ("\u{1b}[2J\u{9b}31m\u{202e}kitten\r\n", LocationError.Kind.unknownProtocol),
+      (version + "\n" + #"{"class":"ERROR","message":"\u001b[2J\u009b\u202ekitten"}"# + "\n", .refused),
+      (#"{"class":"VERSION","release":"\u001b[2J\u009b\u202ekitten","proto_major":4}"# + "\n", .unknownProtocol),
+    ])
+  func hostile(_ text: String, kind: LocationError.Kind) async throws {
+    let daemon = try RecordedDaemon([.send(text)])
+    let (_, error) = await read(GPSDaemon(port: daemon.port))
+    #expect(error?.kind == kind && error?.description.contains("kitten") == true)
+    #expect(error?.description.unicodeScalars.allSatisfy { $0.harmless() == $0 } == true)
   }
 
   @Test("A line without an end is not kept for ever")

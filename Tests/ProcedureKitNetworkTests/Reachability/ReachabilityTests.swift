@@ -79,6 +79,17 @@ import TestingProcedureKit
     #expect(outcome.isFinished || outcome.isFailed)
   }
 
+  @Test("The name of a host in an error does nothing to a terminal")
+  func hostileName() async throws {
+    for host in ["\u{1b}[2J\u{9b}\u{202e}.invalid", "\u{1b}\0"] {
+      for port in [80, 0] {
+        let outcome = await ProcedureQueue("network").add(work.condition(.reachable(host: host, port: port))).outcome
+        let error = outcome.error(as: ProcedureError.self)?.underlying as? ReachabilityError
+        #expect(error?.description.unicodeScalars.allSatisfy { $0.harmless() == $0 } == true)
+      }
+    }
+  }
+
   @Test("A hundred attempts, cancelled at all times, leave no descriptor")
   func storm() async throws {
     let server = try LoopbackServer { _ in .ok("") }

@@ -112,6 +112,20 @@ import TestingProcedureKit
     #expect(failure?.type == "Long" && (1..<1_000).contains(failure?.message.count ?? 0))
   }
 
+  @Test("The text of another machine is shown without control characters, and keeps its lines")
+  func hostileText() {
+    let text = "\u{1b}[2J\u{9b}31m\u{202e}kitten\nat line 2"
+    let shown = [
+      "\(RemoteFailure(type: text, message: text))",
+      "\(RemoteError(.refused, procedure: RemoteName(text, version: 1), reason: text))",
+    ]
+    for description in shown {
+      #expect(
+        description.unicodeScalars.allSatisfy { $0 == "\n" || $0.harmless() == $0 } && description.contains("kitten"))
+    }
+    #expect(RemoteFailure(type: "T", message: text).message == text)
+  }
+
   @Test("Bytes that the other side does not understand are an error of both directions")
   func coding() async throws {
     let executor = LocalExecutor(.doubling())
