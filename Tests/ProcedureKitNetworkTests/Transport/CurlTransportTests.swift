@@ -49,6 +49,33 @@ import Testing
     #expect(response.header("X-Empty") == "")
   }
 
+  @Test("Certificates whose path contains NUL are an error, and not the file before")
+  func certificates() async throws {
+    let server = try LoopbackServer { _ in .ok("a kitten") }
+    defer { server.stop() }
+    for file in [URL(fileURLWithPath: "/dev/null\0x"), try #require(URL(string: "file:///dev/null%00x"))] {
+      var configuration = CurlTransport.Configuration()
+      configuration.trustedCertificates = file
+      var load = NetworkDataProcedure()
+      load.settings.transport = try #require(CurlTransport(configuration))
+      await #expect(throws: NetworkError.self) { try await load(URLRequest(server.url("/"))) }
+    }
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test("The times of a transport can have any length")
+  func extremes() async throws {
+    let server = try LoopbackServer { _ in .ok("a kitten") }
+    defer { server.stop() }
+    for duration in [Duration.seconds(Int64.max), Duration(attoseconds: .max)] {
+      var configuration = CurlTransport.Configuration()
+      (configuration.connectTimeout, configuration.totalTimeout) = (duration, duration)
+      var load = NetworkDataProcedure()
+      load.settings.transport = try #require(CurlTransport(configuration))
+      #expect(try await load(URLRequest(server.url("/"))).payload == Data("a kitten".utf8))
+    }
+  }
+
   @Test("Fields that Foundation reads by itself may be cut anywhere")
   func oddFields() async throws {
     let values = [

@@ -60,8 +60,10 @@ final class CurlTransfer: @unchecked Sendable {
 
   /// Makes a transfer.
   ///
-  /// - Throws: `URLError` if libcurl has no memory, or does not take the address.
+  /// - Throws: `URLError` if libcurl has no memory, or does not take the address; if the path of the certificates contains NUL.
   init(_ request: CurlRequest, _ configuration: CurlTransport.Configuration, _ handles: CurlHandles) throws {
+    // libcurl would trust the file whose path ends before the NUL.
+    if configuration.trustedCertificates?.containsNUL == true { throw URLError(.cannotOpenFile) }
     guard let handle = handles.take() else { throw URLError(.unknown) }
     self.request = request
     self.handle = handle
