@@ -1,3 +1,4 @@
+import ProcedureKit
 import Synchronization
 
 /// A counter of concurrently executing bodies, in total and by category.
@@ -16,9 +17,9 @@ public final class ConcurrencyMonitor: Sendable {
     var current = 0
     var most = 0
     var total = 0
-    var currentByCategory: [String: Int] = [:]
-    var mostByCategory: [String: Int] = [:]
-    var overlaps: Set<[String]> = []
+    var currentByCategory: [ByteText: Int] = [:]
+    var mostByCategory: [ByteText: Int] = [:]
+    var overlaps: Set<[ByteText]> = []
   }
 
   private let state = Mutex(State())
@@ -37,12 +38,12 @@ public final class ConcurrencyMonitor: Sendable {
 
   /// Returns the largest number of concurrent bodies of `category` so far.
   public func most(in category: String) -> Int {
-    state.withLock { $0.mostByCategory[category] ?? 0 }
+    state.withLock { $0.mostByCategory[ByteText(category)] ?? 0 }
   }
 
   /// Returns whether bodies of the two categories, which can be equal, have executed concurrently.
   public func overlapped(_ category: String, _ other: String) -> Bool {
-    state.withLock { $0.overlaps.contains([category, other].sorted()) }
+    state.withLock { $0.overlaps.contains([ByteText(category), ByteText(other)].sorted()) }
   }
 
   /// Counts `body` as executing, in all given categories, until it returns or throws.
@@ -60,6 +61,7 @@ public final class ConcurrencyMonitor: Sendable {
 
   /// Counts a body as executing, until the matching `leave`.
   public func enter(_ categories: [String] = []) {
+    let categories = categories.map(ByteText.init)
     state.withLock { state in
       state.current += 1
       state.total += 1
@@ -81,7 +83,7 @@ public final class ConcurrencyMonitor: Sendable {
   public func leave(_ categories: [String] = []) {
     state.withLock { state in
       state.current -= 1
-      for category in categories { state.currentByCategory[category, default: 0] -= 1 }
+      for category in categories { state.currentByCategory[ByteText(category), default: 0] -= 1 }
     }
   }
 }

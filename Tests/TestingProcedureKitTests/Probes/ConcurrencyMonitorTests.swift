@@ -24,4 +24,15 @@ import TestingProcedureKit
     }
     #expect(results.value == [1, 2, 3])
   }
+
+  @Test("Two spellings of a category are two categories")
+  func spellings() {
+    let monitor = ConcurrencyMonitor()
+    monitor.enter(["caf\u{e9}"])
+    monitor.enter(["cafe\u{301}"])
+    #expect(monitor.most(in: "caf\u{e9}") == 1 && monitor.most(in: "cafe\u{301}") == 1)
+    #expect(monitor.overlapped("cafe\u{301}", "caf\u{e9}") && !monitor.overlapped("caf\u{e9}", "caf\u{e9}"))
+    monitor.leave(["cafe\u{301}"])
+    #expect(monitor.current == 1)
+  }
 }
