@@ -17,6 +17,15 @@ import Testing
     #expect(try Arguments(parsing: ["--bad", "1", "--help"].dropFirst(2)).action == .printHelp)
   }
 
+  @Test("A path begins at the home folder with ~/, in whichever way the option is written")
+  func home() throws {
+    let home = String(cString: getenv("HOME"))
+    for line: [SystemText] in [["--output=~/kit", "~/list"], ["--output", "~/kit", "~/list"]] {
+      let arguments = try Arguments(parsing: line)
+      #expect(arguments.output == "\(home)/kit" && arguments.inputs == ["\(home)/list"])
+    }
+  }
+
   @Test(
     "A mistake is an error that names the option",
     arguments: [
@@ -44,6 +53,18 @@ import Testing
     #expect { try AddressList([SystemText(file.path)]) } throws: { "\($0)".contains("no address") }
     #expect { try AddressList(["http://a b/"]) } throws: { "\($0)".contains("'http://a b/' is not an http") }
     #expect { try AddressList(["ftp://a/"]) } throws: { "\($0)".contains("the command line: 'ftp://a/'") }
+  }
+
+  @Test("A byte order mark before the addresses is passed over, and nowhere else")
+  func byteOrderMark() throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "list-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: file) }
+    for text in ["\u{FEFF}http://a/1\n", "\u{FEFF}# kittens\r\nhttp://a/1"] {
+      try Data(text.utf8).write(to: file)
+      #expect(try AddressList([SystemText(file.path)]).addresses.map(\.absoluteString) == ["http://a/1"])
+    }
+    try Data("\u{FEFF}\u{FEFF}http://a/1\n".utf8).write(to: file)
+    #expect(throws: UsageError.self) { try AddressList([SystemText(file.path)]) }
   }
 
   @Test("Names of files are plain, short and different")

@@ -1,3 +1,4 @@
+import Foundation
 import ProcedureKit
 import Testing
 
@@ -15,6 +16,20 @@ import Testing
     #expect(
       try Arguments(parsing: ["-v"]).isVerbose && Arguments(parsing: ["--verbose"]).isVerbose && !arguments.isVerbose)
     #expect(try Arguments(parsing: ["--", "-f"]).file == "-f" && Arguments(parsing: []).file == "tasks.json")
+  }
+
+  @Test("A path begins at the home folder with ~/, in whichever way the option is written")
+  func home() throws {
+    let home = String(cString: getenv("HOME"))
+    for line: [SystemText] in [
+      ["~/tasks.json", "--trace=~/t", "--report=~/r"], ["--trace", "~/t", "--report", "~/r", "~/tasks.json", "~/a"],
+    ] {
+      let arguments = try Arguments(parsing: line)
+      #expect(
+        arguments.file == "\(home)/tasks.json" && arguments.trace == "\(home)/t" && arguments.report == "\(home)/r")
+      // The name of a task is no path.
+      #expect(arguments.names.isEmpty || arguments.names == ["~/a"])
+    }
   }
 
   @Test(
