@@ -226,6 +226,26 @@ import TestingProcedureKit
     }
   }
 
+  @Test(
+    "A refusal because of the key's limit counts, and so does one for which the queue finds no procedure to replace",
+    arguments: [QueueOverflow.refuse, .replaceOldest, .replaceNewest])
+  func refusalsOfKeysCount(_ overflow: QueueOverflow) async throws {
+    var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1, isSuspended: true)
+    (configuration.collectsTotals, configuration.overflow) = (true, overflow)
+    (configuration.maxWaitingProcedures, configuration.maxWaitingProceduresPerKey) = (2, 1)
+    let queue = ProcedureQueue(configuration)
+    func task(_ key: String) -> ProcedureTask<Void, Void> { ProcedureTask {}.keyed(by: key) }
+    queue.add(task("a"))
+    #expect(kind { try queue.tryAdd(task("a")) } == .queueFull)
+    #expect(queue.snapshot().totals?.refusedCount == 1)
+    queue.add(task("b"))
+    // The queue is full, and has no procedure of this key.
+    #expect(kind { try queue.tryAdd(task("c")) } == .queueFull)
+    #expect(await queue.add(task("c")).outcome.error(as: ProcedureError.self)?.kind == .queueFull)
+    #expect(queue.snapshot().totals?.refusedCount == 3)
+    await queue.cancelAll()
+  }
+
   @Test("The limit holds for many concurrent callers, and no room is lost")
   func race() async throws {
     let queue = makeQueue(10)

@@ -176,6 +176,93 @@ struct CoalescingTests {
     }
   }
 
+  @Test("A procedure that coalesces twice by one key throws an error that names it")
+  func twice() async throws {
+    let queue = ProcedureQueue("q")
+    let layers = ProcedureTask("x") {}.coalesced(by: "k").map { $0 }
+    for task in [layers.coalesced(by: "k"), layers.exclusive("e").coalesced(by: "k").map { $0 }] {
+      for handle in [queue.add(task), queue.add(task)] {
+        let error = deadlock(await handle.outcome)
+        #expect(names(error) == ["x"], "\(String(describing: error))")
+      }
+    }
+  }
+
+  @Test("Two parts of one procedure with one key do not share: a fallback, and the next of then", arguments: 0..<2)
+  func parts(way: Int) async throws {
+    try await exploreRace("finished", schedules: TestDepth.count(500)) { env in
+      let queue = env.makeQueue()
+      let second = ProcedureTask("second") { () -> Int in
+        await pause(env, upTo: 3)
+        return 2
+      }.coalesced(by: "k")
+      let first = ProcedureTask("first") { () throws -> Int in
+        await pause(env, upTo: 3)
+        if way == 0 { throw Reason() }
+        return 1
+      }.coalesced(by: "k")
+      let work = way == 0 ? first.fallback(to: second) : first.map { _ in }.then(second)
+      for handle in (0..<3).map({ _ in queue.add(work) }) {
+        let value = try await handle.value
+        env.check(value == 2, "\(value)")
+      }
+      env.tally("finished")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A run whose time is over does not end the execution for others, whether it leads or follows")
+  func timeouts() async throws {
+    try await exploreRace("the leader", "a follower", schedules: TestDepth.count(1_000)) { env in
+      let queue = env.makeQueue(isSuspended: true)
+      let starts = Locked(0)
+      let work = ProcedureTask("work") { () throws -> Int in
+        let start = starts { count -> Int in
+          count += 1
+          return count
+        }
+        try await env.clock.sleep(for: .milliseconds(10))
+        return start
+      }.coalesced(by: "k")
+      let leads = env.random.below(2) == 0
+      let first = queue.add(leads ? work.timeout(.milliseconds(5)) : work)
+      let second = queue.add(leads ? work : work.timeout(.milliseconds(5)))
+      let (impatient, patient) = (
+        leads ? first : second, [leads ? second : first, queue.add(work.timeout(.seconds(1)).map { $0 })]
+      )
+      await queue.resume()
+      var values: [Int] = []
+      for handle in patient { values.append(try await handle.value) }
+      let error = await impatient.outcome.error(as: ProcedureError.self)
+      env.check(error?.kind == .timedOut, "\(String(describing: error))")
+      env.check(Set(values).count == 1 && values[0] == starts.value, "\(values) of \(starts.value)")
+      env.tally(starts.value == 2 ? "the leader" : "a follower")
+      await queue.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("The failure of a produced child is the error of all runs")
+  func failingChild() async throws {
+    let (queue, closed) = (ProcedureQueue("q"), ProcedureQueue("closed", isSuspended: true))
+    let opening = closed.add(ProcedureTask("opening") {})
+    let executions = Locked(0)
+    let work = ProcedureTask("work") {
+      executions { $0 += 1 }
+      try await opening.value
+      ProcedureContext.current?.produce(ProcedureTask("child") { throw Reason() })
+    }.coalesced(by: "k")
+    let first = queue.add(work)
+    while executions.value == 0 { await Task.yield() }
+    let others = [queue.add(work), queue.add(work)]
+    while queue.snapshot().procedures.filter({ if case .resources? = $0.wait { true } else { false } }).count < 2 {
+      await Task.yield()
+    }
+    await closed.resume()
+    for handle in [first] + others { #expect(await handle.outcome.error(as: Reason.self) != nil) }
+    #expect(executions.value == 1)
+  }
+
   @Test("Two executions that need each other: one is refused, and all runs end")
   func eachOther() async throws {
     try await exploreRace("0 waits first", "1 waits first", schedules: TestDepth.count(1_000)) { env in
