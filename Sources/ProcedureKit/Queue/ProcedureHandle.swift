@@ -1,6 +1,6 @@
 /// A reference to a procedure that was added to a queue or produced by another one.
 ///
-/// The handle outlives its creator: dropping the handle does not cancel the procedure. Handles of one run are equal.
+/// The handle outlives its creator: dropping the handle does not cancel the procedure. Handles to the same run are equal.
 public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, ProcedureDependency, RunDependency {
   @usableFromInline let run: Run
   /// Derives the outcome of the handle from the outcome of the run; `nil` if the two are the same.
@@ -34,9 +34,9 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   ///
   /// A body that waits for the value releases its slot. Cancelling the waiting task ends the wait at once; the procedure continues.
   ///
-  /// - Throws: The error of the body; `CancellationError` or the reason if the procedure was cancelled; `ProcedureError` for an error of the
-  ///   library; `CancellationError` if the waiting task is cancelled; ``ProcedureError/Kind/exclusionDeadlock`` in a body for which the
-  ///   procedure itself waits.
+  /// - Throws: The error that the body threw; `CancellationError`, or the reason for the cancellation, if the procedure was cancelled;
+  ///   `ProcedureError` for an error from the library; `CancellationError` if the waiting task is cancelled;
+  ///   ``ProcedureError/Kind/exclusionDeadlock`` if the procedure is itself waiting for the body that reads the value.
   @inlinable
   public var value: Output {
     get async throws {
@@ -65,8 +65,8 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
 
   /// The outcome of the procedure, available once it has finished. Cancelling the waiting task does not end the wait.
   ///
-  /// A body for which the procedure itself waits would wait forever. Such a body receives a failure with
-  /// ``ProcedureError/Kind/exclusionDeadlock``, which is not the outcome of the procedure.
+  /// If the procedure is itself waiting for the body that reads the outcome, the wait would never end. Such a body instead receives a
+  /// failure with ``ProcedureError/Kind/exclusionDeadlock``, which is not the outcome of the procedure.
   public var outcome: ProcedureOutcome<Output> {
     get async {
       if case .refused(let error) = await run.waitForEnd(endsOnCancellation: false) { return .failed(error) }
@@ -98,18 +98,18 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     return value
   }
 
-  /// The events of the run, from the first event, also for a late subscriber. Each access creates a new subscription.
+  /// The events of the run, starting with the first one, even for a late subscriber. Each access creates a new subscription.
   ///
-  /// The stream ends after `didFinish`, and is for one consumer. A slow subscriber delays no run and loses no event. A body that waits for an
-  /// event releases its slot. Cancelling the task that iterates the stream ends the stream. A body that waits for an event of a procedure that
-  /// waits for the body is in a deadlock: if no other wait of the cycle can throw, the body is cancelled, and fails with
-  /// ``ProcedureError/Kind/exclusionDeadlock``.
+  /// The stream ends after `didFinish`, and supports a single consumer. A slow subscriber does not delay any run, and misses no event. A
+  /// body that waits for an event releases its slot. Cancelling the task that iterates the stream ends the stream. A body that waits for an
+  /// event of a procedure that is itself waiting for the body is deadlocked: if no other wait in the cycle can throw, the body is cancelled
+  /// and fails with ``ProcedureError/Kind/exclusionDeadlock``.
   public var events: AsyncStream<ProcedureEvent> {
     run.setObserved()
     return run.events()
   }
 
-  /// A dependency on the procedure that never fails, and has the result as its value.
+  /// A dependency that never fails: its value is the result of the procedure.
   public var asResult: ProcedureHandle<Result<Output, any Error>> {
     let (identity, derive) = (identity, derive)
     return ProcedureHandle<Result<Output, any Error>>(run) { outcome in
@@ -117,7 +117,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     }
   }
 
-  /// Cancels the procedure, with its children, nested runs and nodes.
+  /// Cancels the procedure together with its children, nested runs and nodes.
   ///
   /// - Parameter reason: The error that ``value`` throws; `nil` for `CancellationError`.
   public func cancel(_ reason: (any Error)? = nil) {
@@ -132,7 +132,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
 }
 
 extension ProcedureHandle: Hashable {
-  /// Whether both are handles of the same run.
+  /// Returns whether both handles refer to the same run.
   public static func == (left: Self, right: Self) -> Bool { left.run === right.run }
 
   /// Feeds the run's id to a hasher.
@@ -146,8 +146,8 @@ extension ProcedureHandle: CustomStringConvertible {
 
 /// A run that another procedure can depend on: a ``ProcedureHandle`` of any type. The procedure starts after the run has finished.
 ///
-/// The protocol allows handles of different types in one array. Only the library's types conform: a dependency of another type traps. To
-/// wait for something else, add a procedure that waits, and depend on that procedure.
+/// The protocol allows handles of different types in one array. Only the library's own types can conform: a dependency of any other type
+/// traps. To wait for something else, add a procedure that waits, and depend on that procedure.
 public protocol ProcedureDependency: Sendable {
   /// The id and the name of the run.
   var identity: ProcedureIdentity { get }

@@ -13,16 +13,16 @@ extension ProcedureQueue {
   /// a queue without a limit, the function behaves like ``add(_:input:after:)-(_,_,[ProcedureDependency])`` until the queue is shut down.
   /// To wait for room, use ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
-  /// A refusal counts in ``QueueTotals/refusedCount``, and has no events.
+  /// A refusal is counted in ``QueueTotals/refusedCount``, and publishes no events.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
   ///   - dependencies: Procedures that must finish successfully before the procedure starts.
-  /// - Returns: The run.
-  /// - Throws: ``ProcedureError/Kind/queueFull`` if the number of waiting procedures has reached the limit of the queue, or of the key; in the
-  ///   second case, the error names the key. ``ProcedureError/Kind/queueShutDown`` after a shutdown.
-  /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
+  /// - Returns: A handle to the run.
+  /// - Throws: ``ProcedureError/Kind/queueFull`` if the number of waiting procedures has reached the limit for the queue or for the key; in
+  ///   the latter case, the error names the key. ``ProcedureError/Kind/queueShutDown`` after a shutdown.
+  /// - Complexity: O(1), or O(d) with d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
   public nonisolated func tryAdd<P: Procedure>(
     _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
@@ -54,17 +54,17 @@ extension ProcedureQueue {
     return submit(task, after: dependencies + [handle], hasRoom: core.limitsWaiting) { handle.successfulValue }
   }
 
-  /// Adds a procedure with the values of other procedures as the input, as soon as there is room.
+  /// Adds a procedure that takes the values of other procedures as its input, as soon as there is room.
   ///
   /// The function waits for room as ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])`` does; the run waits for the other procedures. Cancelling
   /// the caller before there is room ends the wait, and the procedure is not added.
   ///
   /// - Parameters:
-  ///   - procedure: The procedure to run. Its input is the tuple of the values.
-  ///   - first: The procedure of the first value.
-  ///   - rest: The procedures of the other values.
+  ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
+  ///   - first: The procedure that provides the first value.
+  ///   - rest: The procedures that provide the other values.
   ///   - dependencies: Further procedures that must finish successfully before the procedure starts.
-  /// - Returns: The run.
+  /// - Returns: A handle to the run.
   /// - Throws: `CancellationError`, or the reason for the cancellation.
   /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult @concurrent
@@ -78,7 +78,7 @@ extension ProcedureQueue {
     return submit(task, from: first, repeat each rest, after: dependencies, hasRoom: core.limitsWaiting)
   }
 
-  /// Adds a procedure with an array of the values of other procedures as the input, as soon as there is room.
+  /// Adds a procedure that takes an array of the values of other procedures as its input, as soon as there is room.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -93,9 +93,9 @@ extension ProcedureQueue {
   }
 }
 
-/// Variants of the functions above with one dependency instead of an array: `after: a` is `after: [a]`.
+/// Variants of the functions above that take one dependency instead of an array: `after: a` is short for `after: [a]`.
 extension ProcedureQueue {
-  /// Adds a procedure that starts after another one; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
+  /// Adds a procedure that starts after another one has finished; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
   @inlinable
   public nonisolated final func add<P: Procedure>(
@@ -123,7 +123,7 @@ extension ProcedureQueue {
     add(procedure, from: handle, after: [dependency])
   }
 
-  /// Adds a procedure with the values of other procedures as the input, and with one further dependency.
+  /// Adds a procedure that takes the values of other procedures as its input, and has one further dependency.
   ///
   /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
   @discardableResult
@@ -135,7 +135,7 @@ extension ProcedureQueue {
     add(procedure, from: first, repeat each rest, after: [dependency])
   }
 
-  /// Adds a procedure with an array of the values of other procedures as the input, and with one further dependency.
+  /// Adds a procedure that takes an array of the values of other procedures as its input, and has one further dependency.
   ///
   /// See ``add(_:from:after:)-(_,[ProcedureHandle<Value>],[ProcedureDependency])``.
   @discardableResult
@@ -145,7 +145,7 @@ extension ProcedureQueue {
     add(procedure, from: handles, after: [dependency])
   }
 
-  /// Adds a procedure that starts after another one, as soon as there is room.
+  /// Adds a procedure that starts after another one has finished, as soon as there is room on the queue.
   ///
   /// See ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -155,7 +155,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, input: input, after: [dependency])
   }
 
-  /// Adds a procedure without an input that starts after another one, as soon as there is room.
+  /// Adds a procedure without an input that starts after another one has finished, as soon as there is room on the queue.
   ///
   /// See ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -175,7 +175,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, from: handle, after: [dependency])
   }
 
-  /// Adds a procedure with the values of other procedures as the input, and with one further dependency, as soon as there is room.
+  /// Adds a procedure that takes the values of other procedures as its input, and has one further dependency, as soon as there is room.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -187,7 +187,8 @@ extension ProcedureQueue {
     try await enqueue(procedure, from: first, repeat each rest, after: [dependency])
   }
 
-  /// Adds a procedure with an array of the values of other procedures as the input, and with one further dependency, as soon as there is room.
+  /// Adds a procedure that takes an array of the values of other procedures as its input, and has one further dependency, as soon as there
+  /// is room.
   ///
   /// See ``enqueue(_:from:after:)-(_,[ProcedureHandle<Value>],[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -197,7 +198,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, from: handles, after: [dependency])
   }
 
-  /// Adds a procedure that starts after another one, if the queue accepts it immediately; see
+  /// Adds a procedure that starts after another one has finished, if the queue accepts the procedure immediately; see
   /// ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
   /// - Throws: ``ProcedureError/Kind/queueFull`` or ``ProcedureError/Kind/queueShutDown``.
@@ -208,7 +209,7 @@ extension ProcedureQueue {
     try tryAdd(procedure, input: input, after: [dependency])
   }
 
-  /// Adds a procedure without an input that starts after another one, if the queue accepts it immediately.
+  /// Adds a procedure without an input that starts after another one has finished, if the queue accepts the procedure immediately.
   ///
   /// See ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///

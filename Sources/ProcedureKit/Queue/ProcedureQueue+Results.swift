@@ -1,5 +1,6 @@
 extension ProcedureQueue {
-  /// Returns the values of a procedure for each element of a sequence, with a few elements in progress at a time, while the caller iterates.
+  /// Returns the value of a procedure for each element of a sequence while the caller iterates, with a limited number of elements in
+  /// progress.
   ///
   /// ```swift
   /// for try await page in queue.results(of: Download(), over: urls, limit: 8) {
@@ -13,22 +14,22 @@ extension ProcedureQueue {
   /// ``Procedure/asResult``; to omit them, ``Procedure/optional()`` and `compactMap`.
   ///
   /// The first element that fails or is cancelled ends the iteration: the other elements are cancelled, and the error is thrown when they
-  /// have finished. In order, the values of the elements before the failed one are returned first. Cancelling the iterating task has the
-  /// same effect, with `CancellationError`. Leaving the loop early cancels the remaining elements, and does not wait for them.
+  /// have finished. If the values are ordered, those of the elements before the failed one are returned first. Cancelling the iterating
+  /// task has the same effect, with `CancellationError`. Leaving the loop early cancels the remaining elements, and does not wait for them.
   ///
-  /// A body that iterates releases its slot while it waits. The elements are children of the body: they are cancelled with the body,
-  /// can claim its resources, need no room on the queue, and the run finishes after them; their failures are thrown only by the
-  /// loop. Outside of a body, elements wait for room where ``Configuration/maxWaitingProcedures`` limits the queue, and a queue that
-  /// is shut down ends the iteration with ``ProcedureError/Kind/queueShutDown``.
+  /// A body that iterates releases its slot while it waits. The elements are children of the body: they are cancelled with the body, can
+  /// claim its resources, and need no room on the queue. The body's run finishes after them, and their failures are thrown only by the
+  /// loop. Outside of a body, elements wait for room if ``Configuration/maxWaitingProcedures`` limits the queue, and a queue that is shut
+  /// down ends the iteration with ``ProcedureError/Kind/queueShutDown``.
   ///
   /// - Parameters:
-  ///   - procedure: The procedure for each element.
+  ///   - procedure: The procedure to run for each element.
   ///   - inputs: The elements. Each iteration of the result begins a new iteration of `inputs`, in the task of the caller.
-  ///   - limit: The largest number of elements that were read from the sequence and not yet returned; below 1 traps. `nil` uses the current
-  ///     width of the queue, and traps if the width is not limited.
-  ///   - isOrdered: `true` for the values in the order of the elements; `false` for each value as soon as it is available.
+  ///   - limit: The maximum number of elements that have been read from the sequence and whose values have not been returned yet; a value
+  ///     below 1 traps. `nil` uses the current width of the queue, and traps if the width is not limited.
+  ///   - isOrdered: `true` to return the values in the order of the elements; `false` to return each value as soon as it is available.
   ///   - elementName: Returns the name of the run of an element in errors, events and snapshots. `nil` uses the name of the procedure.
-  /// - Returns: The values. Several iterations are independent of each other.
+  /// - Returns: The values. Separate iterations are independent of each other.
   /// - Complexity: O(1) memory for each of `limit` elements.
   public nonisolated func results<P: Procedure, Inputs: Sequence & Sendable>(
     of procedure: P, over inputs: Inputs, limit: Int? = nil, ordered isOrdered: Bool = true,
@@ -43,13 +44,13 @@ extension ProcedureQueue {
     }
   }
 
-  /// Returns the values of a procedure for each element of an asynchronous sequence, with a few elements in progress at a time.
+  /// Returns the value of a procedure for each element of an asynchronous sequence, with a limited number of elements in progress.
   ///
   /// The values are returned while the caller iterates; see ``results(of:over:limit:ordered:elementName:)-16roi`` for a plain sequence.
   ///
-  /// A task of the queue reads `inputs`, so that each element starts as soon as it arrives, also while the caller processes a value. The
-  /// task has the task-local values that the queue's ``Configuration/contextCarriers`` carry. An error of `inputs` is thrown after the
-  /// values of the elements before it. When the iteration ends early, the reading task is cancelled.
+  /// A task of the queue reads `inputs`, so each element starts as soon as it arrives, even while the caller is processing a value. The
+  /// task has the task-local values that the queue's ``Configuration/contextCarriers`` carry. An error that `inputs` throws is rethrown
+  /// after the values of the elements before it. When the iteration ends early, the reading task is cancelled.
   public nonisolated func results<P: Procedure, Inputs: AsyncSequence & Sendable>(
     of procedure: P, over inputs: Inputs, limit: Int? = nil, ordered isOrdered: Bool = true,
     elementName: (@Sendable (P.Input) -> String)? = nil
@@ -75,7 +76,7 @@ extension ProcedureQueue {
       most >= 1,
       "ProcedureQueue \"\(name)\": the limit of results(of: \"\(procedure)\", over:) must be at least 1, got \(most)"
     )
-    // Leaves room for sums.
+    // Keeps sums with the limit from overflowing.
     return min(most, .max / 2)
   }
 }
@@ -103,7 +104,7 @@ struct ResultSequence<Input: Sendable, Output: Sendable>: AsyncSequence, Sendabl
 enum ResultInputs<Input: Sendable> {
   /// Read by the iterating task, whenever it asks for a value.
   case atOnce(() -> Input?)
-  /// Read by a task of the queue. `isWanted` waits until another input is needed; `false` ends the reading.
+  /// Read by a task of the queue. `isWanted` waits until another input is needed, and returns `false` if no more inputs are to be read.
   case read(
     @Sendable (
       _ isWanted: @Sendable () async -> Bool, _ take: @Sendable (Input) async throws -> Void
@@ -117,7 +118,7 @@ extension ProcedureQueue {
   ///
   /// - Parameters:
   ///   - elements: The inputs.
-  ///   - procedure: The procedure for each element. Elements execute concurrently, limited by `limit` and the width of the queue.
+  ///   - procedure: The procedure to run for each element. Elements execute concurrently, limited by `limit` and the width of the queue.
   ///   - limit: The largest number of concurrent elements. A value below 1 traps.
   ///   - policy: The response to the failure of an element.
   ///   - elementName: Returns the name of an element in errors, events and diagrams. `nil` uses the name of the procedure with the index of

@@ -5,18 +5,18 @@ extension ProcedureQueue {
   /// await queue.shutDown(grace: .seconds(10))
   /// ```
   ///
-  /// Later calls of `run` and `add` fail with ``ProcedureError/Kind/queueShutDown``, except calls by bodies that are still executing on the
-  /// queue: these belong to the body. The streams of ``events`` end with the last procedure. A suspended queue is resumed.
+  /// Later calls of `run` and `add` fail with ``ProcedureError/Kind/queueShutDown``, except for calls from bodies that are still executing
+  /// on the queue: such a call belongs to its body. The streams of ``events`` end after the last procedure. A suspended queue is resumed.
   ///
   /// When the grace period is over, all remaining procedures are cancelled, and so are procedures that bodies add later. The reason is
-  /// ``ProcedureError/Kind/queueShutDown``, with the name of the cancelled procedure. The function still waits for bodies that respond late.
-  /// A body that waits for the shutdown of its own queue is neither awaited nor cancelled. If there are several calls, the shortest grace
-  /// period applies.
+  /// ``ProcedureError/Kind/queueShutDown``, which contains the name of the cancelled procedure. The function still waits for bodies that
+  /// respond late. A body that waits for the shutdown of its own queue is neither awaited nor cancelled. If there are several calls, the
+  /// shortest grace period applies.
   ///
   /// Cancelling the caller shortens neither the wait nor the grace period; ``cancelAll(_:)`` does.
   ///
-  /// - Parameter grace: The time that procedures have to finish, on the clock of the queue, from the call. `zero`, or less, cancels
-  ///   immediately. `nil` cancels no procedure.
+  /// - Parameter grace: The time that procedures have to finish, measured from the call on the clock of the queue. Zero or less cancels
+  ///   immediately; `nil` cancels no procedure.
   @concurrent public nonisolated func shutDown(grace: Duration? = nil) async {
     core.shutDown()
     guard let grace else { return await core.waitUntilIdle() }
@@ -31,13 +31,15 @@ extension ProcedureQueue {
     core.timers.cancel(timer)
   }
 
-  /// Cancels the procedures of the queue that wait to start: for dependencies, conditions, resources, a slot, or the end of a suspension.
+  /// Cancels the procedures of the queue that are waiting to start: for dependencies, conditions, resources, a slot, or the end of a
+  /// suspension.
   ///
-  /// Procedures that pause, before the first attempt or between two attempts, are cancelled, too.
+  /// Procedures that are pausing, before the first attempt or between two attempts, are cancelled, too.
   ///
   /// Executing bodies continue, with their nodes, produced children, nested calls and elements of
-  /// ``results(of:over:limit:ordered:elementName:)-16roi``, even those that are waiting. A call of `run` by a body of another queue does not
-  /// belong to a body of this queue. Callers that wait for room are not cancelled; they are admitted when cancelled procedures make room.
+  /// ``results(of:over:limit:ordered:elementName:)-16roi``, even those that are waiting. A call of `run` by a body of another queue does
+  /// not belong to a body of this queue. Callers that are waiting for room are not cancelled; they are admitted when cancelled procedures
+  /// make room.
   ///
   /// - Parameter reason: The reason for the cancellation; `nil` for `CancellationError`.
   /// - Complexity: O(n log n) for n procedures on the queue.
@@ -50,7 +52,7 @@ extension ProcedureQueue {
 }
 
 extension QueueCore {
-  /// Cancels all procedures for which a shutdown waits. Nested runs, nodes and children are cancelled with their bodies.
+  /// Cancels all procedures for which a shutdown has to wait. Nested runs, nodes and children are cancelled with their bodies.
   fileprivate func cancelForShutDown(sparing callers: [Run]) {
     cancelRuns(includesLater: true) { run, entry in
       if entry.isNested || entry.idleWaits > 0 || callers.contains(where: { $0 === run }) { return nil }

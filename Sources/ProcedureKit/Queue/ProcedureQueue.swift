@@ -6,7 +6,7 @@
 /// let handle = queue.add(UploadImage(), input: image)                 // outlives this task
 /// ```
 ///
-/// ``run(_:input:)`` executes in the caller's task, so that cancellation, priority and task-local values simply work.
+/// ``run(_:input:)`` executes in the caller's task, so cancellation, priority and task-local values simply work.
 /// ``add(_:input:after:)-(_,_,[ProcedureDependency])`` is for work that outlives the caller, and returns a ``ProcedureHandle``.
 ///
 /// Dropping the last reference to a queue loses no work: added procedures still finish, and a suspended queue is resumed.
@@ -54,8 +54,8 @@ public actor ProcedureQueue {
 
   /// Runs a procedure in the caller's task, and returns when the body has returned.
   ///
-  /// The procedure waits for its conditions and for a slot like every procedure on the queue. The body never executes on the
-  /// caller's actor. Within a body on the same queue, the procedure can use the slot of the enclosing body.
+  /// The procedure waits for its conditions and for a slot like any other procedure on the queue. The body never executes on the caller's
+  /// actor. Within a body on the same queue, the procedure can use the slot of the enclosing body.
   ///
   /// The call returns when all of its tasks have ended, including those of conditions that ignore their cancellation. Cancelling the caller
   /// cancels the procedure. If the queue cancels the procedure (``cancelAll(_:)``) while the body executes, the caller's task is not
@@ -67,8 +67,8 @@ public actor ProcedureQueue {
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
   /// - Returns: The procedure's result.
-  /// - Throws: The error of the body; `CancellationError`, or the reason for the cancellation; ``ProcedureError`` for an error of the
-  ///   library.
+  /// - Throws: The error that the body threw; `CancellationError`, or the reason for the cancellation; ``ProcedureError`` for an error from
+  ///   the library.
   /// - Complexity: O(1), and at most O(log n) if priorities differ. A task is created only for conditions, a timeout or a deadline.
   @inlinable
   public nonisolated(nonsending) final func run<P: Procedure>(_ procedure: P, input: P.Input) async throws -> P.Output {
@@ -82,11 +82,11 @@ public actor ProcedureQueue {
     try await run(procedure.procedureTask, given: ())
   }
 
-  /// A run that needs only a slot, and finds a free slot, starts here, where the types are known, so that no metadata is looked up and no
-  /// value is boxed. `Run.drive` drives all other runs.
+  /// A run that needs only a slot, and finds a free slot, starts here, where the types are known, so no metadata is looked up and no value
+  /// is boxed. `Run.drive` drives all other runs.
   ///
   /// The function leaves the actor of the caller before it calls the body. Otherwise, the compiler could omit the hop for a body that only
-  /// calls functions which stay on their caller's actor.
+  /// calls functions that stay on their caller's actor.
   @inlinable @concurrent
   nonisolated final func run<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, given input: Input
@@ -115,10 +115,11 @@ public actor ProcedureQueue {
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
   ///   - dependencies: Procedures that must finish successfully before the procedure starts.
-  /// - Returns: The run. It fails immediately with ``ProcedureError/Kind/queueShutDown`` if the queue is shut down. On a full queue,
-  ///   ``QueueOverflow`` decides: the run fails immediately with ``ProcedureError/Kind/queueFull``, or replaces a waiting procedure.
-  /// - Complexity: O(1), and O(d) for d dependencies. The priorities of dependencies of lower priority are raised, transitively;
-  ///   for an executing dependency, all runs of its queue are searched for its nested runs.
+  /// - Returns: A handle to the run. The run fails immediately with ``ProcedureError/Kind/queueShutDown`` if the queue is shut down. On a
+  ///   full queue, ``QueueOverflow`` decides whether the run fails immediately with ``ProcedureError/Kind/queueFull`` or replaces a waiting
+  ///   procedure.
+  /// - Complexity: O(1), or O(d) with d dependencies. The priorities of dependencies with a lower priority are raised, transitively; for an
+  ///   executing dependency, all runs of its queue are searched for its nested runs.
   @discardableResult
   @inlinable
   public nonisolated final func add<P: Procedure>(
@@ -144,19 +145,19 @@ public actor ProcedureQueue {
     submit(procedure.procedureTask, after: dependencies + [handle]) { handle.successfulValue }
   }
 
-  /// Adds a procedure with the values of other procedures as the input. The procedure starts when all of the other
-  /// procedures, on any queue, have finished.
+  /// Adds a procedure that takes the values of other procedures as its input. The procedure starts when all of the other procedures, on any
+  /// queue, have finished.
   ///
   /// If a dependency fails, the procedure is not executed, and fails with ``ProcedureError/Kind/dependencyFailed``. If a dependency is
   /// cancelled or ignored, the procedure is cancelled or ignored, too. To run the procedure after any outcome, depend on
   /// ``ProcedureHandle/asResult``.
   ///
   /// - Parameters:
-  ///   - procedure: The procedure to run. Its input is the tuple of the values.
-  ///   - first: The procedure of the first value.
-  ///   - rest: The procedures of the other values.
+  ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
+  ///   - first: The procedure that provides the first value.
+  ///   - rest: The procedures that provide the other values.
   ///   - dependencies: Further procedures that must finish successfully before the procedure starts.
-  /// - Returns: The run.
+  /// - Returns: A handle to the run.
   /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
   @_disfavoredOverload  // The compiler (Swift 6.3) would crash instead of reporting an error in a call with one handle.
@@ -164,11 +165,12 @@ public actor ProcedureQueue {
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
     after dependencies: [any ProcedureDependency] = []
   ) -> ProcedureHandle<P.Output> where P.Input == (First, repeat each Rest) {
-    // A separate first handle: with a pack alone, the compiler (Swift 6.3) crashes where it should report that no function matches a call.
+    // The first handle is a separate parameter: with a pack alone, the compiler (Swift 6.3) crashes instead of reporting that no function
+    // matches a call.
     submit(procedure.procedureTask, from: first, repeat each rest, after: dependencies)
   }
 
-  /// Adds a procedure with an array of the values of other procedures as the input, in the order of `handles`.
+  /// Adds a procedure that takes an array of the values of other procedures as its input, in the order of `handles`.
   ///
   /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. To run the procedure after any outcome, depend on the results:
   /// `from: handles.map(\.asResult)`.
@@ -179,7 +181,7 @@ public actor ProcedureQueue {
     submit(procedure.procedureTask, after: dependencies + handles) { handles.map(\.successfulValue) }
   }
 
-  /// Adds a procedure as soon as the limits for waiting procedures, of the queue and of the procedure's key, allow it.
+  /// Adds a procedure as soon as the limits on waiting procedures, for the queue and for the procedure's key, allow it.
   ///
   /// Callers are admitted in FIFO order; a caller whose key is full does not hold up others. A body that waits releases its slot. On a
   /// queue without a limit, the function behaves like ``add(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there
@@ -189,9 +191,9 @@ public actor ProcedureQueue {
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
   ///   - dependencies: Procedures that must finish successfully before the procedure starts.
-  /// - Returns: The run.
+  /// - Returns: A handle to the run.
   /// - Throws: `CancellationError`, or the reason for the cancellation.
-  /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
+  /// - Complexity: O(1), or O(d) with d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult @concurrent
   public nonisolated func enqueue<P: Procedure>(
     _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
@@ -213,7 +215,8 @@ public actor ProcedureQueue {
     return submit(task, (), after: dependencies, hasRoom: core.limitsWaiting)
   }
 
-  /// No separate first handle, unlike `add`: the compiler (Swift 6.3) miscompiles a tuple of one value and a pack of values.
+  /// Unlike `add`, this function has no separate first handle: the compiler (Swift 6.3) miscompiles a tuple of one value and a pack of
+  /// values.
   nonisolated func submit<each Value: Sendable, Output>(
     _ task: ProcedureTask<(repeat each Value), Output>, from handles: repeat ProcedureHandle<each Value>,
     after dependencies: [any ProcedureDependency], hasRoom: Bool = false
@@ -251,7 +254,7 @@ public actor ProcedureQueue {
   /// Resumes the queue after ``suspend()``.
   public func resume() { core.resume() }
 
-  /// Changes the number of bodies that may execute at a time. The change applies to the next starts; no body is interrupted.
+  /// Changes the number of bodies that may execute at a time. The change affects only later starts; no executing body is interrupted.
   ///
   /// - Parameter width: At least 1, otherwise the call traps.
   public func setMaxConcurrentProcedures(_ width: Int) {
@@ -275,18 +278,18 @@ public actor ProcedureQueue {
     await core.waitUntilIdle()
   }
 
-  /// The events of every procedure on the queue and of every node of a graph, from now on; the newest 65,536 are buffered.
+  /// The events of every procedure on the queue and of every node of a graph, from now on; the newest 65,536 events are buffered.
   ///
-  /// Each access is a new subscriber. See ``events(bufferingNewest:)``.
+  /// Each access creates a new subscription. See ``events(bufferingNewest:)``.
   public nonisolated var events: AsyncStream<ProcedureEvent> { events(bufferingNewest: 65_536) }
 
   /// Subscribes to the events of every procedure on the queue, from now on.
   ///
-  /// The stream ends when the queue has been shut down or released. A slow subscriber delays no run: when more than `limit`
-  /// events wait to be read, the oldest are dropped, and one ``ProcedureEvent/Kind-swift.struct/gap`` event takes their place, with their
-  /// number. The subscriber takes all waiting events in one batch, so that up to twice as many may be in memory. A body that waits for an
-  /// event releases its slot. Cancelling the task that iterates the stream ends the stream; dropping the stream ends the subscription.
-  /// The stream is for one consumer: when two tasks iterate it, each event is delivered to one of them.
+  /// The stream ends when the queue has been shut down or released. A slow subscriber delays no run: when more than `limit` events are
+  /// waiting to be read, the oldest are dropped, and one ``ProcedureEvent/Kind-swift.struct/gap`` event takes their place and reports how
+  /// many were dropped. The subscriber takes all waiting events in one batch, so up to twice as many may be in memory. A body that waits
+  /// for an event releases its slot. Cancelling the task that iterates the stream ends the stream; dropping the stream ends the
+  /// subscription. The stream is meant for a single consumer: if two tasks iterate it, each event is delivered to one of them.
   ///
   /// - Parameter limit: The number of events that are buffered, at least 1; `Int.max` for all.
   /// - Returns: The stream.
@@ -298,7 +301,7 @@ public actor ProcedureQueue {
 }
 
 extension ProcedureContext {
-  /// The queue of this run; `nil` for a run without a queue, and when the last reference to the queue has been released.
+  /// The queue of this run; `nil` for a run without a queue, or if the last reference to the queue has been released.
   public var queue: ProcedureQueue? {
     run.ancestors.lazy.compactMap { run in run.core.read { $0.queue as? ProcedureQueue } }.first { _ in true }
   }

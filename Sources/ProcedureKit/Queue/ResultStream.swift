@@ -8,12 +8,12 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
   /// Signalled when the reader has ended.
   private let readerEnd = OneShotSignal()
   private var inputs: ResultInputs<Input>?
-  /// An input that waits for room on the queue.
+  /// An input that is waiting for room on the queue.
   private var nextInput: Input?
   private var inputError: (any Error)?
-  /// The procedures whose values were not returned yet, by number.
+  /// The procedures whose values have not been returned yet, by number.
   private var inFlight: [Int: ProcedureHandle<Output>] = [:]
-  /// The numbers of the finished procedures, latest first, if the values are unordered.
+  /// The numbers of the finished procedures, latest first; used only if the values are unordered.
   private var finished: [Int] = []
   private var (added, taken, granted) = (0, 0, 0)
   private var isOver = false
@@ -151,7 +151,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
     (inFlight, inputs) = ([:], nil)
   }
 
-  /// Cancels the unfinished procedures, including those that the reader has added since the latest value.
+  /// Cancels the unfinished procedures, including those that the reader has added in the meantime.
   private func cancelAdded() {
     for arrival in exchange.takeAll() {
       if case .added(let handle) = arrival { track(handle) }

@@ -15,7 +15,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
     exchange = ResultExchange()
     parent = ProcedureContext.current?.run.nearestUnfinished.map { ProcedureContext($0) }
     let priority = Task.currentPriority.rawValue
-    // The reader has another task with another priority.
+    // The reader runs in a different task, which has a different priority.
     task = sequence.task.relabelled { traits in
       traits.rawPriority = traits.rawPriority ?? priority
       traits.collection = traits.name
@@ -80,7 +80,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
   }
 }
 
-/// Internal. Passes arrivals from the procedures and the reader to the iterating task, and permits to read inputs to the reader.
+/// Internal. Passes arrivals from the procedures and the reader to the iterating task, and tells the reader how many inputs it may read.
 ///
 /// One task iterates, and one task reads.
 final class ResultExchange<Output: Sendable>: Sendable {
@@ -112,7 +112,7 @@ final class ResultExchange<Output: Sendable>: Sendable {
 
   func takeAll() -> ContiguousArray<Arrival> { state.withLock { $0.arrivals.takeAll() } }
 
-  /// Returns a signal that is called at the next arrival; `nil` if there are arrivals.
+  /// Returns a signal that is sent at the next arrival; `nil` if there are arrivals already.
   func waitForArrival() -> OneShotSignal? {
     let signal = OneShotSignal()
     return state.withLock { state in

@@ -23,25 +23,26 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 /// Calls `body` with a new queue, and returns when every procedure on the queue has finished.
 ///
 /// No failure of an added procedure is lost, even if `body` drops the handle or catches the error. With the policy
-/// ``FailurePolicy/failFast``, the first failure cancels all other procedures on the queue, including later procedures, and is
+/// ``FailurePolicy/failFast``, the first failure cancels all other procedures on the queue, including those that are added later, and is
 /// thrown at the end. With ``FailurePolicy/collect``, all procedures run, and the failures are thrown together. A procedure does not count
-/// as failed if it was ignored, was cancelled, or failed only because another procedure on the queue failed. Nor does a procedure of
-/// `run` count, since `run` throws the error to its caller.
+/// as failed if it was ignored or cancelled, or if it failed only because another procedure on the queue failed. Nor does a procedure that
+/// is executed by `run`, since `run` throws the error to its caller.
 ///
-/// If `body` throws, all procedures on the queue are cancelled before the wait. Cancelling the caller cancels all procedures
-/// on the queue, including later procedures. A queue that is suspended when `body` ends is resumed. After the return, the
-/// queue admits no procedure.
+/// If `body` throws, all procedures on the queue are cancelled before the function waits for them. Cancelling the caller cancels all
+/// procedures on the queue, including those that are added later. A queue that is suspended when `body` ends is resumed. Once the function
+/// has returned, the queue admits no procedures.
 ///
-/// A procedure's body that waits for the function releases its slot.
+/// If the function is called in the body of a procedure, the body releases its slot while the function waits.
 ///
 /// - Parameters:
-///   - configuration: The settings of the queue. `onUnobservedFailure` is called only for procedures that are added after the end.
+///   - configuration: The settings of the queue. `onUnobservedFailure` is called only for procedures that are added after the function has
+///     returned.
 ///   - policy: The response to the failure of an added procedure.
-///   - body: The function that adds procedures to the queue. A failure does not cancel the task of `body`.
+///   - body: The function that adds procedures to the queue. The failure of a procedure does not cancel the task that executes `body`.
 /// - Returns: The value of `body`.
-/// - Throws: With `failFast`, the first error, of an added procedure or of `body`; a `CancellationError` of `body` does not
-///   hide a failure. With `collect`, ``ProcedureError/Kind/childrenFailed`` with all failures, of which the error of `body` is the last; the
-///   error of `body` alone if no procedure has failed.
+/// - Throws: With `failFast`, the first error, whether from an added procedure or from `body`; a `CancellationError` from `body` does not
+///   hide a failure. With `collect`, ``ProcedureError/Kind/childrenFailed`` with all failures, the last of which is the error from `body`;
+///   only the error from `body` if no procedure has failed.
 @discardableResult
 public nonisolated(nonsending) func withProcedureQueue<R>(
   _ configuration: ProcedureQueue.Configuration, onFailure policy: FailurePolicy = .failFast,

@@ -29,8 +29,8 @@ public final class CircuitBreaker: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name in errors and diagnostics.
-  ///   - failureRatio: The part of the latest calls that must fail before the breaker opens: 0.5 for half of the calls. With
-  ///     a ratio above 1, the breaker never opens.
+  ///   - failureRatio: The fraction of the most recent calls that must fail before the breaker opens: 0.5 for half of the calls. With a
+  ///     ratio above 1, the breaker never opens.
   ///   - minimumCalls: The number of calls that must end within the window before the breaker can open.
   ///   - window: The time for which a call counts. The actual time can be up to a tenth shorter.
   ///   - cooldown: The time from opening to the probe.
@@ -55,9 +55,9 @@ public final class CircuitBreaker: Sendable {
     machine.withLock { $0.publicState }
   }
 
-  /// The current state, and then each later state, in order. Each access creates a new subscription.
+  /// The current state, followed by each later state, in order. Each access creates a new subscription.
   ///
-  /// A slow subscriber delays no call and loses no state. The stream ends when the breaker is released. The stream is for one
+  /// A slow subscriber delays no calls and misses no states. The stream ends when the breaker is released. The stream supports a single
   /// consumer: a second consumer needs a second stream.
   public var states: AsyncStream<State> {
     machine.withLock { broadcaster.subscribe(replaying: [$0.publicState]) }.stream { [name] in
@@ -65,7 +65,7 @@ public final class CircuitBreaker: Sendable {
     }
   }
 
-  /// Internal. Requests permission for a call. The caller reports the end of an admitted call by `callEnded`.
+  /// Internal. Requests permission for a call. The caller reports the end of an admitted call to `callEnded`.
   func callWanted() -> CircuitBreakerMachine.Admission {
     change { $0.callWanted(at: $1) }
   }
@@ -86,7 +86,7 @@ public final class CircuitBreaker: Sendable {
     let result = machine.withLock { machine in
       let before = machine.publicState
       let result = event(&machine, now)
-      // Sent under the lock, so that all subscribers see the states in the order of the changes.
+      // The state is sent under the lock, so that all subscribers see the states in the order of the changes.
       if machine.publicState != before, broadcaster.isObserved { broadcaster.send(machine.publicState, &effects) }
       return result
     }

@@ -7,7 +7,7 @@
 /// | open, cooled down | admitted as the probe: half-open | – | – | – |
 /// | half-open | refused | closed | open | open, and cooled down |
 ///
-/// A call's result counts only in the state period in which the call was admitted.
+/// A call's result counts only if the state has not changed since the call was admitted. The time between two changes is called a period.
 struct CircuitBreakerMachine {
   enum State: Equatable {
     /// Calls are admitted and counted. Followed by `open`.
@@ -26,19 +26,19 @@ struct CircuitBreakerMachine {
     let cooldown: Duration
   }
 
-  /// The permission for one call, whose end must be reported: the period in which the call was admitted.
+  /// The permission for one call, whose end must be reported. It is the number of the period in which the call was admitted.
   typealias Permit = Int
 
   enum Admission: Equatable {
     case admitted(Permit)
-    /// Refused until the instant; `nil` if the end of a probe decides.
+    /// Refused until the instant; `nil` if that depends on how the probe ends.
     case refused(until: Duration?)
   }
 
   enum Ending {
     case succeeded
     case failed
-    /// The call says nothing about the service: it was cancelled, or never made.
+    /// The call reveals nothing about the service: it was cancelled or never made.
     case abandoned
   }
 
@@ -93,8 +93,8 @@ struct CircuitBreakerMachine {
 
 /// Internal. The numbers of successful and failed calls within a recent period.
 ///
-/// The period is divided into ten slices. The oldest slice is dropped when a new one begins, so that the cost does not depend on the
-/// number of calls. Adding and reading are O(1).
+/// The period is divided into ten slices. The oldest slice is dropped when a new one begins, so the cost does not depend on the number of
+/// calls. Adding and reading are O(1).
 struct SlidingWindow: Equatable {
   /// The count of a slice, or of all slices.
   struct Count: Equatable {

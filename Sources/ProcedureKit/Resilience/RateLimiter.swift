@@ -2,10 +2,10 @@ import Synchronization
 
 /// Limits the rate of calls: excess calls wait in order of arrival, or are refused.
 ///
-/// The limiter is a token bucket. After a pause, a burst of calls is admitted immediately; then one call is admitted for
-/// each new token. A waiting call holds no slot. The limiter counts a call when it admits the call, even if the call
-/// then waits for a slot. If a call has waited and is cancelled between its admission and the body, its token is returned to
-/// the bucket, unless another call has been admitted since.
+/// The limiter is a token bucket. After a pause, a burst of calls is admitted immediately; after that, one call is admitted for each new
+/// token. A waiting call holds no slot. The limiter counts a call when it admits the call, even if the call then waits for a slot. If a
+/// call has waited and is cancelled between its admission and the body, its token is returned to the bucket, unless another call has been
+/// admitted since.
 ///
 /// All callers of one service should share one limiter, on any number of queues.
 public final class RateLimiter: Sendable {
@@ -33,8 +33,8 @@ public final class RateLimiter: Sendable {
   ///   - count: The number of calls in each period, on average. A value that is not positive admits no calls.
   ///   - period: The length of a period. A value that is not positive disables the limit.
   ///   - burst: The number of calls that can be admitted together after a pause, at least one. The default is `count`.
-  ///   - longestWait: The longest wait. A call that would wait longer is refused immediately; zero refuses every call that
-  ///     would wait. `nil` never refuses for this reason.
+  ///   - longestWait: The maximum time that a call may wait. A call that would wait longer is refused immediately; with zero, every call
+  ///     that would have to wait is refused. With `nil`, no call is refused for this reason.
   ///   - clock: The clock for the period and the waits.
   public init(
     _ count: Int, per period: Duration, burst: Int? = nil, longestWait: Duration? = nil,
@@ -46,7 +46,7 @@ public final class RateLimiter: Sendable {
     contents = Mutex(Contents(machine: RateLimiterMachine(bucket: bucket, longestWait: longestWait)))
   }
 
-  /// The number of calls that would be admitted now.
+  /// The number of calls that would be admitted immediately.
   public var availableCount: Int {
     let now = time.now.sinceStart
     return contents.withLock { $0.machine.tokens(at: now) }
@@ -57,7 +57,7 @@ public final class RateLimiter: Sendable {
     contents.withLock { $0.machine.waitingCount }
   }
 
-  /// Internal. A call arrives.
+  /// Internal. A call has arrived. Returns the answer.
   func arrive() -> Arrival {
     change { contents, now in
       contents.machine.timePassed(to: now)
@@ -69,13 +69,13 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Internal. Waits for the turn of a call. The head of the line sleeps until its turn; the other calls are signalled when they are
-  /// admitted or become the head.
+  /// Internal. Waits for a call's turn. The head of the line sleeps until its turn; the other calls are signalled when they are admitted or
+  /// become the head.
   ///
   /// - Parameters:
-  ///   - ticket: The answer of `arrive`.
+  ///   - ticket: The ticket that `arrive` returned.
   ///   - timers: The timers of the queue.
-  ///   - isCalled: Waits at a signal, and returns whether the signal was called.
+  ///   - isCalled: Waits for a signal, and returns whether the signal was sent before the wait was cancelled.
   /// - Returns: Whether the call was admitted.
   func wait(
     for ticket: RateLimiterMachine.Ticket, _ timers: Timers, at isCalled: (OneShotSignal) async -> Bool
@@ -99,7 +99,7 @@ public final class RateLimiter: Sendable {
 
   /// Internal. Reports that an admitted call is not made, since the caller was cancelled first.
   func callAbandoned(_ ticket: RateLimiterMachine.Ticket) {
-    // The turn of the head is earlier now.
+    // The head's turn now comes earlier.
     let head = change { contents, now in
       contents.machine.callAbandoned(ticket, at: now)
       return contents.signals.removeValue(forKey: contents.machine.head)
@@ -117,7 +117,7 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Applies an event, and signals the calls that the event has admitted, and a new head.
+  /// Applies an event, and signals the calls that the event has admitted and the new head of the line, if there is one.
   private func change<R: Sendable>(_ event: (inout Contents, Duration) -> R) -> R {
     let now = time.now.sinceStart
     let (result, called) = contents.withLock { contents in

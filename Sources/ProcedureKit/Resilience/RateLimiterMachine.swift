@@ -32,7 +32,7 @@ struct RateLimiterMachine {
   /// The number of waiting calls.
   var waitingCount: Int { nextTicket - head - gone.count }
 
-  /// The instant at which the head is granted; `nil` if no call waits.
+  /// The instant at which the head is granted; `nil` if no call is waiting.
   var nextGrant: Duration? {
     waitingCount > 0 ? bucket.nextToken : nil
   }
@@ -46,7 +46,7 @@ struct RateLimiterMachine {
     ticket >= head && ticket < nextTicket && !gone.contains(ticket)
   }
 
-  /// A call arrived; `now` is the current time, up to which `timePassed` was called.
+  /// A call has arrived. `now` is the current time, for which `timePassed` has already been called.
   mutating func arrived(at now: Duration) -> Admission {
     if waitingCount == 0, bucket.take(at: now) {
       latest = nil
@@ -59,15 +59,15 @@ struct RateLimiterMachine {
     return .waiting(nextTicket)
   }
 
-  /// A call stops waiting. The calls behind it move up.
+  /// A call has stopped waiting. The calls behind it move up.
   mutating func left(_ ticket: Ticket) {
     guard isWaiting(ticket) else { return }
     gone.insert(ticket)
     skipGone()
   }
 
-  /// A granted call is not made. Returns its token, so that waiting calls move up, unless another call was granted since: the next call
-  /// would then be too early.
+  /// A granted call will not be made. Puts its token back, so that waiting calls move up, unless another call has been granted since: the
+  /// next call would then come too early.
   mutating func callAbandoned(_ ticket: Ticket, at now: Duration) {
     guard latest == ticket else { return }
     bucket.add(oneOf: 1, at: now)
@@ -130,7 +130,7 @@ struct TokenBucket: Equatable {
     return true
   }
 
-  /// Adds a fraction of a token, one of `parts`. It is lost if the bucket is full.
+  /// Adds one of `parts` equal fractions of a token. The fraction is lost if the bucket is full.
   mutating func add(oneOf parts: Int, at now: Duration) {
     let part = Duration(attoseconds: interval.attoseconds / Int128(max(parts, 1)))
     fullAt = max(fullAt - part, now)

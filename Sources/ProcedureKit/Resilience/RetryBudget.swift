@@ -1,4 +1,4 @@
-/// A limit for the retries of all callers of one service, so that retries do not overload a failing service.
+/// A limit on the retries by all callers of one service, so that retries do not overload a failing service.
 ///
 /// When every call fails, retries multiply the load by the number of attempts. A budget saves a few retries; each retry takes one, and time
 /// and successes return some. When the budget is empty, the last error is thrown instead of retrying. All callers of one service should
@@ -13,7 +13,7 @@
 /// ``Procedure/retry(_:maxAttempts:budget:when:)`` maintains the budget. Other retrying code calls ``takeRetry()``
 /// before each retry, and ``recordSuccess()`` after each success.
 public final class RetryBudget: Sendable {
-  /// The largest number of saved retries.
+  /// The maximum number of saved retries.
   public let capacity: Int
   private let successesPerRetry: Int
   private let time: QueueClock
@@ -22,12 +22,11 @@ public final class RetryBudget: Sendable {
   /// Creates a full budget.
   ///
   /// - Parameters:
-  ///   - capacity: The largest number of saved retries, and so of retries in a row. A value that is not positive allows
-  ///     none.
+  ///   - capacity: The maximum number of saved retries, and therefore of consecutive retries. A value that is not positive allows no
+  ///     retries.
   ///   - successesPerRetry: The number of successes that return one retry: 10 limits retries to a tenth of the
   ///     calls. Values below 1 count as 1.
-  ///   - interval: The time that returns one retry, independent of successes. A value that is not positive disables
-  ///     the limit.
+  ///   - interval: The time after which one retry is returned, regardless of successes. A value that is not positive disables the limit.
   ///   - clock: The clock for the interval.
   public init(
     capacity: Int = 10, successesPerRetry: Int = 10, oneMoreEvery interval: Duration = .seconds(1),
@@ -54,7 +53,7 @@ public final class RetryBudget: Sendable {
     return bucket.withLock { $0.take(at: now) }
   }
 
-  /// Returns a retry that ``takeRetry()`` took and that was cancelled before the attempt.
+  /// Gives back a retry that was taken with ``takeRetry()`` but cancelled before the attempt.
   public func returnRetry() {
     let now = time.now.sinceStart
     bucket.withLock { $0.add(oneOf: 1, at: now) }
