@@ -2,9 +2,9 @@ import Synchronization
 
 /// Authorizes a capability: reads the status, requests authorization if necessary, and reads the status again.
 ///
-/// Requests for capabilities of one type never overlap in the process. Callers with an equal capability and an equal
-/// requirement share the answer of the pending request, including a refusal. Capabilities and requirements are equal
-/// as `Equatable` values, as one object, or as values of an empty type. A caller holds no slot during a request.
+/// Requests for capabilities of one type never overlap in the process. Callers with an equal capability and an equal requirement share the
+/// answer of the pending request, including a refusal. Two capabilities or requirements are equal if they are equal `Equatable` values, the
+/// same object, or values of the same empty type. A caller holds no slot during a request.
 public struct Authorize<C: Capability>: InputlessProcedure {
   private let capability: C
   private let requirement: C.Status.Requirement
@@ -28,8 +28,8 @@ public struct Authorize<C: Capability>: InputlessProcedure {
   ///
   /// - Returns: A status that meets the requirement.
   /// - Throws: ``ProcedureError/Kind/capabilityUnavailable`` or ``ProcedureError/Kind/capabilityUnauthorized``, each with the
-  ///   ``CapabilityError``; ``ProcedureError/Kind/exclusionDeadlock`` if another request waits for a resource that an
-  ///   enclosing body holds; the capability's errors; `CancellationError`, or the reason for the cancellation.
+  ///   ``CapabilityError``; ``ProcedureError/Kind/exclusionDeadlock`` if another request is waiting for a resource that an enclosing body
+  ///   holds; the capability's errors; `CancellationError`, or the reason for the cancellation.
   public func execute() async throws -> C.Status {
     guard let context = ProcedureContext.current else { return try await ProcedureTask(executing: self).execute() }
     do {
@@ -80,8 +80,7 @@ public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
   }
 }
 
-/// Internal. The authorization requests of the process: at most one at a time for each capability type, in order of
-/// arrival.
+/// Internal. The authorization requests in the process: at most one at a time for each capability type, in order of arrival.
 ///
 /// A request asks for a capability and a requirement. Callers with an equal request share one answer, including a
 /// refusal. A caller with another request reads the status at its turn and asks only if the status is insufficient. An
@@ -90,13 +89,14 @@ enum AuthorizationRequests {
   /// The open requests, by identity.
   private static let openRequests = Mutex<[ObjectIdentifier: (question: Question, isAnswered: Bool)]>([:])
 
-  /// Authorizes `capability`, and asks if the status does not meet `requirement`. The caller holds no slot in the meantime.
+  /// Authorizes `capability`, and requests authorization if the status does not meet `requirement`. The caller holds no slot in the
+  /// meantime.
   ///
   /// Cancelling the caller immediately ends a wait for its turn, and cancels a pending request.
   ///
   /// - Returns: The status that meets the requirement.
-  /// - Throws: ``CapabilityError``; the capability's errors; `CancellationError`;
-  ///   ``ProcedureError/Kind/exclusionDeadlock`` if the pending request waits for a resource that an enclosing body holds.
+  /// - Throws: ``CapabilityError``; the capability's errors; `CancellationError`; ``ProcedureError/Kind/exclusionDeadlock`` if the pending
+  ///   request is waiting for a resource that an enclosing body holds.
   static func authorize<C: Capability>(_ capability: C, _ requirement: C.Status.Requirement) async throws -> C.Status {
     guard await capability.isAvailable() else { throw CapabilityError.unavailable(capability: capability.name) }
     let question = Question(of: capability, requirement)
@@ -129,7 +129,7 @@ enum AuthorizationRequests {
     openRequests.withLock { $0[ObjectIdentifier(question)]?.isAnswered ?? false }
   }
 
-  /// Marks all equal requests as answered. The values are compared without the lock.
+  /// Marks all equal requests as answered. The values are compared outside of the lock.
   ///
   /// - Complexity: O(n) for n open requests.
   private static func markAnswered(_ question: Question) {
@@ -159,7 +159,7 @@ extension AuthorizationRequests {
   }
 }
 
-/// Returns whether two values are known to be equal: equal `Equatable` values, one object, or values of an empty type.
+/// Returns whether two values are known to be equal: equal `Equatable` values, the same object, or values of the same empty type.
 private func areSame<T>(_ one: T, _ other: Any) -> Bool {
   guard let other = other as? T else { return false }
   if let one = one as? any Equatable { return one.equals(other) }

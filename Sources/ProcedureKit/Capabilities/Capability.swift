@@ -3,7 +3,7 @@
 /// A capability is a value that can read and request its authorization. The procedures ``GetAuthorizationStatus`` and
 /// ``Authorize`` use a capability, as does the condition ``Condition/authorized(for:_:)``.
 public protocol Capability<Status>: Sendable {
-  /// The authorization of the program.
+  /// The authorization that the app has.
   associatedtype Status: AuthorizationStatus
 
   /// The name in errors and prompts. The default is the name of the type.
@@ -18,7 +18,7 @@ public protocol Capability<Status>: Sendable {
   /// - Throws: An error if the status cannot be read.
   func authorizationStatus() async throws -> Status
 
-  /// Requests authorization, usually from a person. The function should throw when the caller is cancelled.
+  /// Requests authorization, usually from the user. The function should throw when the caller is cancelled.
   ///
   /// Requests for capabilities of one type never overlap, and callers with an equal request share the answer. The request holds no
   /// slot. The function can run procedures and can require other authorizations.
@@ -35,7 +35,7 @@ extension Capability {
   }
 }
 
-/// The authorization of a program to use a ``Capability``.
+/// The authorization of an app to use a ``Capability``.
 public protocol AuthorizationStatus: Sendable {
   /// The type of a requirement; `Void` if the capability is either allowed or not.
   associatedtype Requirement: Sendable

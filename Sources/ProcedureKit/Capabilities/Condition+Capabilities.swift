@@ -37,17 +37,17 @@ extension Condition {
   /// let erase = Erase().condition(.userConfirmation("may erase") { await dialog.ask("Erase it all?") })
   /// ```
   ///
-  /// The question is the `prepare` step, and is asked again for each run. `.silent(.userConfirmation { … })` does not ask, so
-  /// that the procedure is ignored. The process asks for one confirmation at a time, in order; waiting runs hold no slot.
-  /// `ask` can ask for another confirmation, which is a part of the first and does not wait.
+  /// The question is the `prepare` step, and is asked again for each run. `.silent(.userConfirmation { … })` does not ask, so the procedure
+  /// is ignored. The process asks for one confirmation at a time, in order; waiting runs hold no slot. `ask` can ask for another
+  /// confirmation, which is part of the first and does not wait.
   ///
   /// - Parameters:
   ///   - name: The name in errors, outcomes and logs.
   ///   - ask: Returns `true` for consent, and `false` to ignore the procedure. An error fails the procedure. `ask` runs
   ///     in a task that is cancelled when the run is cancelled or another condition has failed, and should then close
   ///     its prompt. A run that is cancelled before its turn never calls `ask`.
-  /// - Returns: The condition. The condition fails with ``ProcedureError/Kind/exclusionDeadlock`` if
-  ///   another prompt waits for a resource that an enclosing body holds.
+  /// - Returns: The condition. The condition fails with ``ProcedureError/Kind/exclusionDeadlock`` if another prompt is waiting for a
+  ///   resource that an enclosing body holds.
   public static func userConfirmation(
     _ name: String = "user confirmation", ask: @escaping @concurrent @Sendable () async throws -> Bool
   ) -> Condition {
@@ -63,13 +63,13 @@ extension Condition {
 }
 
 extension Prompts.Kind {
-  /// The kind of all confirmations.
+  /// The kind that all confirmations share.
   fileprivate static let confirmations = Prompts.Kind(type: TypeCategory(UserConfirmation.self))
 
   private enum UserConfirmation {}
 }
 
-/// Internal. The prompts of the process: at most one at a time for each kind.
+/// Internal. The prompts in the process: at most one at a time for each kind.
 ///
 /// A prompt holds an exclusive category in the process-wide table, even if the queue has its own table. The rules of
 /// exclusion therefore apply: prompts are shown in order, a nested prompt of a kind does not wait for the outer prompt, and
@@ -84,7 +84,7 @@ enum Prompts {
   /// Calls `operation` when no other prompt of `kind` is open. The wait holds no slot; `operation` executes with the slot and
   /// resources of the caller.
   ///
-  /// Cancelling the caller, or its run, ends the wait immediately and cancels `operation`. Errors have the given name.
+  /// Cancelling the caller, or its run, ends the wait immediately and cancels `operation`. Errors carry the given name.
   ///
   /// - Throws: The error of `operation`; ``ProcedureError/Kind/exclusionDeadlock``; the reason for a cancellation.
   @concurrent static func takeTurn<R: Sendable>(

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Internal. Delivers events to all subscribers. Costs one atomic load while there are none.
+/// Internal. Delivers events to all subscribers. Sending costs one atomic load while there are no subscribers.
 ///
 /// Each subscriber has a buffer. Sending appends to each buffer and never waits for a reader. All buffers are under
 /// one lock, which a reader takes once for many events: a reader takes all buffered events in one batch.
@@ -8,7 +8,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   private struct Buffer {
     /// The largest number of buffered events.
     let limit: Int
-    /// The events; a ring, once events were dropped.
+    /// The events. The array is used as a ring once events have been dropped.
     var events: ContiguousArray<Event>
     /// The index of the oldest event.
     var oldest = 0
@@ -33,7 +33,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   }
 
   private struct Contents {
-    /// The buffer of each ``EventSubscription``, in the order of their numbers, so that equal runs act in equal orders.
+    /// The buffer of each ``EventSubscription``, in the order of their numbers, so that identical executions deliver in the same order.
     var buffers: [(number: Int, buffer: Buffer)] = []
     var subscriptionCount = 0
     var isClosed = false
@@ -69,8 +69,8 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     }
   }
 
-  /// Creates a subscription, which ends when the broadcaster is closed or the subscription is dropped. It reads from the first event of
-  /// `past`, and buffers `limit` events; all if `nil`.
+  /// Creates a subscription, which ends when the broadcaster is closed or the subscription is dropped. It starts with the first event of
+  /// `past`, and buffers up to `limit` events, or all events if `limit` is `nil`.
   func subscribe(
     replaying past: ContiguousArray<Event> = [], limit: EventLimit<Event>? = nil
   ) -> EventSubscription<Event> {
@@ -83,7 +83,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     return EventSubscription(number, of: self, limit: limit)
   }
 
-  /// Ends all subscriptions after the buffered events.
+  /// Ends each subscription once its buffered events have been read.
   func close() {
     let readers = contents.withLock { contents -> [Waiter] in
       // A closed broadcaster has no waiting readers.
@@ -151,13 +151,13 @@ extension RangeReplaceableCollection {
 ///
 /// A reader takes all buffered events in one batch, and then reads them without blocking senders.
 final class EventSubscription<Event: BroadcastEvent>: EventReader {
-  /// The largest capacity of an empty buffer that is kept.
+  /// The largest capacity with which an empty buffer is kept for reuse.
   private static var mostKept: Int { 16_384 }
 
   private let broadcaster: EventBroadcaster<Event>
   private let limit: EventLimit<Event>?
-  /// The events that were fetched and not read yet, newest first, so that reading removes the last element of the array and nothing
-  /// is released under the lock. This lock is taken before the broadcaster's lock.
+  /// The events that have been fetched but not read yet, newest first, so that reading removes the last element of the array and nothing is
+  /// released under the lock. This lock is taken before the broadcaster's lock.
   private let fetched = Mutex<ContiguousArray<Event>>([])
 
   /// The number under which the broadcaster stores the buffer of the subscription.
@@ -169,7 +169,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
     self.limit = limit
   }
 
-  // No task waits for the events, since a waiting task retains the subscription.
+  // No task is waiting for the events, since a waiting task would retain the subscription.
   deinit { _ = broadcaster.remove(number) }
 
   func take() -> Event? {
@@ -215,7 +215,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
 enum EventEffect: Sendable {
   /// Resumes a waiting reader.
   case resume(Waiter)
-  /// Releases the details of a dropped event, which may refer to values of the user.
+  /// Releases the details of a dropped event, which may refer to the user's values.
   case release(ProcedureEvent.Details)
 
   /// Performs the effect. Never called under a lock.
@@ -229,7 +229,7 @@ enum EventEffect: Sendable {
 
 /// Internal. An event that a broadcaster delivers.
 protocol BroadcastEvent: Sendable {
-  /// The object that may refer to values of the user, if there is one.
+  /// The object that may refer to the user's values, if there is one.
   var details: ProcedureEvent.Details? { get }
 }
 

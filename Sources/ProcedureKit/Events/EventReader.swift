@@ -10,7 +10,7 @@ protocol EventReader: AnyObject, Sendable {
   /// Stores a waiter, which is resumed by the next event, by the end of the events, and by ``wake()``.
   func register(_ waiter: Waiter) -> EventWait
 
-  /// Resumes the tasks that wait for this subscription's next event, so that they check again.
+  /// Resumes the tasks that are waiting for this subscription's next event, so that they check again.
   func wake()
 }
 
@@ -25,14 +25,14 @@ enum EventWait {
 }
 
 extension EventReader {
-  /// A function that surrounds a wait for an event, in which a body releases its slot.
+  /// A function that wraps a wait for an event, during which a body releases its slot.
   typealias WaitSurrounding =
     @concurrent @Sendable (_ wait: @escaping @concurrent @Sendable () async -> Event?) async -> Event?
 
   /// Creates the stream of this subscription. The stream's closure owns the reader: the subscription ends when the stream
   /// is dropped, and when a task that iterates the stream is cancelled.
   ///
-  /// - Parameter surround: Calls the given wait for the next event.
+  /// - Parameter surround: Wraps the given wait for the next event, and calls it.
   /// - Returns: The stream.
   func stream(waiting surround: @escaping WaitSurrounding) -> AsyncStream<Event> {
     AsyncStream {

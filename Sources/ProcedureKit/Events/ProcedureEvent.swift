@@ -1,4 +1,4 @@
-/// One step of a run, for the subscribers of the handle and of the queue.
+/// One step of a run, as delivered to the subscribers of its handle and its queue.
 ///
 /// Every event has a ``kind-swift.property`` and identifies its run: ``id``, ``name``, ``attempt``, ``parent`` and, for a node, ``graph``. The
 /// other properties are details of certain kinds, and are `nil` for the other kinds.
@@ -20,7 +20,7 @@
 /// `didFinish`: the events of the handle include both, the events of the queue include neither. The events of two runs are
 /// ordered only if one event causes the other.
 ///
-/// Layers and attempts of a procedure, and the copies of a hedge, publish their events under the id of the run around them.
+/// Layers and attempts of a procedure, and the copies of a hedge, publish their events under the id of the run that encloses them.
 public struct ProcedureEvent: Sendable {
   /// The run.
   public let id: ProcedureID
@@ -65,21 +65,21 @@ public struct ProcedureEvent: Sendable {
     public static var willProduce: Kind { Kind(name: .willProduce) }
     /// The body has added a ``ProcedureEvent/child``.
     public static var didProduce: Kind { Kind(name: .didProduce) }
-    /// A wait of the run for another run has ended; see ``ProcedureEvent/awaited``.
+    /// The run has finished waiting for another run; see ``ProcedureEvent/awaited``.
     ///
-    /// The wait is for the value or the end of a procedure, also by its events or its progress, for a procedure that the body runs on a queue,
-    /// for the run that performs a shared execution, for the nodes of a graph, for a queue to be idle, or, after the body, for produced
-    /// children. Of several runs, ``ProcedureEvent/awaited`` is the one that ended last. Only subscribers at that moment receive the event: otherwise a run that waits repeatedly would need an
-    /// unlimited amount of memory.
+    /// The wait is for the value or the end of a procedure, for a procedure that the body runs on a queue, for the nodes of a graph, or,
+    /// after the body, for produced children. Only code that is subscribed at that moment receives the event: storing it for later
+    /// subscribers would take an unlimited amount of memory if a run waits repeatedly.
     public static var didAwait: Kind { Kind(name: .didAwait) }
-    /// The progress of the run has grown by one percent or more; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
+    /// The progress of the run has increased by one percent or more; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
     public static var progress: Kind { Kind(name: .progress) }
     /// The ``ProcedureEvent/outcome`` is decided.
     public static var willFinish: Kind { Kind(name: .willFinish) }
     /// The ``ProcedureEvent/outcome`` can be read. The run has released its slot, unless it is a node of a graph: the graph's
     /// worker keeps the slot.
     public static var didFinish: Kind { Kind(name: .didFinish) }
-    /// A subscriber to a queue was too slow, and the oldest events were dropped; ``ProcedureEvent/lostCount`` is their number.
+    /// A subscriber to a queue was too slow, and the oldest events were dropped; ``ProcedureEvent/lostCount`` is the number of dropped
+    /// events.
     ///
     /// A gap belongs to no run: the ``ProcedureEvent/id`` identifies no run, the ``ProcedureEvent/name`` is the queue's
     /// name, and the ``ProcedureEvent/instant`` is the instant of the next event. See
@@ -96,17 +96,17 @@ public struct ProcedureEvent: Sendable {
 extension ProcedureEvent {
   /// The number of the attempt, from 1.
   ///
-  /// For ``Kind-swift.struct/retrying``, this is the attempt that has failed; for every other event, the latest attempt that has started, or 0 before
-  /// the first.
+  /// For ``Kind-swift.struct/retrying``, this is the attempt that has failed. For every other event, it is the latest attempt that has
+  /// started, or 0 before the first.
   public var attempt: Int { Int(number) }
 
-  /// The run whose body runs or has produced this run, or the run of the graph of this node; `nil` for a top-level run.
+  /// The run whose body runs or has produced this run, or, for a node, the run of its graph; `nil` for a top-level run.
   public var parent: ProcedureID? { parentID == .ofNoRun ? nil : parentID }
 
   /// The run of the graph, if the run is a node; `nil` for every other run.
   public var graph: ProcedureID? { isOfNode ? parentID : nil }
 
-  /// The outcome, of ``Kind-swift.struct/willFinish`` and ``Kind-swift.struct/didFinish``.
+  /// The outcome, for ``Kind-swift.struct/willFinish`` and ``Kind-swift.struct/didFinish``.
   public var outcome: ProcedureOutcome<Void>? {
     switch details?.step {
     case .willFinish(let outcome), .didFinish(let outcome, _): outcome
@@ -115,7 +115,7 @@ extension ProcedureEvent {
     }
   }
 
-  /// The error of the attempt, of ``Kind-swift.struct/retrying``; the error of the run, if the ``outcome`` is a failure.
+  /// The error of the attempt, for ``Kind-swift.struct/retrying``; the error of the run if the ``outcome`` is a failure.
   public var error: (any Error)? {
     switch details?.step {
     case .retrying(_, _, let error), .willFinish(.failed(let error)), .didFinish(.failed(let error), _): error
@@ -123,8 +123,8 @@ extension ProcedureEvent {
     }
   }
 
-  /// The reason for the cancellation, of ``Kind-swift.struct/didCancel`` or if the ``outcome`` is a cancellation; `nil` if no reason was
-  /// given.
+  /// The reason for the cancellation, for ``Kind-swift.struct/didCancel`` or for an ``outcome`` that is a cancellation; `nil` if no reason
+  /// was given.
   public var reason: (any Error)? {
     switch details?.step {
     case .didCancel(let reason), .willFinish(.cancelled(let reason)), .didFinish(.cancelled(let reason), _): reason
@@ -132,12 +132,12 @@ extension ProcedureEvent {
     }
   }
 
-  /// The pause before the next attempt, of ``Kind-swift.struct/retrying``.
+  /// The pause before the next attempt, for ``Kind-swift.struct/retrying``.
   public var delay: Duration? {
     if case .retrying(_, let delay, _)? = details?.step { delay } else { nil }
   }
 
-  /// The child, of ``Kind-swift.struct/willProduce`` and ``Kind-swift.struct/didProduce``.
+  /// The child, for ``Kind-swift.struct/willProduce`` and ``Kind-swift.struct/didProduce``.
   public var child: ProcedureIdentity? {
     switch details?.step {
     case .willProduce(let child), .didProduce(let child): child
@@ -145,14 +145,14 @@ extension ProcedureEvent {
     }
   }
 
-  /// The run that was awaited, of ``Kind-swift.struct/didAwait``; of several nodes or children, the one that ended last.
+  /// The run that was awaited, for ``Kind-swift.struct/didAwait``; if it waited for several nodes or children, the one that ended last.
   public var awaited: ProcedureIdentity? {
     if case .didAwait(let run, _, _)? = details?.step { run } else { nil }
   }
 
-  /// The time that the run has waited for its slot, of ``Kind-swift.struct/willExecute`` and ``Kind-swift.struct/didAwait``.
+  /// The time that the run has waited for its slot, for ``Kind-swift.struct/willExecute`` and ``Kind-swift.struct/didAwait``.
   ///
-  /// `nil` if the time is unknown, as for the nodes of a graph, which are executed in the slots of the graph's workers.
+  /// `nil` if the time is unknown, as it is for the nodes of a graph, which are executed in the slots of the graph's workers.
   public var slotWait: Duration? {
     switch details?.step {
     case .willExecute(_, _, let wait, _), .didAwait(_, _, let wait): wait < 0 ? nil : .nanoseconds(wait)
@@ -160,31 +160,32 @@ extension ProcedureEvent {
     }
   }
 
-  /// The collection of which the run is an element, of ``Kind-swift.struct/didAttach``: the name of the procedure that
+  /// The collection of which the run is an element, for ``Kind-swift.struct/didAttach``: the name of the procedure that
   /// ``ProcedureQueue/map(_:with:limit:onFailure:elementName:)``, the functions of a ``GraphBuilder`` or
   /// ``ProcedureQueue/results(of:over:limit:ordered:elementName:)-16roi`` execute for each element. `nil` for every other run.
   public var collection: String? {
     if case .didAttach(_, let collection)? = details?.step { collection } else { nil }
   }
 
-  /// The name that ``Procedure/reusing(_:_:)`` gave to the value, of ``Kind-swift.struct/reused``.
+  /// The name that ``Procedure/reusing(_:_:)`` gave to the value, for ``Kind-swift.struct/reused``.
   public var reuseName: String? {
     if case .reused(let name)? = details?.step { name } else { nil }
   }
 
-  /// The number of the slot in which the body executes, from 0. No two executing bodies of a queue have the same number.
+  /// The number of the slot in which the body executes, starting at 0. No two bodies that execute on a queue at the same time have the same
+  /// number.
   ///
-  /// Of ``Kind-swift.struct/willExecute``, ``Kind-swift.struct/didExecute`` and ``Kind-swift.struct/didAwait``, after which a body can have
-  /// another slot than before. `nil` for a body without a slot, for a body that has had its slot since before the queue had a subscriber, and in
-  /// the events of a handle that were published before its first subscription.
+  /// Set for ``Kind-swift.struct/willExecute``, ``Kind-swift.struct/didExecute`` and ``Kind-swift.struct/didAwait``; after a wait, a body
+  /// can have a different slot. `nil` for a body without a slot, for a body that has had its slot since before the queue had a subscriber,
+  /// and in the events of a handle that were published before its first subscription.
   public var slot: Int? { slotNumber < 0 ? nil : Int(slotNumber) }
 
-  /// The procedures whose ends the run awaits, of ``Kind-swift.struct/didAttach``.
+  /// The procedures that have to end before the run can start, for ``Kind-swift.struct/didAttach``.
   public var dependencies: [ProcedureID] {
     if case .didAttach(let dependencies, _)? = details?.step { dependencies } else { [] }
   }
 
-  /// The time that the run has spent in each phase, of ``Kind-swift.struct/didFinish``.
+  /// The time that the run has spent in each phase, for ``Kind-swift.struct/didFinish``.
   ///
   /// The sum is the time since `didAttach`. `nil` for a run that was refused, or that was admitted before the queue had a subscriber, unless
   /// the queue collects totals.
@@ -192,7 +193,7 @@ extension ProcedureEvent {
     if case .didFinish(_, let metrics)? = details?.step { metrics } else { nil }
   }
 
-  /// The number of dropped events, of ``Kind-swift.struct/gap``.
+  /// The number of dropped events, for ``Kind-swift.struct/gap``.
   public var lostCount: Int? {
     if case .gap(let count)? = details?.step { count } else { nil }
   }
@@ -200,8 +201,8 @@ extension ProcedureEvent {
 
 // MARK: - Making events
 
-/// Internal. Most events are a kind without details, and most of the cost of watching is to copy and release events. So an
-/// event consists of a few numbers, and all details are in one object.
+/// Internal. Most events have a kind but no details, and most of the cost of observing events lies in copying and releasing them. Therefore
+/// an event consists of a few numbers, and all details are in one object.
 extension ProcedureEvent {
   /// Internal. A kind with its details.
   enum Step: Sendable {
@@ -296,7 +297,7 @@ extension ProcedureEvent: CustomStringConvertible {
   }
 }
 
-/// The reason why a node of a durable graph is executed, although there is a journal.
+/// The reason why a node of a durable graph is executed even though there is a journal.
 public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible {
   /// The journal has no value of the node.
   case notRemembered
@@ -304,12 +305,12 @@ public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible
   case versionChanged
   /// The values of these dependencies have changed, or the node has other dependencies.
   case dependenciesChanged([String])
-  /// These dependencies are executed, so that their values are not known yet.
+  /// These dependencies are being executed, so their values are not known yet.
   case dependenciesExecuted([String])
-  /// The value of this type is not `Codable`, and a node that is executed, or the caller, needs it.
+  /// The value has this type, which is not `Codable`, and is needed by the caller or by a node that is being executed.
   case notCodable(String)
 
-  /// The reason in a sentence: "its version has changed".
+  /// The reason in words: "its version has changed".
   public var description: String {
     switch self {
     case .notRemembered: "the journal has no value for it"
@@ -324,9 +325,9 @@ public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible
 }
 
 extension ProcedureEvent {
-  /// The reason why a node of a durable graph is executed although the journal has values of the graph.
+  /// The reason why a node of a durable graph is executed even though the journal contains values of the graph.
   ///
-  /// Of ``Kind-swift.struct/willExecute``. `nil` for every other run, and for a node that is executed for the first time.
+  /// Set for ``Kind-swift.struct/willExecute``. `nil` for every other run, and for a node that is executed for the first time.
   ///
   /// See `durable(in:as:version:rememberingFailures:)`. The node has the same reason in ``QueueSnapshot/Entry/executionCause``.
   public var executionCause: ExecutionCause? {
@@ -335,7 +336,7 @@ extension ProcedureEvent {
 }
 
 extension ProcedureEvent {
-  /// The progress of the run, of ``Kind-swift.struct/progress``.
+  /// The progress of the run, for ``Kind-swift.struct/progress``.
   public var progress: ProcedureProgress? {
     if case .progress(let progress)? = details?.step { progress } else { nil }
   }

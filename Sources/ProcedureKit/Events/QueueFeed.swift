@@ -20,18 +20,19 @@ package struct QueueFeed: Sendable {
   /// Returns the next event, and waits if there is none; `nil` after the last one. Cancelling the caller ends the wait.
   @concurrent package func next() async -> ProcedureEvent? { await subscription.next() }
 
-  /// Ends the feed after the events that the queue has sent before this call. Calling this function again has no effect.
+  /// Ends the feed after the events that the queue sent before this call. Calling this function again has no effect.
   package func stop() { subscription.end() }
 }
 
 extension ProcedureQueue {
-  /// Subscribes to the events of the queue, from now on. If more than `newest` events wait to be read, the oldest become one gap.
+  /// Subscribes to the events of the queue, from now on. If more than `newest` events are waiting to be read, the oldest are replaced by
+  /// one gap event.
   package nonisolated func feed(bufferingNewest newest: Int = 65_536) -> QueueFeed {
     QueueFeed(core, bufferingNewest: newest)
   }
 
-  /// Calls a function with a feed of each queue of the process: immediately for ``shared`` and for procedures without a queue, and for every
-  /// queue when it is created, in the task that creates the queue. Queues that were created before are not observed.
+  /// Calls a function with a feed of each queue in the process: immediately for ``shared`` and for procedures without a queue, and for
+  /// every queue when it is created, in the task that creates the queue. Other queues that already exist are not observed.
   package static func observeQueues(_ observe: @escaping @Sendable (QueueFeed) -> Void) {
     let known = [QueueCore.unqueued, shared.core]
     QueueFeed.observers.withLock { $0.append(observe) }

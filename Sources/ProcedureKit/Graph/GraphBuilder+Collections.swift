@@ -17,7 +17,7 @@ extension GraphBuilder {
     return add(work.task.named("map \(work.task.name)"), from: elements)
   }
 
-  /// Adds a node like ``map(_:with:limit:onFailure:elementName:)`` that omits every `nil`.
+  /// Adds a node that works like ``map(_:with:limit:onFailure:elementName:)``, but omits every `nil`.
   public func compactMap<Element, Output, P: Procedure>(
     _ elements: Node<[Element]>, with procedure: P, limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil
@@ -26,7 +26,7 @@ extension GraphBuilder {
     return add(work.task.named("compactMap \(work.task.name)").map { $0.compactMap(\.self) }, from: elements)
   }
 
-  /// Adds a node like ``map(_:with:limit:onFailure:elementName:)`` that keeps the elements for which a procedure returns `true`, in order.
+  /// Adds a node that keeps the elements for which a procedure returns `true`, in order; see ``map(_:with:limit:onFailure:elementName:)``.
   public func filter<Element, P: Procedure>(
     _ elements: Node<[Element]>, with predicate: P, limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil
@@ -86,7 +86,7 @@ extension GraphBuilder {
   }
 }
 
-/// Work on the elements of an array, as functions. For procedures, see `GraphBuilder+Collections.swift`.
+/// Nodes that call a function, instead of executing a procedure, for each element of an array.
 extension GraphBuilder {
   /// Adds a node that calls a function for each element of an array; see ``map(_:with:limit:onFailure:elementName:)``.
   ///
@@ -106,7 +106,7 @@ extension GraphBuilder {
         .task, from: elements)
   }
 
-  /// Adds a node like ``map(_:named:limit:onFailure:elementName:operation:)`` that omits every `nil`.
+  /// Adds a node that works like ``map(_:named:limit:onFailure:elementName:operation:)``, but omits every `nil`.
   public func compactMap<Element, Output: Sendable>(
     _ elements: Node<[Element]>, named name: String = "compactMap", limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
@@ -117,8 +117,8 @@ extension GraphBuilder {
     return add(work.task.map { $0.compactMap(\.self) }, from: elements)
   }
 
-  /// Adds a node like ``map(_:named:limit:onFailure:elementName:operation:)`` that keeps the elements for which a function returns
-  /// `true`, in their order.
+  /// Adds a node that keeps the elements for which a function returns `true`, in their order; see
+  /// ``map(_:named:limit:onFailure:elementName:operation:)``.
   public func filter<Element>(
     _ elements: Node<[Element]>, named name: String = "filter", limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
@@ -174,7 +174,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
     .onFailure(policy)
   }
 
-  /// - Returns: `nil` for an element whose condition is not satisfied, which is omitted.
+  /// - Returns: `nil` for an element whose condition is not satisfied; such an element is omitted.
   private func output(of value: Element) async throws -> Output? {
     do {
       return try await element.executeWithinBody(value)

@@ -1,6 +1,6 @@
-/// Variants of the functions that add a node, with one dependency instead of an array: `after: a` is `after: [a]`.
+/// Variants of the functions that add a node, which take one dependency instead of an array: `after: a` is short for `after: [a]`.
 extension GraphBuilder {
-  /// Adds a procedure with the value of one node as the input, and with one further dependency; see
+  /// Adds a procedure that takes the value of one node as its input, and has one further dependency; see
   /// ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
   @inlinable
@@ -10,7 +10,7 @@ extension GraphBuilder {
     add(procedure, from: node, after: [dependency])
   }
 
-  /// Adds a procedure with a tuple of the values of any number of nodes as the input, and with one further dependency.
+  /// Adds a procedure that takes a tuple of the values of any number of nodes as its input, and has one further dependency.
   ///
   /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
@@ -22,7 +22,7 @@ extension GraphBuilder {
     addTask(procedure.procedureTask, from: first, repeat each rest, after: [dependency])
   }
 
-  /// Adds a procedure with the values of an array of nodes as the input, and with one further dependency.
+  /// Adds a procedure that takes the values of an array of nodes as its input, and has one further dependency.
   ///
   /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
@@ -33,7 +33,8 @@ extension GraphBuilder {
     add(procedure, from: nodes, after: [dependency])
   }
 
-  /// Adds a procedure without an input that starts after one node; see ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
+  /// Adds a procedure without an input that starts after one node has finished; see
+  /// ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
   @inlinable
   public func add<P: Procedure>(
@@ -42,7 +43,7 @@ extension GraphBuilder {
     add(procedure, after: [dependency])
   }
 
-  /// Adds a procedure with a constant input that starts after one node; see ``add(_:input:after:)-(_,_,[GraphDependency])``.
+  /// Adds a procedure with a constant input that starts after one node has finished; see ``add(_:input:after:)-(_,_,[GraphDependency])``.
   @discardableResult
   @inlinable
   public func add<P: Procedure>(

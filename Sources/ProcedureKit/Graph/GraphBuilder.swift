@@ -1,7 +1,7 @@
 /// Adds nodes to a ``ProcedureGraph`` while the graph is being built.
 ///
-/// Every `add` returns a ``Node``, which represents a future value. A builder is valid until the closure that received
-/// the builder returns: a later `add` traps, and so does a node of another builder.
+/// Every `add` returns a ``Node``, which represents a future value. A builder is valid until the closure that received the builder returns:
+/// a later `add` traps, as does an `add` that receives a node from another builder.
 public final class GraphBuilder {
   /// The identity that marks the builder's nodes.
   @usableFromInline let identity = ProcedureID.reserve()
@@ -44,11 +44,13 @@ public final class GraphBuilder {
     _ procedure: P, from first: Node<First>, _ rest: repeat Node<each Rest>,
     after dependencies: [any GraphDependency] = []
   ) -> Node<P.Output> where P.Input == (First, repeat each Rest) {
-    // A separate first node: with a pack alone, the compiler (Swift 6.3) crashes where it should report that no function matches a call.
+    // The first node is a separate parameter: with a pack alone, the compiler (Swift 6.3) crashes instead of reporting that no function
+    // matches a call.
     addTask(procedure.procedureTask, from: first, repeat each rest, after: dependencies)
   }
 
-  /// No separate first node, unlike `add`: the compiler (Swift 6.3) miscompiles a tuple of one value and a pack of values.
+  /// Unlike `add`, this function has no separate first node: the compiler (Swift 6.3) miscompiles a tuple of one value and a pack of
+  /// values.
   @inlinable
   func addTask<each Value: Sendable, Output: Sendable>(
     _ task: ProcedureTask<(repeat each Value), Output>, from nodes: repeat Node<each Value>,
@@ -162,7 +164,7 @@ public final class GraphBuilder {
     draft.addInput(node)
   }
 
-  /// Adds a node whose slot and inputs were added before.
+  /// Adds a node whose slot and inputs have already been added.
   @usableFromInline
   func addStep(
     _ traits: NodeTraits, after dependencies: [any GraphDependency],
@@ -189,7 +191,7 @@ public final class GraphBuilder {
   /// - Parameters:
   ///   - outputs: The nodes with the value of the graph; none for a graph without a value.
   ///   - collection: The collection of which each node is an element, if any.
-  /// - Returns: The plan of every run of the graph.
+  /// - Returns: The plan that every run of the graph uses.
   func finish(outputs: [NodeReference], elementsOf collection: String?) -> GraphPlan {
     isBuilt = true
     for output in outputs { requireOwn(output, for: "the result") }

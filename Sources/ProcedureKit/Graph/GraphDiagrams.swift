@@ -1,7 +1,7 @@
 extension ProcedureGraph {
-  /// The graph as a Mermaid flowchart: nodes by name, and dotted arrows for dependencies that accept a failure.
+  /// The graph as a Mermaid flowchart. Nodes are labelled with their names; dotted arrows show dependencies that accept a failure.
   ///
-  /// A name is shown in one line of at most 200 characters. Characters that have a meaning in Mermaid or HTML are written as entities, and
+  /// A name is shown on one line of at most 200 characters. Characters that have a meaning in Mermaid or HTML are written as entities, and
   /// control characters as spaces, so that no name can change the diagram or a terminal.
   public var mermaid: String {
     let lines = diagram { key, name, isValue in
@@ -13,7 +13,8 @@ extension ProcedureGraph {
     return (["flowchart TD"] + lines).joined(separator: "\n")
   }
 
-  /// The graph in the language of Graphviz: nodes by name, and dotted arrows for dependencies that accept a failure. Names are as in ``mermaid``.
+  /// The graph in the DOT language of Graphviz. Dotted arrows show dependencies that accept a failure. Names are shortened as for
+  /// ``mermaid``.
   public var dot: String {
     let lines = diagram { key, name, isValue in
       "  \(key) [label=\(Self.dotString(name)), shape=\(isValue ? "ellipse" : "box")];"
@@ -27,7 +28,7 @@ extension ProcedureGraph {
     "\"\(DiagramText.dot(text))\""
   }
 
-  /// Returns a line for each node, and then a line for each arrow. The graph's input and output are values instead of nodes.
+  /// Returns a line for each node, followed by a line for each arrow. The graph's input and output are drawn as values, not as nodes.
   private func diagram(
     node line: (_ key: String, _ name: String, _ isValue: Bool) -> String,
     arrow: (_ from: String, _ to: String, _ isDotted: Bool) -> String
@@ -47,17 +48,17 @@ extension ProcedureGraph {
   }
 }
 
-/// Names as labels in the languages of diagrams: one line of a limited length, in which no character has a special meaning.
+/// Turns names into labels for diagrams: a label is one line of limited length, in which no character has a special meaning.
 package enum DiagramText {
   /// The largest number of characters of a name in a diagram.
   package static let limit = 200
 
-  /// Returns the content of a quoted label of Mermaid.
+  /// Returns the content of a quoted Mermaid label.
   ///
   /// - Parameters:
   ///   - name: The name.
   ///   - limit: The largest number of characters.
-  /// - Returns: The text, in which every character with a meaning in Mermaid or HTML is an entity of Mermaid.
+  /// - Returns: The text, in which every character with a meaning in Mermaid or HTML is written as a Mermaid entity.
   package static func mermaid(_ name: String, limit: Int = limit) -> String {
     name.shortened(to: limit).replacingScalars { scalar in
       switch scalar {
@@ -70,7 +71,7 @@ package enum DiagramText {
     }
   }
 
-  /// Returns the content of a quoted label of Graphviz, which also knows the entities of HTML there.
+  /// Returns the content of a quoted Graphviz label, in which Graphviz also interprets HTML entities.
   ///
   /// - Parameters:
   ///   - name: The name.

@@ -1,7 +1,7 @@
 /// A future value in a graph: the value of a procedure, or the graph's input.
 ///
-/// A ``GraphBuilder`` creates nodes, and accepts only its own nodes. Since a node exists only after its dependencies, a
-/// graph cannot have a cycle.
+/// A ``GraphBuilder`` creates nodes, and accepts only its own nodes. Since a node can be created only after its dependencies, a graph
+/// cannot have a cycle.
 public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
   @usableFromInline let builder: ProcedureID
   @usableFromInline let source: Source
@@ -14,7 +14,8 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
     @usableFromInline let slot: ValueSlot<Value>
     @usableFromInline var making: Making?
 
-    /// Creates a value from the value of another type in the slot. A class, since most nodes need no conversion.
+    /// Creates a value from the value of another type in the slot. It is a class because most nodes need no conversion, and should not pay
+    /// for the space.
     @usableFromInline
     final class Making: Sendable {
       @usableFromInline let make: @Sendable (GraphValues) -> Value
@@ -87,7 +88,7 @@ extension GraphDependency {
 }
 
 extension ProcedureTask {
-  /// The traits of a node, and its function: the body itself, or, if the procedure has modifiers, a run.
+  /// The traits of a node, and its function, which is the body itself or, if the procedure has modifiers, a function that executes a run.
   @usableFromInline var node: (traits: NodeTraits, operation: @concurrent @Sendable (Input) async throws -> Output) {
     let traits = NodeTraits(
       name: name, priority: layer.traits.rawPriority,

@@ -7,8 +7,8 @@ extension ProcedureGraph where Input == Void {
   /// }
   /// ```
   ///
-  /// An item starts as soon as the needed items have finished. The id is the name of the node in errors, events and diagrams. A need that is
-  /// a string refers to the item whose id has the same bytes.
+  /// An item starts as soon as the items that it needs have finished. The id is the name of the node in errors, events and diagrams. A
+  /// required id that is a string refers to the item whose id has the same bytes.
   ///
   /// - Parameters:
   ///   - items: The items, in any order; a graph without items returns an empty dictionary.
@@ -18,7 +18,7 @@ extension ProcedureGraph where Input == Void {
   ///   - operation: Returns the value of an item, given the values of the needed items in the order of `needs`. The
   ///     function never executes on the caller's actor.
   /// - Throws: ``GraphItemsError`` if items need each other in a cycle, need an unknown id, or have an equal id.
-  /// - Complexity: O(n + e) for n items and e needs.
+  /// - Complexity: O(n + e) for n items that need e ids in total.
   public init<Items: Sequence, ID: Hashable & Sendable, Value: Sendable>(
     _ items: Items, named name: String = "ProcedureGraph", id: (Items.Element) -> ID,
     needs: (Items.Element) -> [ID],
@@ -43,7 +43,8 @@ extension ProcedureGraph where Input == Void {
     self = try Self.graph(of: items, named: name, id: id, needs: needs, procedure: procedure).get()
   }
 
-  /// Creates the graph, or returns the error: the optimizer of Swift 6.3 crashes if one of the initializers calls the other.
+  /// Creates the graph, or returns the error. Both initializers call this function, since the optimizer of Swift 6.3 crashes if one of them
+  /// calls the other.
   private static func graph<Items: Sequence, ID: Hashable & Sendable, P: Procedure>(
     of items: Items, named name: String, id: (Items.Element) -> ID, needs: (Items.Element) -> [ID],
     procedure: (Items.Element) -> P
@@ -69,9 +70,9 @@ extension ProcedureGraph where Input == Void {
 struct ItemOrder: Sendable {
   /// For each item, the indices of the needed items.
   let needs: [[Int]]
-  /// The indices of the items in order, without the items that are in a cycle or need one.
+  /// The indices of the items in order, without the items that are in a cycle or depend on one.
   private(set) var order: [Int]
-  /// Cycles without a common item. Each item needs the next item, and the last item the first.
+  /// Cycles, no two of which have an item in common. Each item needs the next item, and the last item the first.
   private(set) var cycles: [[Int]] = []
 
   init(needs: [[Int]]) {
@@ -90,7 +91,7 @@ struct ItemOrder: Sendable {
       }
       next += 1
     }
-    // From an item with an unordered need, following such needs leads into a cycle.
+    // Each remaining item needs another remaining item, so following these needs from any of them leads into a cycle.
     var walks = [Int](repeating: -1, count: needs.count)
     for start in missing.indices where missing[start] > 0 {
       var (way, item): ([Int], Int) = ([], start)
@@ -104,20 +105,20 @@ struct ItemOrder: Sendable {
   }
 }
 
-/// The reasons why a ``ProcedureGraph`` cannot be created from items: all of them, so that a user can fix them together.
+/// All the reasons why a ``ProcedureGraph`` cannot be created from items, so that a user can fix them together.
 public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConvertible {
   /// The name of the graph.
   public let graph: String
   /// The ids of items that repeat the id of an earlier item.
   public private(set) var duplicates: [ID] = []
-  /// The needs without an item, each with the item that needs it.
+  /// The required ids that no item has, each with the item that requires it.
   public private(set) var unknownNeeds: [(item: ID, need: ID)] = []
   /// The cycles. Each item of a cycle needs the next item, and the last item needs the first.
   ///
   /// No item is listed in two cycles: if cycles share items, another cycle can remain after one is fixed.
   public private(set) var cycles: [[ID]] = []
 
-  /// The graph and every reason.
+  /// The name of the graph and all the reasons.
   public var description: String {
     let cycles = cycles.map { cycle in
       "\("\(cycle[0])".quoted) "
@@ -130,7 +131,7 @@ public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConve
     return "the graph \(graph.quoted) cannot be created: " + (cycles + unknown + duplicates).joined(separator: "; ")
   }
 
-  /// Returns the order of the items, or all reasons against one.
+  /// Returns the order of the items, or all the reasons why there is none.
   static func order(of ids: [ID], needs: [[ID]], graph: String) -> Result<ItemOrder, GraphItemsError> {
     var (error, taken) = (GraphItemsError(graph: graph), Set<ID>(minimumCapacity: ids.count))
     var indices = [AnyHashable: Int](minimumCapacity: ids.count)

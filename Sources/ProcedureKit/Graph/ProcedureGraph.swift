@@ -10,9 +10,9 @@
 /// let images = try await queue.run(thumbnails, input: "kitten.ppm")
 /// ```
 ///
-/// A graph is built once and can run many times, also concurrently. A node executes as soon as its dependencies have
-/// finished. Independent nodes execute concurrently, within the width of the queue. The graph finishes when all nodes
-/// have. A value is released as soon as its last consumer has taken the value.
+/// A graph is built once and can run many times, even concurrently. A node executes as soon as its dependencies have finished. Independent
+/// nodes execute concurrently, within the width of the queue. The graph finishes when all nodes have finished. A value is released as soon
+/// as its last consumer has taken the value.
 ///
 /// Cancelling a graph cancels the executing nodes and starts no further node. The graph then waits for the executing
 /// nodes. A node can execute in the task that called ``ProcedureQueue/run(_:input:)``. If the queue cancels such a run,
@@ -31,7 +31,8 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///
   /// - Parameters:
   ///   - name: The name in errors, events and diagrams.
-  ///   - build: Adds the nodes, and returns the node with the value of the graph. The input is allowed, too, even without nodes.
+  ///   - build: Adds the nodes, and returns the node with the value of the graph. The closure can also return the input itself, even if it
+  ///     adds no nodes.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Node<Output>) {
     let builder = GraphBuilder(graphName: name)
     let output = build(builder, builder.addInput(of: Input.self))
@@ -44,7 +45,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   /// Creates a graph with an input and without a value. A graph without nodes does nothing.
-  @_disfavoredOverload  // A closure of one line can also match the overload with a value, with the same effect.
+  @_disfavoredOverload  // A single-line closure can also match the overload with a value, with the same effect.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Void) where Output == Void {
     let builder = GraphBuilder(graphName: name)
     build(builder, builder.addInput(of: Input.self))
@@ -52,7 +53,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   /// Creates a graph without an input and without a value. A graph without nodes does nothing.
-  @_disfavoredOverload  // A closure of one line can also match the overload with a value, with the same effect.
+  @_disfavoredOverload  // A single-line closure can also match the overload with a value, with the same effect.
   public init(
     _ name: String = "ProcedureGraph", _ build: (GraphBuilder) -> Void
   ) where Input == Void, Output == Void {
@@ -93,14 +94,14 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// The number of nodes.
   public var nodeCount: Int { plan.bodies.count }
 
-  /// Returns the graph with another response to the failure of a node. The default is ``FailurePolicy/failFast``.
+  /// Returns the graph with the given response to the failure of a node. The default is ``FailurePolicy/failFast``.
   public func onFailure(_ policy: FailurePolicy) -> ProcedureGraph {
     var graph = self
     graph.policy = policy
     return graph
   }
 
-  /// Returns the graph with a limit: at most `limit` nodes execute concurrently, in addition to the width of the queue.
+  /// Returns the graph with a limit: at most `limit` nodes execute concurrently. The width of the queue still applies.
   ///
   /// - Parameter limit: The largest number of concurrent nodes. A value below 1 traps.
   /// - Returns: The graph with the limit.
@@ -111,7 +112,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     return graph
   }
 
-  /// Runs the graph without a queue, or as a part of the calling body.
+  /// Runs the graph without a queue, or as part of the calling body.
   ///
   /// Cancelling the caller cancels the graph; the function returns when all executing nodes have ended.
   ///
@@ -142,7 +143,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// The nodes with the value of the graph; -1 for the graph's input; empty for a graph without a value.
   package var outputNodes: [Int32] { outputSlots.map { $0 - 1 } }
 
-  /// Whether the output is the result of a node, and so has a value even if the node failed.
+  /// Whether the output is the result of a node, and therefore has a value even if the node failed.
   var isAcceptedOutput: Bool {
     plan.shape.acceptedOutput >= 0
   }

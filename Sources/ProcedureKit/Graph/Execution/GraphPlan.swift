@@ -8,11 +8,11 @@ package final class GraphPlan: Sendable {
   /// The other properties of each node.
   package let traits: ContiguousArray<NodeTraits>
   package let layout: ValueLayout
-  /// The inputs of all nodes, node by node. An input is twice the number of its slot, plus one if the node accepts a failure.
+  /// The inputs of all nodes, node by node. An input is encoded as twice the number of its slot, plus one if the node accepts a failure.
   package let inputs: ContiguousArray<Int32>
   /// The end of each node's inputs in `inputs`.
   package let inputEnds: ContiguousArray<Int32>
-  /// The name of the `map` whose elements the nodes are; `nil` for any other graph.
+  /// The name of the `map` whose elements are the nodes of the graph; `nil` for any other graph.
   package let collection: String?
 
   package init(
@@ -23,7 +23,7 @@ package final class GraphPlan: Sendable {
     (self.inputs, self.inputEnds, self.collection) = (inputs, inputEnds, collection)
   }
 
-  /// Returns the slot of a node's value. The first slot is that of the graph's input.
+  /// Returns the slot of a node's value. The first slot holds the graph's input.
   package func slot(of node: Int32) -> Int32 {
     node + 1
   }
@@ -89,7 +89,7 @@ package struct GraphShape: Sendable {
   let roots: ContiguousArray<Int32>
   /// The priority of each node; empty if all are equal.
   let priorities: ContiguousArray<UInt8>
-  /// The node whose failure is the value of the graph, so that the graph does not fail with it; -1 if there is none.
+  /// The node whose failure is the value of the graph, so the graph does not fail with it; -1 if there is none.
   let acceptedOutput: Int32
   /// Whether the failure of each node stays within the graph; empty if none does.
   private let acceptance: ContiguousArray<Bool>
@@ -128,7 +128,7 @@ package struct GraphShape: Sendable {
   /// Computes for each node whether its failure stays within the graph (D4).
   ///
   /// It does if each outgoing edge accepts the failure, or leads to a node whose own failure stays within the graph. The failure of a node
-  /// without successors leaves the graph.
+  /// without successors does not.
   private static func acceptance(
     offsets: ContiguousArray<Int32>, successors: ContiguousArray<Int32>, acceptedOutput: Int32
   ) -> ContiguousArray<Bool> {
@@ -225,12 +225,12 @@ struct GraphDraft {
     inputs.append(node.slot << 1 | (node.edge == .acceptsFailure ? 1 : 0))
   }
 
-  /// Adds a dependency whose value is not used to the next node.
+  /// Adds a dependency to the next node, which does not use the dependency's value.
   mutating func addDependency(_ node: NodeReference) {
     if node.slot > 0 { dependencies.append((from: node.slot - 1, to: Int32(bodies.count), kind: node.edge)) }
   }
 
-  /// Adds the next node, with the inputs and dependencies that were added before.
+  /// Adds the next node, with the inputs and dependencies that have already been added.
   mutating func addNode(_ traits: NodeTraits, _ body: NodeBody) {
     priorities.append(traits.priority ?? TaskPriority.medium.rawValue)
     bodies.append(body)
@@ -242,7 +242,7 @@ struct GraphDraft {
   ///
   /// - Parameters:
   ///   - outputs: The nodes whose values form the value of the graph; empty for a graph without a value.
-  ///   - collection: The name of the `map` whose elements the nodes are, if any.
+  ///   - collection: The name of the `map` whose elements are the nodes, if any.
   /// - Returns: The plan.
   func plan(outputs: [NodeReference], elementsOf collection: String?) -> GraphPlan {
     var layout = layout

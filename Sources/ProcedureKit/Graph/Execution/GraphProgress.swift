@@ -1,8 +1,8 @@
 /// Internal. Decides which node of a graph executes next, whether to add a worker, and when the graph has ended.
 ///
-/// A worker that finishes a node continues with a successor that this node has made ready, which ``GraphCountdown`` returns. The other ready
-/// nodes wait in a queue, by priority and in the order in which they became ready. While nodes wait, workers are added one at a time: each
-/// worker that starts requests the next one.
+/// A worker that finishes a node continues with a successor that this node has made ready, which ``GraphCountdown`` returns. The other
+/// ready nodes wait in a queue, ordered by priority and then by when they became ready. While nodes are waiting, workers are added one at a
+/// time: each worker that starts requests the next one.
 struct GraphProgress {
   /// What a worker does next, and the effects on other workers.
   struct Advance: Equatable {
@@ -10,7 +10,7 @@ struct GraphProgress {
     var next: Int32 = -1
     /// Whether to add a worker.
     var addsWorker = false
-    /// Whether the graph has ended: no node executes, and none will start.
+    /// Whether the graph has ended: no node is executing, and none will start.
     var isComplete = false
     /// Whether to cancel the executing nodes, because the graph has failed (D4).
     var cancelsWorkers = false
@@ -33,13 +33,13 @@ struct GraphProgress {
   private(set) var executing = 0
   private(set) var workerIsStarting = false
 
-  /// Creates the progress of a run that executes at most `limit` nodes at a time. With `stopsAtFirstFailure`, a failure that leaves the graph
-  /// stops it (D4).
+  /// Creates the progress of a run that executes at most `limit` nodes at a time. With `stopsAtFirstFailure`, a failure that is not
+  /// accepted within the graph stops the graph (D4).
   init(_ countdown: GraphCountdown, limit: Int, stopsAtFirstFailure: Bool) {
     (self.countdown, self.limit, self.stopsAtFirstFailure) = (countdown, limit, stopsAtFirstFailure)
   }
 
-  /// The limit, if it is reached; otherwise `nil`.
+  /// The limit, if it has been reached; otherwise `nil`.
   var reachedLimit: Int? { executing >= limit ? limit : nil }
 
   private var shape: GraphShape { countdown.shape }
@@ -47,16 +47,16 @@ struct GraphProgress {
   /// Whether no further node starts, because the graph has failed or was cancelled.
   var isStopping: Bool { countdown.isStopping }
 
-  /// Whether no node executes and none will start: only an executing node can make others ready.
+  /// Whether no node is executing and none will start: only an executing node can make others ready.
   var isComplete: Bool { executing == 0 && (ready.isEmpty || isStopping) }
 
-  /// The graph starts. The caller's task executes nodes until another worker is requested.
+  /// The graph has started. The caller's task executes nodes until another worker is requested.
   mutating func started() -> Advance {
     for root in shape.roots { insert(root) }
     return continuing(with: takeNext())
   }
 
-  /// A worker does not execute the node that it has taken. The node becomes the first ready one again.
+  /// A worker will not execute the node that it has taken. The node becomes the first ready node again.
   mutating func nodePutBack(_ node: Int32) {
     executing -= 1
     countdown.values.nodePutBack(node)
@@ -75,7 +75,8 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// A node has succeeded, and its worker requests another one: a released node if all priorities are equal, otherwise the first ready node.
+  /// A node has succeeded, and its worker requests another one. The worker receives a released node if all priorities are equal, and
+  /// otherwise the first ready node.
   mutating func nodeSucceeded(releasing released: GraphCountdown.Released) -> Advance {
     let continuesAtOnce = released.first >= 0 && shape.priorities.isEmpty && !isStopping
     if continuesAtOnce {
@@ -90,7 +91,8 @@ struct GraphProgress {
 
   /// A node has not succeeded, and its worker requests another one (D4).
   ///
-  /// `released` are the nodes that accept the failure and have no other unfinished dependencies. Also returns whether the failure leaves the graph.
+  /// `released` contains the nodes that accept the failure and have no other unfinished dependencies. Also returns whether the failure is
+  /// not accepted within the graph.
   mutating func nodeStopped(
     _ node: Int32, _ ending: Ending, releasing released: GraphCountdown.Released
   ) -> (advance: Advance, isUnaccepted: Bool) {
@@ -104,7 +106,7 @@ struct GraphProgress {
     return (advance, isUnaccepted)
   }
 
-  /// A worker does not execute the node that it has taken, because the graph is stopping.
+  /// A worker will not execute the node that it has taken, because the graph is stopping.
   mutating func nodeAbandoned() -> Advance {
     precondition(isStopping, "GraphProgress: a node was abandoned, but the graph is not stopping")
     executing -= 1
@@ -117,7 +119,7 @@ struct GraphProgress {
     return continuing(with: -1)
   }
 
-  /// Returns the next node of a worker, and requests another worker if ready nodes wait and the limit allows one.
+  /// Returns the next node of a worker, and requests another worker if ready nodes are waiting and the limit allows one.
   private mutating func continuing(with next: Int32) -> Advance {
     var advance = Advance(next: next, isComplete: isComplete)
     if !ready.isEmpty, !workerIsStarting, !isStopping, executing < limit {
@@ -147,7 +149,7 @@ struct GraphProgress {
   }
 }
 
-/// Internal. Counts down the dependencies of nodes, and finds the nodes that an ended node makes ready.
+/// Internal. Counts down the dependencies of nodes, and finds the nodes that become ready when a node has ended.
 ///
 /// Workers use the countdown without a lock: a worker whose node releases exactly one successor continues with it. ``GraphProgress`` schedules
 /// all other ready nodes. The counters are in ``GraphValues``.
@@ -198,9 +200,9 @@ final class GraphCountdown: Sendable {
     return released.first
   }
 
-  /// A node has not succeeded. `release(byStopping:_:)` has to follow after the errors of the skipped nodes are recorded.
+  /// A node has not succeeded. The caller has to record the errors of the skipped nodes, and then to call `release(byStopping:_:)`.
   ///
-  /// - Returns: Every node that is skipped because of it, causes before effects.
+  /// - Returns: Every node that is skipped as a result. Each cause precedes its effects.
   func nodeStopped(_ node: Int32, _ ending: GraphProgress.Ending) -> [Skipped] {
     var skipped: [Skipped] = []
     skipDependents(of: node, ending, &skipped)
@@ -224,7 +226,7 @@ final class GraphCountdown: Sendable {
   private func skipDependents(of node: Int32, _ ending: GraphProgress.Ending, _ skipped: inout [Skipped]) {
     for position in shape.successorRange(of: node) where shape.successors[position] & 1 == 0 {
       let target = shape.successors[position] >> 1
-      // The counter shows that no other dependency has skipped the node before.
+      // The counter shows that no other dependency has already skipped the node.
       if values.skip(target) <= shape.dependencyCounts[Int(target)] {
         skipped.append(Skipped(node: target, cause: node, ending: ending))
       }

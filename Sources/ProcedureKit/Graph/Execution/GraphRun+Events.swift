@@ -32,7 +32,7 @@ extension GraphRun {
 
   var cancelledOutcome: ProcedureOutcome<Void> { .cancelled(reason: run.inheritedReason) }
 
-  /// Publishes the events of the end of a node that is not a run, or that has not executed.
+  /// Publishes the final events of a node that is not a run, or that has not executed.
   func reportEnd(
     of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, _ nodeRun: Run? = nil, hasExecuted: Bool
   ) {
@@ -78,14 +78,14 @@ extension GraphRun {
     return metrics
   }
 
-  /// Returns how long a node waited before its run was admitted, if the run has lasted for `time`; zero if that is not known.
+  /// Returns how long a node waited before its run was admitted, given that the run has lasted for `time`; zero if the wait is not known.
   func timeSinceStart(to end: ProcedureInstant, without time: Duration) -> Duration {
     start.nanoseconds < 0 ? .zero : max(start.duration(to: end) - time, .zero)
   }
 }
 
 extension GraphRun {
-  /// The node of the graph in the progress tree. The first access creates it, and those of the enclosing runs.
+  /// The node of the graph in the progress tree. The first access creates this node and the nodes of the enclosing runs.
   var progressNode: ProgressNode { progressNode(in: run.progressNode) }
 
   /// Returns the node of the graph in the progress tree, within the node of the enclosing run.
@@ -96,19 +96,19 @@ extension GraphRun {
         firstID, in: around, ProgressState(total: total), nodeCount: plan.traits.count, time: run.core.time)
     }
     guard isNew else { return part }
-    // From now on, each node is counted when it ends. Nodes that have ended before are counted here; counting one twice has no effect.
+    // From now on, each node is counted when it ends. Nodes that have already ended are counted here; counting a node twice has no effect.
     values.countEnds()
     for node in plan.traits.indices where values.hasEnded(Int32(node)) { countEnd(of: Int32(node), in: part) }
     return part
   }
 
-  /// An unfinished node reports progress.
+  /// An unfinished node has reported progress.
   func nodeReported(_ id: ProcedureID) {
     let node = Int(id.number - firstID.number)
     progressNode.nodeReported(node, id, weight: Double(plan.traits[node].weight))
   }
 
-  /// A node has ended while progress is read or reported.
+  /// A node has ended while progress is being read or reported.
   func countEnd(of node: Int32) { countEnd(of: node, in: progressNode) }
 
   private func countEnd(of node: Int32, in part: ProgressNode) {

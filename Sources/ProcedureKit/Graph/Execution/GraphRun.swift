@@ -10,7 +10,7 @@ final class GraphRun: Sendable {
     var latest: Int32 = -1
     /// The additional workers, while the graph has any.
     var workers: WorkerGroup?
-    /// The worker that waits for a slot.
+    /// The worker that is waiting for a slot.
     var startingWorker: Run?
     /// The unfinished nodes whose events are observed.
     var observed: Set<Int32> = []
@@ -50,7 +50,8 @@ final class GraphRun: Sendable {
 
   /// Executes the graph.
   ///
-  /// The caller's task executes nodes alone until a second one is ready, and then waits for workers that execute the rest, each with its own slot.
+  /// The caller's task executes nodes on its own until a second node is ready. It then waits for workers, each with its own slot, to
+  /// execute the rest.
   func execute() async throws {
     announceNodes()
     run.core.update { $0[run].details.extensions.graph = self }
@@ -73,7 +74,7 @@ final class GraphRun: Sendable {
     try throwIfFailed()
   }
 
-  /// Executes the remaining nodes, beginning with one that the caller's task has taken, by workers. Returns when the graph has ended.
+  /// Executes the remaining nodes in workers, beginning with a node that the caller's task has taken. Returns when the graph has ended.
   private func executeByWorkers(takingOverFrom node: Int32) async {
     let workers = WorkerGroup()
     let isComplete = state.withLock { state in
@@ -101,17 +102,17 @@ final class GraphRun: Sendable {
 
   /// The unfinished nodes that are not runs of the queue, at one instant.
   struct UnfinishedNodes: Sendable {
-    /// The nodes that workers execute.
+    /// The nodes that workers are executing.
     var executing: [Int32] = []
     /// The nodes that workers have taken, but that the suspended queue holds back (Q2).
     var held: [Int32] = []
-    /// The ready nodes that wait for a worker.
+    /// The ready nodes that are waiting for a worker.
     var waiting: [Int32] = []
-    /// The limit of the graph, if it is reached.
+    /// The limit of the graph, if it has been reached.
     var limit: Int?
   }
 
-  /// The unfinished nodes now. Called under the lock of the queue, which is taken before that of the graph.
+  /// The nodes that are currently unfinished. Called under the lock of the queue, which is taken before the lock of the graph.
   var unfinishedNodes: UnfinishedNodes {
     state.withLock { state in
       var nodes = UnfinishedNodes(limit: state.progress.reachedLimit)
@@ -127,7 +128,8 @@ final class GraphRun: Sendable {
     }
   }
 
-  /// The run of a node with more than a body was admitted. Snapshots of the queue now include it as a run. Called under the lock of the queue.
+  /// The run of a node with more than a body was admitted. Snapshots of the queue now include the node as a run. Called under the lock of
+  /// the queue.
   func nodeAdmitted(_ id: ProcedureID) {
     guard id.number >= firstID.number, id.number - firstID.number < plan.traits.count else { return }
     values.nodeBecameRun(Int32(id.number - firstID.number))
@@ -160,7 +162,8 @@ final class GraphRun: Sendable {
       id: firstID.advanced(by: Int(node)), slotOf: worker.slotOwner, closures: closures)
   }
 
-  /// Returns the run of a node that has only a body, and creates it on first use. In a task that outlives the body, the run has ended.
+  /// Returns the run of a node that has only a body, and creates the run on first use. In a task that outlives the body, the run has
+  /// already ended.
   func run(of node: Int32, worker: Run) -> Run {
     // The run is admitted before the lock is released: otherwise, another task of the body would see a run that seems to have ended.
     let (run, adoption) = nodeRuns.withLock { runs -> (Run, Run.Adoption?) in
@@ -174,7 +177,7 @@ final class GraphRun: Sendable {
     return run
   }
 
-  /// Returns the run that was created for a node whose body executes, if any.
+  /// Returns the run that was created for a node whose body is executing, if any.
   func runMade(for node: Int32) -> Run? { nodeRuns.withLock { $0[node] } }
 
   /// The body of a node has ended. Returns the run that was created for the node, if any.
@@ -223,7 +226,7 @@ final class GraphRun: Sendable {
       })
   }
 
-  /// A worker does not execute the node that it has taken, because the graph is stopping.
+  /// A worker will not execute the node that it has taken, because the graph is stopping.
   func nodeAbandoned(_ node: Int32) -> GraphProgress.Advance {
     values.nodePutBack(node)
     return perform(state.withLock { $0.progress.nodeAbandoned() })
@@ -296,13 +299,13 @@ final class GraphRun: Sendable {
   private func perform(_ advance: GraphProgress.Advance) -> GraphProgress.Advance {
     guard advance.addsWorker || advance.cancelsWorkers || advance.isComplete else { return advance }
     if advance.cancelsWorkers { run.cancelChildren() }
-    // Without additional workers, the caller's task performs the step itself.
+    // If there are no additional workers, the caller's task performs the step itself.
     guard let workers = state.withLock({ $0.workers }) else { return advance }
     if advance.addsWorker { addWorker() }
     if advance.cancelsWorkers { workers.send(.cancelAll) }
     if advance.isComplete {
       workers.close()
-      // A worker that still waits for a slot has nothing left to execute.
+      // A worker that is still waiting for a slot has nothing left to execute.
       state.withLock { $0.startingWorker.take() }?.cancel(nil)
     }
     return advance
@@ -310,7 +313,7 @@ final class GraphRun: Sendable {
 
   // MARK: Workers
 
-  /// Adds a worker, which waits for its own slot. A graph in an end hook has no slot, and neither have its workers (L3).
+  /// Adds a worker, which waits for its own slot. A graph in an end hook has no slot, and neither do its workers (L3).
   private func addWorker() {
     let owner = run.slotOwner
     let isInHook = run.core.read { $0.runs[owner].isDecided }
@@ -333,7 +336,8 @@ final class GraphRun: Sendable {
         do {
           try await worker.driveToEnd(admitted: nil, as: Void.self)
         } catch {
-          // The worker was cancelled while it waited for its slot. Unless the graph did that because it has ended, the graph is cancelled, too.
+          // The worker was cancelled while it waited for its slot. Unless the graph itself cancelled the worker because all nodes have
+          // ended, the graph is cancelled, too.
           if !self.state.withLock(\.progress.isComplete) { self.taskWasCancelled() }
         }
       })
@@ -341,7 +345,7 @@ final class GraphRun: Sendable {
 }
 
 extension Run {
-  /// Cancels the children of the run, or only those of one kind, but not the run itself.
+  /// Cancels the children of the run, or only the children of one kind, but not the run itself.
   func cancelChildren(_ kind: Kind? = nil) {
     let children = core.read { $0.runs[self].details.children.byID.inOrder }
     for child in children where kind == nil || child.kind == kind { child.cancel(inheritedReason) }

@@ -41,10 +41,11 @@ struct ValueKind: Sendable {
 /// dependencies. A value of a nontrivial type has a counter: `unproduced` until the value is written, plus one for each consumer that has
 /// neither taken the value nor given it up. The last consumer to count down takes the value or destroys it.
 ///
-/// Invariant of a node: its counter starts as the number of dependencies. A dependency that has settled subtracts one, after its value or error
-/// was written. The last dependency releases the node, whose worker sees everything written before. The counter of a skipped node is `skipped`
-/// or a little less, so that no dependency counts down to zero. After a worker has taken the node, the counter is its stage: `executing`,
-/// `held` (by the suspended queue), `executingAsRun` (a run was created for its body), `isRun` (the node has more than a body), or `ended`.
+/// Invariant of a node: its counter starts at the number of dependencies. A dependency that settles subtracts one after its value or error
+/// has been written. The last dependency releases the node, whose worker then sees everything that its dependencies wrote. The counter of a
+/// skipped node is `skipped` or a little less, so that no dependency counts down to zero. After a worker has taken the node, the counter
+/// holds the node's stage: `executing`, `held` (by the suspended queue), `executingAsRun` (a run was created for its body), `isRun` (the
+/// node has more than a body), or `ended`.
 ///
 /// `package` for `ProcedureKitDurable`.
 @usableFromInline
@@ -61,7 +62,8 @@ package final class GraphValues: @unchecked Sendable {
   private let nodeCount: Int
   private let stopIndex: Int
   @usableFromInline let memory: UnsafeMutableRawPointer
-  /// A counter for each node, then one for each slot if consumers are counted, and then flags: 1 if the graph is stopping, 2 if ends are counted.
+  /// A counter for each node, followed by one for each slot if consumers are counted, and finally the flags: 1 if the graph is stopping, 2
+  /// if ends are counted.
   private let counters: UnsafeMutablePointer<Atomic<Int32>>
   private let errors = Mutex<[Int32: any Error]>([:])
 
@@ -151,7 +153,7 @@ package final class GraphValues: @unchecked Sendable {
     (memory + Int(offset)).assumingMemoryBound(to: Value.self).deinitialize(count: 1)
   }
 
-  /// Records the error because of which a slot has no value.
+  /// Records the error that explains why a slot has no value.
   func recordError(_ error: any Error, of slot: Int32) { errors.withLock { $0[slot] = error } }
 
   package func error(of slot: Int32) -> (any Error)? { errors.withLock { $0[slot] } }
@@ -164,10 +166,11 @@ package final class GraphValues: @unchecked Sendable {
   /// Stops the graph: no further node starts.
   func stop() { counters[stopIndex].bitwiseOr(1, ordering: .releasing) }
 
-  /// Whether the ends of nodes are counted. If a node reads `false`, it has ended before `countEnds`, whose caller counts it.
+  /// Whether the ends of nodes are counted. A node that reads `false` ended before `countEnds` was called, and is counted by the caller of
+  /// that function.
   var countsEnds: Bool { counters[stopIndex].load(ordering: .sequentiallyConsistent) & 2 == 2 }
 
-  /// Starts counting the ends of nodes. The caller has to count the nodes that have ended before.
+  /// Starts counting the ends of nodes. The caller has to count the nodes that have already ended.
   func countEnds() { counters[stopIndex].bitwiseOr(2, ordering: .sequentiallyConsistent) }
 
   /// Returns whether the body of a node has ended, or the node is skipped.
@@ -186,22 +189,22 @@ package final class GraphValues: @unchecked Sendable {
     counters[Int(node)].exchange(Self.skipped, ordering: .acquiringAndReleasing)
   }
 
-  /// A worker has taken a node, which now executes.
+  /// A worker has taken a node, and is now executing it.
   func nodeTaken(_ node: Int32) { counters[Int(node)].store(Self.executing, ordering: .releasing) }
 
-  /// The worker of a node waits until the queue resumes (Q2).
+  /// The worker of a node is waiting until the queue is resumed (Q2).
   func nodeHeld(_ node: Int32) { counters[Int(node)].store(Self.held, ordering: .releasing) }
 
-  /// A worker does not execute the node that it has taken.
+  /// A worker will not execute the node that it has taken.
   func nodePutBack(_ node: Int32) { counters[Int(node)].store(0, ordering: .releasing) }
 
-  /// A node with more than a body is now a run of the queue, unless a run was created for it before.
+  /// A node with more than a body is now a run of the queue, unless a run has already been created for it.
   func nodeBecameRun(_ node: Int32) {
     _ = counters[Int(node)].compareExchange(
       expected: Self.executing, desired: Self.isRun, ordering: .acquiringAndReleasing)
   }
 
-  /// Marks an executing node as having a run. Returns `false` if the node has a run already, or does not execute.
+  /// Marks an executing node as having a run. Returns `false` if the node already has a run, or is not executing.
   func nodeNeedsRun(_ node: Int32) -> Bool {
     counters[Int(node)].compareExchange(
       expected: Self.executing, desired: Self.executingAsRun, ordering: .acquiringAndReleasing

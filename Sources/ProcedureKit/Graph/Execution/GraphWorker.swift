@@ -14,7 +14,7 @@ struct GraphWorker {
 
   /// Executes nodes until there are none left. With `leavesWhenMoreIsReady`, stops when another worker could execute a ready node.
   ///
-  /// The function is declared to run on no actor, so that it does not return to one after each node.
+  /// The function is `@concurrent`, so it does not hop back to the caller's actor after each node.
   @concurrent
   func execute(from first: GraphProgress.Advance, leavesWhenMoreIsReady: Bool) async -> GraphProgress.Advance {
     var advance = first
@@ -26,7 +26,7 @@ struct GraphWorker {
     return advance
   }
 
-  /// Executes one node, with its own context, which a task that outlives the body keeps.
+  /// Executes one node in its own context, which a task that outlives the body retains.
   @inline(__always) @concurrent
   private func executeNode(_ node: Int32) async -> GraphProgress.Advance {
     if graph.isStopping { return graph.nodeAbandoned(node) }
@@ -74,7 +74,8 @@ extension Run {
     return adoption
   }
 
-  /// The run of a node was admitted, or refused because the graph has ended. Refuses it then, or cancels it if the graph is cancelled.
+  /// The run of a node was admitted, or refused because the graph has ended. Ends the run with an error if it was refused; cancels it if
+  /// the graph is cancelled.
   func wasAdmittedAsNode(_ adoption: Adoption, isCancelled: Bool) {
     if adoption == .refused { return refuse(CancellationError()) }
     if isCancelled || adoption == .cancelled { cancelLikeParent() }
@@ -93,11 +94,11 @@ extension Run {
   }
 }
 
-/// The context of a node that a worker of a graph executes.
+/// The context of a node that a worker of a graph is executing.
 ///
 /// A node with only a body is not a run. The graph creates a run when the body needs one: for a child, a wait, or a handler.
 struct NodeFrame: Sendable {
-  /// The graph and the worker, in one object that all nodes of the worker share. So a context is one reference and a number.
+  /// The graph and the worker, in one object that all nodes of the worker share, so a context consists of one reference and a number.
   final class Owner: Sendable {
     let graph: GraphRun
     let worker: Run
@@ -118,7 +119,7 @@ struct NodeFrame: Sendable {
       || !worker.ignoresTaskCancellation && Task.isCancelled
   }
 
-  /// The run of the node, which is created on first use. In a task that outlives the body, the run has ended.
+  /// The run of the node, which is created on first use. In a task that outlives the body, the run has already ended.
   var run: Run { graph.run(of: node, worker: worker) }
 
   /// Makes the run of a node that has more than a body.
