@@ -21,8 +21,8 @@ extension Condition {
 
   /// Returns a condition that is satisfied when all `conditions` are satisfied.
   ///
-  /// All conditions are evaluated concurrently. The first failure decides and cancels the other evaluations. Without a
-  /// failure, a condition that is not satisfied makes the procedure ignored, as does an empty array.
+  /// All conditions are evaluated concurrently. The first failure decides and cancels the other evaluations. If no condition fails but one
+  /// is not satisfied, the procedure is ignored. The procedure is also ignored if the array is empty.
   public static func all(_ conditions: [Condition]) -> Condition {
     all(conditions, named: combined("all of (\(conditions.map(\.name).joined(separator: ", ")))"))
   }
@@ -36,9 +36,9 @@ extension Condition {
 
   /// Returns a condition that is satisfied when at least one of `conditions` is satisfied.
   ///
-  /// All conditions are evaluated concurrently. The first satisfied condition decides and cancels the other
-  /// evaluations. If no condition is satisfied, the result fails with the errors of all failed conditions, or, without
-  /// a failure, makes the procedure ignored. An empty array makes the procedure ignored.
+  /// All conditions are evaluated concurrently. The first satisfied condition decides and cancels the other evaluations. If no condition is
+  /// satisfied, the result fails with the errors of all failed conditions; if none has failed, the procedure is ignored. The procedure is
+  /// also ignored if the array is empty.
   public static func any(_ conditions: [Condition]) -> Condition {
     any(conditions, named: combined("any of (\(conditions.map(\.name).joined(separator: ", ")))"))
   }
@@ -78,7 +78,7 @@ extension Condition {
     }
   }
 
-  /// Shortens the name of a combination, so that each of thousands of nested conditions does not store the names of all inner ones.
+  /// Shortens the name of a combination, so that thousands of nested conditions do not each store the names of all inner ones.
   private static func combined(_ name: String) -> String {
     name.utf8.count <= 1_000 ? name : name.shortened(to: 1_000)
   }

@@ -4,17 +4,17 @@
 /// continues. If it is not satisfied, the run is *ignored*: the body is not executed, and the run does not count as failed. If it throws,
 /// the run fails before the body.
 ///
-/// Conditions are evaluated after the dependencies have finished and before the run claims resources and a slot, never
-/// while the queue is suspended. All conditions of one layer are evaluated concurrently. The first failure cancels the other evaluations,
-/// and the run fails; without a failure, a condition that is not satisfied makes the run ignored.
+/// Conditions are evaluated after the dependencies have finished and before the run claims resources and a slot, and never while the queue
+/// is suspended. All conditions of one layer are evaluated concurrently. The first failure cancels the other evaluations, and the run
+/// fails. If no condition fails but one is not satisfied, the run is ignored.
 ///
-/// A condition that ignores its cancellation delays no decision: neither that of `||`, `&&` or `!`, nor the end of an added run with
-/// its layers, nodes and children. The evaluation continues in its own task. `run`, and calls of a procedure, are structured: they decide
-/// at the same moment, but wait for the evaluation before they continue.
+/// A condition that ignores its cancellation delays neither the decision of `||`, `&&` or `!` nor the end of an added run with its layers,
+/// nodes and children: the evaluation continues in its own task. `run`, and calls of a procedure, are structured: the decision is made at
+/// the same moment, but the call waits for the evaluation to end before it continues.
 public struct Condition: Sendable {
   /// The name in errors, outcomes and logs. The name of a combination consists of the names of its conditions, and has at most 1,000 characters.
   public let name: String
-  /// A decision, which is made once and does not suspend.
+  /// A function that receives the decision. It is called once, and does not suspend.
   typealias Decision = @Sendable (ConditionEvaluation) -> Void
   private let evaluation: @Sendable (_ prepares: Bool, _ decide: @escaping Decision) async -> Void
 
@@ -22,8 +22,8 @@ public struct Condition: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name in errors, outcomes and logs.
-  ///   - prepare: Brings about the state that `evaluate` tests, before `evaluate` is called: asks for a permission,
-  ///     connects. If `prepare` throws, the condition fails without being evaluated. ``silent(_:)`` omits this step.
+  ///   - prepare: Brings about the state that `evaluate` tests, for example by asking for permission or by connecting. It is called before
+  ///     `evaluate`. If `prepare` throws, the condition fails without being evaluated. ``silent(_:)`` omits this step.
   ///   - evaluate: Returns `true` for a satisfied condition and `false` to ignore the procedure. An error fails the
   ///     procedure.
   ///
@@ -71,15 +71,15 @@ public struct Condition: Sendable {
 
   /// Evaluates all conditions concurrently, until all have decided or one evaluation is conclusive.
   ///
-  /// A conclusive evaluation cancels the others before `decide` is called: with the conclusive evaluation alone, or, without one, with all
-  /// evaluations in the order of the conditions. Returns as ``evaluate(prepares:decide:)`` does.
+  /// A conclusive evaluation cancels the others before `decide` is called. `decide` receives only the conclusive evaluation, or, if there
+  /// is none, all evaluations in the order of the conditions. Returns as ``evaluate(prepares:decide:)`` does.
   static func evaluateEach(
     _ conditions: [Condition], prepares: Bool, until isConclusive: @escaping @Sendable (ConditionEvaluation) -> Bool,
     decide: @escaping @Sendable ([ConditionEvaluation]) -> Void
   ) async {
     guard !conditions.isEmpty else { return decide([]) }
     let tally = Locked(ConditionTally(count: conditions.count))
-    // The group does not cancel the evaluations itself, since its owner waits for children that may ignore their cancellation.
+    // The evaluations are not cancelled through the group, since its owner is waiting for children that may ignore their cancellation.
     let works = conditions.map { _ in CancellableTask() }
     await withDiscardingTaskGroup { group in
       for (index, condition) in conditions.enumerated() {
@@ -100,7 +100,7 @@ public struct Condition: Sendable {
   }
 }
 
-/// Internal. The evaluations of several conditions, until they decide.
+/// Internal. The evaluations of several conditions, until there is a decision.
 private struct ConditionTally {
   private var evaluations: [ConditionEvaluation?]
   private var missing: Int
@@ -110,7 +110,7 @@ private struct ConditionTally {
 
   /// A condition was evaluated.
   ///
-  /// - Returns: The evaluations that decide; `nil` if there is no decision yet, or if it was made before.
+  /// - Returns: The evaluations that decide; `nil` if there is no decision yet, or if it has already been made.
   mutating func evaluated(_ index: Int, _ evaluation: ConditionEvaluation, concludes: Bool) -> [ConditionEvaluation]? {
     guard !isDecided else { return nil }
     precondition(evaluations[index] == nil, "\(#function): condition \(index) was evaluated before")

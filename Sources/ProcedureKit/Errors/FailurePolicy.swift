@@ -10,7 +10,7 @@
 ///
 /// A graph does not respond to a failure that every consumer takes as ``Node/asResult``.
 public enum FailurePolicy: Sendable, Hashable {
-  /// The first failure cancels everything that executes, starts nothing further, and becomes the error of the whole.
+  /// The first failure cancels everything that is executing, prevents any further starts, and becomes the error of the whole.
   case failFast
   /// Everything that does not depend on a failed node still executes. The whole then fails with ``ProcedureError/Kind/childrenFailed``, which
   /// carries all errors.

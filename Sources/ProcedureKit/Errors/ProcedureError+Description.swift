@@ -1,5 +1,5 @@
 extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible {
-  /// The procedure that was not executed or failed, and the reason. ``advice`` is not included.
+  /// States which procedure failed or was not executed, and why. The ``advice`` is not included.
   public var description: String {
     let statement = statement(naming: \.description) { "\($0)" }
     return statement.event + (statement.reason.map { ": \($0)" } ?? "")
@@ -10,7 +10,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     description + (advice.map { ". \($0)." } ?? "")
   }
 
-  /// The remedy, in sentences for a programmer; `nil` if the program has nothing to change.
+  /// How a developer can fix the problem; `nil` if there is nothing to change in the code.
   public var advice: String? {
     switch kind {
     case .dependencyFailed: "To execute the procedure after any outcome of the dependency, depend on its asResult"

@@ -37,8 +37,8 @@ public struct ProcedureError: Error, Sendable {
     /// Nodes of a graph, elements of a collection, or children of a body failed under the policy
     /// ``FailurePolicy/collect``.
     public static let childrenFailed = Kind("childrenFailed")
-    /// The procedure would have waited forever: for a resource, so that the body was not executed, or, in its body, for itself or for a
-    /// procedure that waits for it.
+    /// The procedure would have waited forever. Either it was waiting for a resource, and the body was not executed; or its body was
+    /// waiting for the procedure itself, or for another procedure that is waiting for it.
     public static let exclusionDeadlock = Kind("exclusionDeadlock")
     /// The procedure and another one declare a ``Resource`` with different capacities. The body was not executed.
     public static let resourceConflict = Kind("resourceConflict")
@@ -46,7 +46,7 @@ public struct ProcedureError: Error, Sendable {
     public static let capacityExceeded = Kind("capacityExceeded")
     /// The producing run had already ended. The child was not executed.
     public static let producerFinished = Kind("producerFinished")
-    /// The number of waiting procedures has reached the limit of the queue, or of the key. The procedure was not admitted.
+    /// The number of waiting procedures has reached the limit for the queue or for the key. The procedure was not admitted.
     public static let queueFull = Kind("queueFull")
     /// The reason for cancelling a run that another run has replaced on a full queue.
     public static let replaced = Kind("replaced")
@@ -61,7 +61,7 @@ public struct ProcedureError: Error, Sendable {
     public static let timedOut = Kind("timedOut")
     /// The circuit breaker is open. The body was not executed.
     public static let circuitOpen = Kind("circuitOpen")
-    /// The wait for the rate limiter would have exceeded the limiter's longest wait. The body was not executed.
+    /// The wait for the rate limiter would have exceeded the limiter's maximum wait. The body was not executed.
     public static let rateExceeded = Kind("rateExceeded")
     /// The interceptor of the queue returned without executing the body.
     public static let bodySkipped = Kind("bodySkipped")
@@ -69,52 +69,55 @@ public struct ProcedureError: Error, Sendable {
 
   /// The details of an error. A detail that does not apply to the kind is `nil`, or empty.
   public struct Details: Sendable {
-    /// The error behind this error: the cause, or the error of the first failed child; `nil` if the framework made the decision alone.
+    /// The error behind this error: the cause, or the error of the first failed child; `nil` if no other error led to this one.
     public var underlying: (any Error)?
-    /// The name of the condition, of ``Kind/conditionFailed`` and ``Kind/ignored``.
+    /// The name of the condition, for ``Kind/conditionFailed`` and ``Kind/ignored``.
     public var condition: String?
-    /// The direct dependency that failed, of ``Kind/dependencyFailed``.
+    /// The direct dependency that failed, for ``Kind/dependencyFailed``.
     public var dependency: ProcedureIdentity?
-    /// The run that failed first: of ``Kind/dependencyFailed``, however long the chain of dependents is; of ``Kind/stopped``, the node or
-    /// child that failed.
+    /// The run that failed first. For ``Kind/dependencyFailed``, it is the start of the chain of dependents, however long the chain is; for
+    /// ``Kind/stopped``, it is the node or child that failed.
     public var origin: ProcedureIdentity?
-    /// The name of the queue, of ``Kind/queueShutDown``, ``Kind/queueFull`` and ``Kind/bodySkipped``.
+    /// The name of the queue, for ``Kind/queueShutDown``, ``Kind/queueFull`` and ``Kind/bodySkipped``.
     public var queue: String?
-    /// The errors of all failed children in the order of failing, of ``Kind/childrenFailed``; the error of the body comes last. Empty for
-    /// every other kind.
+    /// The errors of all failed children in the order in which they failed, for ``Kind/childrenFailed``; the error of the body comes last.
+    /// Empty for every other kind.
     public var failures: [ProcedureFailure] = []
-    /// The waits of a deadlock, of ``Kind/exclusionDeadlock``; empty for every other kind.
+    /// The waits that form the deadlock, for ``Kind/exclusionDeadlock``; empty for every other kind.
     ///
-    /// Each wait is for a resource of the procedure in the next wait, or for its end, and cannot end before the next wait does. Parts of a procedure
-    /// wait for the whole.
+    /// In each wait, a procedure waits for a resource that the procedure in the next wait holds, or for that procedure to end. Therefore,
+    /// no wait can end before the next one does. A wait of a part of a procedure, such as a child or a node, counts as a wait of the whole
+    /// procedure.
     public var waits: [ExclusionWait] = []
-    /// The name of the resource, of ``Kind/resourceConflict`` and ``Kind/capacityExceeded``.
+    /// The name of the resource, for ``Kind/resourceConflict`` and ``Kind/capacityExceeded``.
     public var resource: String?
-    /// The number of units that the procedure needs, of ``Kind/capacityExceeded``.
+    /// The number of units that the procedure needs, for ``Kind/capacityExceeded``.
     public var units: Int?
-    /// The capacity that the procedure declares, of ``Kind/resourceConflict``, or the capacity of the resource, of ``Kind/capacityExceeded``.
+    /// For ``Kind/resourceConflict``, the capacity that the procedure declares; for ``Kind/capacityExceeded``, the capacity of the
+    /// resource.
     public var capacity: Int?
-    /// The procedure with the other declaration, of ``Kind/resourceConflict``.
+    /// The procedure with the other declaration, for ``Kind/resourceConflict``.
     public var other: ProcedureIdentity?
-    /// The capacity that ``other`` declares, of ``Kind/resourceConflict``.
+    /// The capacity that ``other`` declares, for ``Kind/resourceConflict``.
     public var otherCapacity: Int?
-    /// The run that was to produce the child, of ``Kind/producerFinished``.
+    /// The run that was to produce the child, for ``Kind/producerFinished``.
     public var producer: ProcedureIdentity?
-    /// The number of procedures that may wait on the queue, of ``Kind/queueFull``.
+    /// The number of procedures that may wait on the queue, for ``Kind/queueFull``.
     public var limit: Int?
-    /// The description of the key to which the limit applies, of ``Kind/queueFull``; `nil` if the limit applies to the whole queue.
+    /// The description of the key to which the limit applies, for ``Kind/queueFull``; `nil` if the limit applies to the whole queue.
     public var key: String?
-    /// The run that replaced the procedure on the full queue, of ``Kind/replaced``.
+    /// The run that replaced the procedure on the full queue, for ``Kind/replaced``.
     public var replacement: ProcedureIdentity?
-    /// The time until the procedure timed out, of ``Kind/timedOut``: from the start of the body, or, for a deadline, from admission.
+    /// The time after which the procedure timed out, for ``Kind/timedOut``. It is measured from the start of the body, or, for a deadline,
+    /// from admission.
     ///
     /// Zero for a deadline in the past.
     public var duration: Duration?
-    /// Whether the body had started, of ``Kind/timedOut``. `false` if the deadline passed first; the body was then not executed.
+    /// Whether the body had started, for ``Kind/timedOut``. `false` if the deadline passed first; the body was then not executed.
     public var hasStarted: Bool?
-    /// The name of the circuit breaker, of ``Kind/circuitOpen``.
+    /// The name of the circuit breaker, for ``Kind/circuitOpen``.
     public var breaker: String?
-    /// The time until a call can be admitted, of ``Kind/circuitOpen`` and ``Kind/rateExceeded``.
+    /// The time until a call can be admitted, for ``Kind/circuitOpen`` and ``Kind/rateExceeded``.
     ///
     /// `nil` while a probe of the circuit breaker is in progress, or if the rate limiter would never admit the call.
     public var retryAfter: Duration?
@@ -262,7 +265,7 @@ extension ProcedureError {
 }
 
 extension Error where Self == ProcedureError {
-  /// Creates the reason for cancelling the children of `procedure`, one of which has failed first.
+  /// Creates the reason for cancelling the children of `procedure` because of `failure`, the first failure among them.
   static func stopped(_ procedure: ProcedureIdentity, by failure: ProcedureFailure) -> ProcedureError {
     .stopped(procedure: procedure, origin: failure.procedure, underlying: failure.error)
   }

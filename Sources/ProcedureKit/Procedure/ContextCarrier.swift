@@ -1,7 +1,8 @@
 /// Carries a task-local value from the code that adds a procedure to the procedure's body.
 ///
-/// `run` executes in the caller's task and does not need carriers. `add` executes in another task, which does not inherit the caller's
-/// task-local values, for example, the context of a tracing or logging library. A queue's carriers capture these values at the call.
+/// `run` executes in the caller's task and does not need carriers. A procedure passed to `add` executes in a different task, which does not
+/// inherit the caller's task-local values, such as the context of a tracing or logging library. A queue's carriers capture these values
+/// when `add` is called.
 ///
 /// ```swift
 /// enum Tracing { @TaskLocal static var request: String? }

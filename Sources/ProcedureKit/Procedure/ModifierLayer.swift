@@ -1,7 +1,7 @@
-/// One layer of a procedure's modifiers: the name, the prerequisites before the start, the limits and the hooks.
+/// One layer of a procedure's modifiers: the name, the prerequisites for the start, the limits and the hooks.
 ///
-/// A modifier either joins the layer inside or opens a layer around it. From the inside to the outside, a layer consists of
-/// the body, the hooks around the body, the timeout, the resources, the delay, the conditions, and the hooks of the end.
+/// A modifier either joins the outermost layer of the procedure, or opens a new layer around it. From the inside out, a layer consists of
+/// the body, the hooks around the body, the timeout, the resources, the delay, the conditions, and the end hooks.
 ///
 /// `package` for `ProcedureKitDurable`.
 @usableFromInline
@@ -71,13 +71,13 @@ package final class ModifierLayer: Sendable {
     var conditions = SharedList<Condition>()
     var hooks = Hooks()
     package var reuse: Reuse?
-    /// A retry, or a repetition, whose executions are the body.
+    /// A retry or a repetition, whose executions form the body.
     var repetition: MakeRepetition?
   }
 
   /// The traits, without closures.
   let traits: Traits
-  /// The steps before the start of a run of this layer.
+  /// The steps that a run of this layer takes before it starts.
   let needs: QueueMachine.Needs
   let hasWillExecuteHooks: Bool
   let hasDidExecuteHooks: Bool

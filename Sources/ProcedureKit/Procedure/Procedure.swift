@@ -23,9 +23,9 @@ public protocol Procedure<Input, Output>: Sendable {
 
   /// Performs the work, once.
   ///
-  /// Cancellation is cooperative: cancelling an added run cancels the run's task. Only the owner of a caller's task can cancel that task, so
-  /// the body of a ``ProcedureQueue/run(_:input:)`` checks ``ProcedureContext/isCancelled``. The value or the error of a cancelled body is
-  /// not used. A queue calls the function on the queue's executor or on the global executor, never on the caller's actor.
+  /// Cancellation is cooperative: cancelling an added run cancels the run's task. Only the owner of a caller's task can cancel that task,
+  /// so a body that ``ProcedureQueue/run(_:input:)`` executes has to check ``ProcedureContext/isCancelled``. The value or the error of a
+  /// cancelled body is not used. A queue calls the function on the queue's executor or on the global executor, never on the caller's actor.
   ///
   /// - Parameter input: The input of the procedure.
   /// - Returns: The value of the run.
@@ -52,7 +52,7 @@ extension Procedure {
 }
 
 extension Procedure {
-  /// Runs the procedure without a queue, with all its modifiers: in the caller's task, or, within a body, as a part of that body.
+  /// Runs the procedure without a queue, with all its modifiers: in the caller's task, or, within a body, as part of that body.
   ///
   /// ```swift
   /// let image = try await LoadImage().retry(.constant(.seconds(1)), maxAttempts: 3)("kitten.ppm")
@@ -65,7 +65,8 @@ extension Procedure {
   ///
   /// - Parameter input: The input of the procedure.
   /// - Returns: The result.
-  /// - Throws: The error of the body; `CancellationError`, or the reason for the cancellation; ``ProcedureError`` for an error of the library.
+  /// - Throws: The error of the body; `CancellationError`, or the reason for the cancellation; ``ProcedureError`` for an error from the
+  ///   library.
   @concurrent public func callAsFunction(_ input: Input) async throws -> Output {
     try await RunDriver.run(procedureTask, input)
   }

@@ -1,14 +1,14 @@
 /// A body's view of its executing procedure.
 ///
-/// `current` is bound while a body, a hook or a condition of an inner procedure executes. Child tasks inherit the context. A task that
-/// outlives the body keeps the context, too, but no longer belongs to the procedure.
+/// `current` is bound while a body, a hook or a condition executes. Child tasks inherit the context. A task that outlives the body keeps
+/// the context, too, but no longer belongs to the procedure.
 public struct ProcedureContext: Sendable {
   @usableFromInline static let bound = TaskLocal<ProcedureContext?>(wrappedValue: nil)
 
-  /// The procedure that executes in the current task, or `nil` outside of any procedure.
+  /// The procedure that is executing in the current task, or `nil` outside of any procedure.
   public static var current: ProcedureContext? { bound.get() }
 
-  /// Calls a function outside of the procedure, so that tasks which it creates do not belong to the procedure.
+  /// Calls a function outside of the procedure, so that tasks that it creates do not belong to the procedure.
   ///
   /// By default, `Task { … }` inherits the context. `ProcedureContext.detached { Task { … } }` creates a task that does not belong to the
   /// procedure. Other task-local values are kept.
@@ -65,7 +65,7 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// Whether the procedure or its task was cancelled, or a produced child has failed and stops the procedure.
+  /// Whether the procedure or its task was cancelled, or a produced child has failed and is stopping the procedure.
   ///
   /// In a procedure that a cancelled body calls to clean up, the earlier cancellation does not count, although `Task.isCancelled` is `true`.
   public var isCancelled: Bool {
@@ -75,10 +75,10 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// Whether the procedure that executes in the current task was cancelled; outside of any procedure, whether the task was.
+  /// Whether the procedure that is executing in the current task was cancelled; outside of any procedure, whether the task was cancelled.
   package static var isCurrentCancelled: Bool { current?.isCancelled ?? Task.isCancelled }
 
-  /// Throws `CancellationError` if the procedure that executes in the current task was cancelled; outside of any procedure, if the task was.
+  /// Throws `CancellationError` if the procedure in the current task was cancelled; outside of any procedure, if the task was cancelled.
   package static func checkCancellation() throws {
     if isCurrentCancelled { throw CancellationError() }
   }
@@ -93,15 +93,15 @@ public struct ProcedureContext: Sendable {
     run.reported.cancel(reason)
   }
 
-  /// Executes an operation, and calls a function when the task or the procedure is cancelled; immediately if it already is.
+  /// Executes an operation, and calls a function when the task or the procedure is cancelled, or immediately if either already is.
   ///
   /// A body that executes in its caller's task can be cancelled although the task is not; see ``isCancelled``. Outside of any procedure,
-  /// this is `withTaskCancellationHandler`.
+  /// the function is equivalent to `withTaskCancellationHandler`.
   ///
   /// - Parameters:
-  ///   - operation: The operation, which is awaited, even after `onCancel` was called.
-  ///   - onCancel: The function, which is called by the task that cancels, and must return quickly. It is called a second time if both
-  ///     the task and the procedure are cancelled.
+  ///   - operation: The operation, which is awaited even after `onCancel` has been called.
+  ///   - onCancel: The function, which is called by the task that cancels, and must return quickly. It is called twice if both the task and
+  ///     the procedure are cancelled.
   /// - Returns: The result of `operation`.
   /// - Throws: The error of `operation`.
   public nonisolated(nonsending) static func withCancellationHandler<R>(
@@ -115,7 +115,7 @@ public struct ProcedureContext: Sendable {
 
   // MARK: Waiting
 
-  /// Registers a wait of the current body, which releases its slot, and executes the operation, which waits at `signal`.
+  /// Registers a wait of the current body, releases the body's slot, and executes the operation, which waits for `signal`.
   static func waiting(for wait: RunWait, at signal: OneShotSignal, _ operation: () async -> Void) async {
     guard let run = current?.run.nearestUnfinished else { return await operation() }
     wait.queue?.send { state, _ in state.awaitingBodies += 1 }
@@ -126,14 +126,7 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// Waits for the next event, or the next progress, of a run. If the wait is a part of a deadlock, the waiting run is cancelled, and fails (R4).
-  ///
-  /// - Parameters:
-  ///   - awaited: The run.
-  ///   - hasWaited: Whether a body has waited for an event of this subscription, and the run has not ended since.
-  ///   - mayReadItself: Whether another task of the body can cause the event, so that a body that reads from itself does not fail.
-  ///   - wait: Waits for the event.
-  /// - Returns: The event; `nil` after the last one.
+  /// Waits for the next event of a run. If the wait is part of a deadlock, the waiting run is cancelled, and fails (R4).
   @concurrent static func waitingForEvent<Event: Sendable>(
     of awaited: Run, _ hasWaited: Locked<Bool>, mayReadItself: Bool = false,
     _ wait: @escaping @concurrent @Sendable () async -> Event?
@@ -173,9 +166,9 @@ public struct ProcedureContext: Sendable {
 
   /// Executes an operation that waits for other work, and releases the current body's slot in the meantime (Q3).
   ///
-  /// The waits of the library release the slot automatically. Use this function for a wait of another kind, if only another
-  /// procedure of the queue can end it. The body continues when it has a slot again. Outside of any procedure, the function only executes the
-  /// operation. Cancellation does not end the wait unless the operation responds to it.
+  /// The library's own waits release the slot automatically. Use this function for any other wait that only another procedure on the queue
+  /// can end. The body continues when it has a slot again. Outside of any procedure, the function only executes the operation. Cancellation
+  /// does not end the wait unless the operation responds to it.
   ///
   /// - Parameters:
   ///   - name: The name of the awaited work, for snapshots.
@@ -200,12 +193,12 @@ public struct ProcedureContext: Sendable {
 extension ProcedureContext {
   /// Adds a procedure as a child of the executing procedure. The parent finishes after the child.
   ///
-  /// The child is added to the queue of the parent, in the position of the parent. The child of a parent without a queue
-  /// is added to ``ProcedureQueue/shared``. Cancelling the parent cancels the child.
+  /// The child is added to the queue of the parent, and takes the parent's position in the order of the queue. The child of a parent
+  /// without a queue is added to ``ProcedureQueue/shared``. Cancelling the parent cancels the child.
   ///
-  /// If the child fails, the parent's ``Procedure/onFailure(_:)`` decides. By default, the body and all other children
-  /// are cancelled, and the parent fails with the error of the child. A child that is ignored, or that alone is cancelled, does not
-  /// affect the parent. A body that executes in the task of a caller, or of a graph, checks ``isCancelled`` to detect that a child has failed,
+  /// If the child fails, the parent's ``Procedure/onFailure(_:)`` determines what happens. By default, the body and all other children are
+  /// cancelled, and the parent fails with the error of the child. A child that is ignored, or that is cancelled on its own, does not affect
+  /// the parent. A body that executes in the task of a caller, or of a graph, checks ``isCancelled`` to detect that a child has failed,
   /// since the parent does not own the task.
   ///
   /// A body that waits for its children holds no slot, nor does a parent whose body has ended. The children can claim the
@@ -214,8 +207,7 @@ extension ProcedureContext {
   /// - Parameters:
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
-  /// - Returns: The child, which fails with ``ProcedureError/Kind/producerFinished`` if the parent has
-  ///   already ended.
+  /// - Returns: A handle to the child, which fails with ``ProcedureError/Kind/producerFinished`` if the parent has already ended.
   /// - Complexity: O(1).
   @discardableResult
   public func produce<P: Procedure>(_ procedure: P, input: P.Input) -> ProcedureHandle<P.Output> {

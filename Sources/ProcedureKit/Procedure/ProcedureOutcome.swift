@@ -52,11 +52,12 @@ extension ProcedureOutcome {
     map { _ in }
   }
 
-  /// Returns the value, or throws the error for every other outcome.
+  /// Returns the value, or throws the corresponding error for every other outcome.
   ///
   /// - Parameter procedure: The run with this outcome, for the errors of the framework.
   /// - Returns: The value.
-  /// - Throws: The error of the body; the reason for a cancellation, or `CancellationError` without a reason; ``ProcedureError/Kind/ignored``.
+  /// - Throws: The error of the body; the reason for a cancellation, or `CancellationError` if there is no reason;
+  ///   ``ProcedureError/Kind/ignored``.
   func get(of procedure: @autoclosure () -> ProcedureIdentity) throws -> Output {
     switch self {
     case .finished(let value): return value

@@ -1,28 +1,28 @@
 /// The state of one run of a procedure.
 ///
-/// A run ends in ``finished``, and can skip states: a cancelled run changes from ``pending`` directly to ``finishing``. The cases
-/// are not ordered in time: after a pause, the next attempt of a run waits and executes again. Use ``hasStarted`` and
-/// ``isFinished`` to find out how far a run is.
+/// A run ends in ``finished``, and can skip states: a cancelled run changes from ``pending`` directly to ``finishing``. The cases are not
+/// ordered in time: after a pause, the next attempt of a run waits and executes again. Use ``hasStarted`` and ``isFinished`` to find out
+/// how far a run has progressed.
 public enum ProcedureState: Codable, Sendable, CaseIterable {
-  /// The run waits for its dependencies.
+  /// The run is waiting for its dependencies.
   case pending
-  /// The dependencies have finished. The run evaluates its conditions, or waits for a suspended queue to resume.
+  /// The dependencies have finished. The run is evaluating its conditions, or is waiting for a suspended queue to be resumed.
   case evaluating
-  /// The conditions are satisfied. The run waits for its resources or for a slot.
+  /// The conditions are satisfied. The run is waiting for its resources or for a slot.
   case waiting
-  /// The body executes.
+  /// The body is executing.
   case executing
-  /// The run pauses before its first attempt (a delay, a rate limiter) or between two attempts. A pausing run holds no
-  /// slot.
+  /// The run is pausing before its first attempt (a delay, a rate limiter) or between two attempts. A pausing run holds no slot.
   case pausing
-  /// The outcome is decided; hooks of the end are being called.
+  /// The outcome is decided; end hooks are being called.
   case finishing
   /// The outcome is available. No event follows.
   case finished
 
-  /// Whether the waits before the start are over: the run executes, pauses, or is at its end.
+  /// Whether the waits before the start are over: the run is executing, is pausing, or has reached its end.
   ///
-  /// A run at its end counts even if the body was not executed. An attempt after a pause can wait again, as before a start.
+  /// A run that has reached its end counts as started even if the body was not executed. After a pause, the value can be `false` again,
+  /// since the next attempt may have to wait.
   public var hasStarted: Bool {
     switch self {
     case .pending, .evaluating, .waiting: false

@@ -1,6 +1,6 @@
-/// An async function, with a name and the way to run it.
+/// An async function with a name and the way to run it.
 ///
-/// A task is a value: running it never changes it. It can run again, concurrently, on several queues and in several graphs. Every
+/// A task is a value, which running does not change. It can run again, concurrently, on several queues and in several graphs. Every
 /// modifier returns a new task that wraps the previous one.
 public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   @usableFromInline let layer: ModifierLayer
@@ -25,7 +25,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     self.init(ModifierLayer(named: name, priority), operation, body: nil)
   }
 
-  /// Creates a procedure from an async function without an input, otherwise like the initializer for one input.
+  /// Creates a procedure from an async function without an input; otherwise the same as the initializer for one input.
   @inlinable
   public init(
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
@@ -35,7 +35,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
       ModifierLayer(named: name, priority), { _ in try await operation() }, body: { _, _ in try await operation() })
   }
 
-  /// Creates a task that has only a body. `body` is created where its types are known, so that calling the body converts nothing.
+  /// Creates a task that has only a body. `body` is created where its types are known, so that calling the body requires no conversion.
   @usableFromInline
   init(
     _ layer: ModifierLayer, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output, body: Run.Body?
@@ -58,7 +58,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     configure = nil
   }
 
-  /// Creates a task with the name, the priority and the key of another one, whose modifiers depend on the input.
+  /// Creates a task whose modifiers depend on the input. It has the name, the priority and the key of another task.
   init(configuring task: ProcedureTask, _ configure: @escaping @Sendable (Input) -> ProcedureTask) {
     layer = task.wrapped { try await task.execute($0) }.layer
     closures = nil
@@ -77,16 +77,17 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   @inlinable
   public var procedureTask: ProcedureTask<Input, Output> { self }
 
-  /// Runs the task without a queue: in the caller's task, or, within a body, as a part of that body.
+  /// Runs the task without a queue: in the caller's task, or, within a body, as part of that body.
   ///
   /// Cancelling the calling task cancels the run; the function returns when the body has ended.
   ///
-  /// - Throws: The error of the body; `CancellationError`, or the reason for the cancellation; `ProcedureError` for an error of the library.
+  /// - Throws: The error of the body; `CancellationError`, or the reason for the cancellation; `ProcedureError` for an error from the
+  ///   library.
   @concurrent public func execute(_ input: Input) async throws -> Output {
     try await RunDriver.run(self, input)
   }
 
-  /// The erased body of a run.
+  /// The type-erased body of a run.
   @usableFromInline
   func body(with input: Input) -> Run.Body {
     if let body { return body }
@@ -112,7 +113,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Returns the task with changed traits of its outermost layer.
+  /// Returns the task with the traits of its outermost layer changed.
   func changing(_ change: (inout ModifierLayer.Traits) -> Void) -> ProcedureTask {
     guard configure == nil else { return wrapped(change) { try await executeAsLayer($0) } }
     var traits = layer.traits
@@ -163,7 +164,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Executes the task as a part of the executing body, with which the task is cancelled.
+  /// Executes the task as part of the executing body. Cancelling the body cancels the task.
   func executeWithinBody(_ input: Input) async throws -> Output {
     try await layer.hasOnlyBody ? operation(input) : executeAsLayer(input)
   }
@@ -175,6 +176,6 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
 }
 
 extension ProcedureTask: CustomStringConvertible {
-  /// The kind and the name.
+  /// The type and the name.
   public var description: String { "ProcedureTask \(name.quoted)" }
 }
