@@ -21,7 +21,7 @@ extension Procedure {
     return task.wrapped { input in try await transform(task.executeAsLayer(input)) }
   }
 
-  /// Returns a procedure that executes this procedure and then `next`, with this procedure's value as the input.
+  /// Returns a procedure that executes this procedure and then `next`, which receives this procedure's value as its input.
   ///
   /// The result has the name and the priority of this procedure. The conditions of `next` are evaluated after this
   /// procedure's body has ended.
@@ -30,10 +30,11 @@ extension Procedure {
     return map { try await next.executeAsLayer($0) }
   }
 
-  /// Returns the procedure with a recovery from failing and from being ignored. Cancellation is not recovered.
+  /// Returns the procedure with a function that provides the value if the procedure fails or is ignored. A cancelled procedure still
+  /// throws.
   ///
-  /// - Parameter replacement: Returns the value to use, or throws. The argument is the procedure's error;
-  ///   ``ProcedureError/Kind/ignored`` for a condition that was not satisfied.
+  /// - Parameter replacement: Returns the value to use, or throws. The argument is the procedure's error, which is
+  ///   ``ProcedureError/Kind/ignored`` if a condition was not satisfied.
   /// - Returns: The procedure with the recovery.
   public func recover(
     _ replacement: @escaping @concurrent @Sendable (any Error) async throws -> Output
@@ -41,7 +42,7 @@ extension Procedure {
     recovered { error, _ in try await replacement(error) }
   }
 
-  /// Returns the procedure with a function that replaces its value after a failure. Cancellation is passed on.
+  /// Returns the procedure with a function that replaces its value after a failure. A cancelled procedure still throws.
   func recovered(
     _ replacement: @escaping @concurrent @Sendable (any Error, Input) async throws -> Output
   ) -> ProcedureTask<Input, Output> {
@@ -56,12 +57,12 @@ extension Procedure {
     }
   }
 
-  /// Returns a procedure whose value is `nil` if the procedure fails or is ignored. Cancellation is not replaced.
+  /// Returns a procedure whose value is `nil` if the procedure fails or is ignored. A cancelled procedure still throws.
   public func optional() -> ProcedureTask<Input, Output?> {
     map { Optional($0) }.recover { _ in nil }
   }
 
-  /// The procedure with its result as the value: a failure does not fail the returned procedure. Cancellation is not replaced.
+  /// The procedure with its result as the value: a failure does not fail the returned procedure. A cancelled procedure still throws.
   ///
   /// Use this for collections and streams in which each element can fail separately, since every element then has a `Result`:
   ///
@@ -74,7 +75,7 @@ extension Procedure {
     map { Result<Output, any Error>.success($0) }.recover { .failure($0) }
   }
 
-  /// Returns a procedure without a value that succeeds even if the procedure fails or is ignored. Cancellation is not replaced.
+  /// Returns a procedure without a value that succeeds even if the procedure fails or is ignored. A cancelled procedure still throws.
   public func ignoringErrors() -> ProcedureTask<Input, Void> {
     map { _ in }.recover { _ in }
   }

@@ -30,10 +30,10 @@ extension Procedure {
   /// }
   /// ```
   ///
-  /// The function is called once for each start of the layer, when the input is known: by the call that runs or adds the procedure
-  /// with an input. If the input comes from dependencies, or the procedure is a part of another one, the function is called when the
-  /// procedure has its slot. The name, the priority and the key are those of the procedure before, since they are needed
-  /// earlier. A later modifier wraps the configured procedure.
+  /// The function is called once for each start of the layer, when the input is known: by the call that runs or adds the procedure with an
+  /// input. If the input comes from dependencies, or the procedure is part of another one, the function is called when the procedure has
+  /// its slot. The name, the priority and the key are those of the original procedure, since they are needed before the function is called.
+  /// A later modifier wraps the configured procedure.
   ///
   /// - Parameter configure: Returns the procedure to run. The function is called by the caller of `add` or `run`, or by the
   ///   task that drives the procedure, and must return quickly.

@@ -7,14 +7,14 @@ extension Procedure {
   /// GetStatus().repeating(.constant(.seconds(1)), maxCount: 60) { $0 == .pending }
   /// ```
   ///
-  /// The repetition ends with the value of the last execution: at the end of the schedule, after `maxCount` executions,
-  /// or when `shouldRepeat` returns `false`. A failure ends the repetition with the error. A pause holds no slot and no
-  /// resource of the procedure, including resources of later modifiers; the outermost layer pauses without a
-  /// task. Cancellation ends a pause immediately. To receive all values, use ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
+  /// The repetition ends with the value of the last execution: at the end of the schedule, after `maxCount` executions, or when
+  /// `shouldRepeat` returns `false`. A failure ends the repetition with the error. During a pause, the run holds no slot and none of the
+  /// procedure's resources, including the resources of later modifiers; a pause of the outermost layer also takes up no task. Cancellation
+  /// ends a pause immediately. To receive all values, use ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
   ///
   /// - Parameters:
   ///   - schedule: The delays between the end of an execution and the next start.
-  ///   - maxCount: The largest number of executions. A value below 1 traps.
+  ///   - maxCount: The maximum number of executions. A value below 1 traps.
   ///   - shouldRepeat: Returns whether to execute again, given the value of an execution.
   /// - Returns: The procedure with its repetitions.
   public func repeating(
@@ -91,9 +91,9 @@ private final class SuccessRepetition<Input: Sendable, Output: Sendable>: Repeti
   func attemptAbandoned() {}
 }
 
-/// The times of one run's executions.
+/// The timing of one run's executions.
 private enum RepetitionPace {
-  /// Creates the pace from the start of the first execution. The generator gives the random delays.
+  /// Creates the pace from the start of the first execution. The generator provides the random delays.
   typealias Make = @Sendable (_ start: ProcedureInstant, _ generator: any RandomNumberGenerator) -> RepetitionPace
 
   /// After the next delay, counted from the end of an execution.
@@ -159,7 +159,7 @@ struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Se
       return output
     }
 
-    /// Pauses. An iterating body releases its slot, and keeps its resources.
+    /// Pauses. An iterating body releases its slot, but keeps its resources.
     private static func pause(for delay: Duration, _ timers: Timers) async throws {
       let end = timers.now.advanced(by: delay.saturated.roundedUpToNanoseconds)
       guard let run = ProcedureContext.current?.run.nearestUnfinished else { return try await timers.pause(for: delay) }
@@ -176,7 +176,7 @@ struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Se
 }
 
 extension ProcedureQueue {
-  /// Returns the values of a procedure that runs repeatedly, with a pause between two runs: for polling.
+  /// Returns the values of a procedure that runs repeatedly, with a pause between runs, for polling.
   ///
   /// ```swift
   /// for try await status in queue.repeating(GetStatus(), input: id, .constant(.seconds(1))) {
@@ -184,17 +184,17 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// Each execution is a separate run on the queue, in the iterating task. A run starts when the loop asks for the next
-  /// value: a loop that spends time on a value delays the next run. Leaving the loop ends the repetition. A failure ends the
-  /// repetition with the error. Without a failure, the repetition ends with the schedule or after `maxCount` runs. Cancelling the iterating
-  /// task ends the pause immediately, or cancels the procedure, and the iteration throws. For runs at a fixed rate, see
-  /// ``Procedure/repeating(every:maxCount:while:)``, whose function receives each value.
+  /// Each execution is a separate run on the queue, in the iterating task. A run starts when the loop asks for the next value: a loop that
+  /// spends time on a value delays the next run. Leaving the loop ends the repetition. A failure ends the repetition with the error.
+  /// Otherwise, the repetition ends with the schedule or after `maxCount` runs. Cancelling the iterating task ends the pause immediately,
+  /// or cancels the procedure, and the iteration throws. For runs at a fixed rate, see ``Procedure/repeating(every:maxCount:while:)``,
+  /// whose function receives each value.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
   ///   - input: The input of each run.
   ///   - schedule: The delays before the second run and all later runs, each from the moment when the loop asks for the value.
-  ///   - maxCount: The largest number of runs.
+  ///   - maxCount: The maximum number of runs.
   /// - Returns: The values, in the order of the runs.
   public nonisolated func repeating<P: Procedure>(
     _ procedure: P, input: P.Input, _ schedule: Schedule, maxCount: Int = .max

@@ -1,10 +1,10 @@
 extension Procedure {
-  /// Returns the procedure behind a circuit breaker.
+  /// Returns the procedure protected by a circuit breaker.
   ///
   /// While the breaker is open, the procedure fails immediately with ``ProcedureError/Kind/circuitOpen``, without executing the body.
   ///
-  /// All callers of one service share one breaker, which counts a success or a failure of the procedure; a timeout
-  /// written before this modifier is a failure. A cancelled or ignored procedure does not count.
+  /// All callers of one service should share one breaker, which counts the successes and failures of the procedure; a timeout written
+  /// before this modifier counts as a failure. A cancelled or ignored procedure does not count.
   public func circuitBreaker(_ breaker: CircuitBreaker) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
@@ -27,10 +27,10 @@ extension Procedure {
     }
   }
 
-  /// Returns the procedure behind a rate limiter, which all callers of one service share.
+  /// Returns the procedure with a rate limiter, which all callers of one service should share.
   ///
-  /// A waiting procedure holds no slot and no resource, and cancellation ends the wait immediately. If the wait would exceed
-  /// the limiter's longest wait, the procedure fails immediately with ``ProcedureError/Kind/rateExceeded``.
+  /// A waiting procedure holds no slot and no resource, and cancellation ends the wait immediately. If the wait would exceed the limiter's
+  /// maximum wait, the procedure fails immediately with ``ProcedureError/Kind/rateExceeded``.
   public func rateLimited(_ limiter: RateLimiter) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
@@ -41,7 +41,7 @@ extension Procedure {
 
   /// Returns the procedure with a replacement, which executes with the same input if the procedure fails or is ignored.
   ///
-  /// Cancellation is passed on.
+  /// A cancelled procedure still throws.
   public func fallback<Other: Procedure>(
     to replacement: Other
   ) -> ProcedureTask<Input, Output> where Other.Input == Input, Other.Output == Output {
@@ -51,12 +51,12 @@ extension Procedure {
 
   /// Returns the procedure with a second copy, which starts if the first copy has not ended after `delay`.
   ///
-  /// A `delay` that is not positive starts both copies immediately. Hedging shortens the slowest cases of reads.
+  /// A `delay` that is not positive starts both copies immediately. Hedging reduces the latency of the slowest reads.
   ///
-  /// The first success decides the result; the other copy is cancelled, and awaited. If one copy fails, the other copy decides; if
-  /// both fail, the later error is thrown. A copy that fails before the second has started is not repeated. Each copy
-  /// has its own slot, and waits for the slot in order. Both copies belong to one run. A category of a modifier written
-  /// before this one excludes the copies from each other.
+  /// The first success decides the result; the other copy is cancelled, and awaited. If one copy fails, the other copy decides; if both
+  /// fail, the later error is thrown. A copy that fails before the second has started is not repeated. Each copy has its own slot, and
+  /// waits for the slot in order. Both copies belong to one run. If a modifier written before this one claims a category exclusively, the
+  /// copies exclude each other.
   public func hedged(after delay: Duration) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
@@ -66,7 +66,7 @@ extension Procedure {
 }
 
 extension Run {
-  /// Waits for the turn of a call. The procedure holds neither slot nor resources in the meantime.
+  /// Waits for a call's turn. The procedure holds neither slot nor resources in the meantime.
   fileprivate func pass(_ limiter: RateLimiter) async throws {
     switch limiter.arrive() {
     case .granted: return
@@ -148,7 +148,8 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
         result = ended
         if ended.isSuccess {
           group.cancelAll()
-          // When a cancelled body calls procedures to clean up, a copy ignores its task, which was cancelled before the copy started.
+          // When a cancelled body calls procedures to clean up, a copy ignores the state of its task, which was cancelled before the copy
+          // started.
           run.cancelChildren(.copy)
         }
         start.cancel()

@@ -1,22 +1,22 @@
 extension Procedure {
   /// Returns the procedure with mutual exclusion: the body executes only while no other run holds any of the categories.
   ///
-  /// A category is any hashable value: a string, a case of an enum. Strings are compared byte by byte. Categories are process-wide, on every
-  /// queue and without a queue, unless a queue has its own ``ResourceTable``. A run claims all resources of one layer together or
-  /// not at all, in order of arrival, and releases them when the body has ended.
+  /// A category is any hashable value: a string, a case of an enum. Strings are compared byte by byte. Categories apply to the whole
+  /// process, on every queue and without a queue, unless a queue has its own ``ResourceTable``. A run claims all resources of one layer
+  /// together or not at all, in order of arrival, and releases them when the body has ended.
   ///
   /// During a pause of a retry, a repetition or a rate limiter, the run releases the resources of all layers of the procedure; afterwards, it
   /// claims them together again. Resources are kept if they are held around a node of a graph, around a hedge, or by a body that calls the
   /// procedure.
   ///
-  /// The procedures that a body runs, produces or has in a graph can claim the categories of the body: a part does not
-  /// wait for its enclosing body, and excludes its siblings.
+  /// The procedures that a body runs, produces or has in a graph can claim the categories of the body: a part does not wait for its
+  /// enclosing body, but excludes its siblings.
   ///
-  /// A procedure that is added to a queue is not a part of the body. A body must therefore not wait for an added
-  /// procedure that needs a resource of the body, nor for the queue on which the body executes. The framework detects
-  /// such a deadlock across queues and tables, and fails one procedure of the cycle. A task that a body creates
-  /// with `Task { }` inherits the body's context, and its waits count as waits of the body. For a task that the body
-  /// does not await, use `Task.detached`, or create the task inside ``ProcedureContext/detached(_:)``.
+  /// A procedure that is added to a queue is not part of the body. A body must therefore not wait for an added procedure that needs a
+  /// resource of the body, nor for the queue on which the body executes. The framework detects such a deadlock across queues and tables,
+  /// and fails one procedure of the cycle. A task that a body creates with `Task { }` inherits the body's context, and its waits count as
+  /// waits of the body. For a task that the body does not await, use `Task.detached`, or create the task inside
+  /// ``ProcedureContext/detached(_:)``.
   ///
   /// A category's `==`, `hash(into:)` and `description` are called without a lock, and can use queues.
   ///
@@ -53,14 +53,14 @@ extension Procedure {
     claiming(ResourceRequest(categories: [category] + others, isShared: true))
   }
 
-  /// Returns the procedure with a claim for units of a resource: the body executes only while the run holds the units.
+  /// Returns the procedure with a claim on units of a resource: the body executes only while the run holds the units.
   ///
   /// - Parameters:
   ///   - resource: The resource to claim.
-  ///   - units: The number of units, from 1 to the capacity of `resource`; another number traps. The units of one
-  ///     resource add up within a layer.
-  /// - Returns: The procedure with the claim. If the units of a layer exceed the capacity, or the capacity that a table has set since, the run
-  ///   fails with ``ProcedureError/Kind/capacityExceeded``.
+  ///   - units: The number of units, from 1 to the capacity of `resource`; any other number traps. The units of one resource add up within
+  ///     a layer.
+  /// - Returns: The procedure with the claim. If the units of a layer exceed the capacity, or a smaller capacity that has since been set on
+  ///   the table, the run fails with ``ProcedureError/Kind/capacityExceeded``.
   public func uses(_ resource: Resource, units: Int = 1) -> ProcedureTask<Input, Output> {
     require(
       (1...resource.capacity).contains(units),

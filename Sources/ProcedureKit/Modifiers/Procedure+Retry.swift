@@ -7,24 +7,24 @@ extension Procedure {
   /// Download().timeout(.seconds(5)).retry(.exponential(from: .milliseconds(100)).jittered(), maxAttempts: 4)
   /// ```
   ///
-  /// The first retry waits for the first delay. Each attempt repeats all modifiers written before: conditions are
-  /// evaluated, resources claimed and timeouts started again. A pause holds no slot and no resource of the procedure,
-  /// including resources of later modifiers; the outermost layer pauses without a task. Cancellation ends a pause
-  /// immediately. The children of an attempt end before the next attempt. A body reads the number of the attempt from
+  /// The first retry waits for the first delay. Each attempt repeats all modifiers that are written before this one: conditions are
+  /// evaluated, resources claimed and timeouts started again. During a pause, the run holds no slot and none of the procedure's resources,
+  /// including the resources of later modifiers; a pause of the outermost layer also takes up no task. Cancellation ends a pause
+  /// immediately. The children of an attempt end before the next attempt starts. A body reads the number of the attempt from
   /// ``ProcedureContext/attempt``.
   ///
-  /// A schedule without delays, such as ``Schedule/immediate``, needs a limit: without `maxAttempts` and `budget`, the first retry logs a
-  /// warning, once for each name of a procedure.
+  /// An endless schedule of zero delays, such as ``Schedule/immediate``, needs a limit: without `maxAttempts` or `budget`, the first retry
+  /// logs a warning, once for each procedure name.
   ///
   /// When no delays or attempts are left, the last error is thrown. A success discards all earlier errors. A cancelled or
   /// ignored attempt is not retried; an attempt that timed out is.
   ///
   /// - Parameters:
   ///   - schedule: The delays before the retries, which also limit their number.
-  ///   - maxAttempts: The largest number of attempts, including the first. A value below 1 traps.
-  ///   - budget: The limit for the retries of all callers of one service. With an empty budget, the error is thrown.
-  ///   - decide: Decides on each error, given the number of the failed attempt. `decide` is not called if no attempt is
-  ///     left.
+  ///   - maxAttempts: The maximum number of attempts, including the first. A value below 1 traps.
+  ///   - budget: The limit on the retries of all callers of one service. If the budget is empty, the error is thrown.
+  ///   - decide: Decides what follows each error, given the error and the number of the failed attempt. `decide` is not called if no
+  ///     attempt is left.
   /// - Returns: The procedure with its retries.
   public func retry(
     _ schedule: Schedule, maxAttempts: Int = .max, budget: RetryBudget? = nil,

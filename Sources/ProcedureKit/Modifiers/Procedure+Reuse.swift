@@ -1,5 +1,5 @@
 extension Procedure {
-  /// Returns the procedure with a search for an existing value, as in a cache or a finished file.
+  /// Returns the procedure with a search for an existing value, such as a cached value or a finished file.
   ///
   /// ```swift
   /// let compile = Compile().reusing("up to date") { source in try await objects.newerThan(source) }
@@ -11,8 +11,8 @@ extension Procedure {
   ///
   /// - Parameters:
   ///   - name: The reason in events, for example "cached".
-  ///   - find: Returns the value, or `nil` to execute the body. An error fails the procedure. Cancelling the procedure cancels
-  ///     the task of the function, and a timeout that is written after this modifier includes the function.
+  ///   - find: Returns the value, or `nil` to execute the body. An error fails the procedure. Cancelling the procedure cancels the task of
+  ///     the function, and a timeout that is written after this modifier also covers the function.
   /// - Returns: The procedure that reuses values.
   public func reusing(
     _ name: String, _ find: @escaping @concurrent @Sendable (Input) async throws -> Output?

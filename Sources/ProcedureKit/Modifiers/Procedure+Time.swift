@@ -3,13 +3,12 @@ extension Procedure {
   ///
   /// A procedure that takes longer is cancelled, and fails with ``ProcedureError/Kind/timedOut``. A `duration` that is not positive means no limit.
   ///
-  /// The time starts with the body: waits for conditions, resources and a slot do not count. To include these waits,
-  /// use ``deadline(_:)``. The limit covers the whole body with its children, and all attempts together if the body is
-  /// a retry. A body that is waiting for another procedure when the time is over stops waiting immediately. The run waits for the
-  /// cancelled body to return.
+  /// The time starts with the body: waits for conditions, resources and a slot do not count. To include these waits, use ``deadline(_:)``.
+  /// The limit covers the whole body with its children, and all attempts together if the body is a retry. A body that is waiting for
+  /// another procedure when the time is up stops waiting immediately. The run waits for the cancelled body to return.
   ///
-  /// Modifiers around the procedure, such as `recover` and `retry`, receive the error like any other. Of several
-  /// timeouts, the shortest counts.
+  /// Modifiers around the procedure, such as `recover` and `retry`, receive the error like any other. Of several timeouts, the shortest
+  /// applies.
   public func timeout(_ duration: Duration) -> ProcedureTask<Input, Output> {
     procedureTask.changing { traits in
       guard duration > .zero else { return }
@@ -20,9 +19,9 @@ extension Procedure {
   /// Returns the procedure with a deadline. A procedure that has not ended at the deadline is cancelled, and fails with
   /// ``ProcedureError/Kind/timedOut``.
   ///
-  /// In contrast to ``timeout(_:)``, waits before the body count. If the deadline passes during such a wait, or lies in
-  /// the past, the body is not executed. A procedure whose deadline has passed when it is run or added is refused, and calls no hooks. Of
-  /// several deadlines, the earliest counts.
+  /// Unlike with ``timeout(_:)``, waits before the body count. If the deadline passes during such a wait, or lies in the past, the body is
+  /// not executed. A procedure whose deadline has passed when it is run or added is refused, and none of its hooks are called. Of several
+  /// deadlines, the earliest applies.
   ///
   /// - Parameters:
   ///   - instant: The deadline.
@@ -37,14 +36,14 @@ extension Procedure {
     }
   }
 
-  /// Returns the procedure with a deadline of the continuous clock; see ``deadline(_:on:)``.
+  /// Returns the procedure with a deadline on the continuous clock; see ``deadline(_:on:)``.
   public func deadline(_ instant: ContinuousClock.Instant) -> ProcedureTask<Input, Output> {
     deadline(instant, on: ContinuousClock())
   }
 
   /// Returns the procedure with a pause before the body. A `duration` that is not positive means no pause.
   ///
-  /// The pause holds no slot; the outermost layer pauses without a task. Cancellation ends the pause immediately.
+  /// The run holds no slot during the pause; a pause of the outermost layer also takes up no task. Cancellation ends the pause immediately.
   ///
   /// Resources that are claimed directly after the pause, as in `work.delay(.seconds(1)).exclusive("disk")`, are claimed when
   /// the pause has ended. The resources of a layer around the pause are held during the pause: the modifier `map` opens
@@ -61,7 +60,7 @@ extension ProcedureTask where Input == Void, Output == Void {
   }
 }
 
-/// Internal. An instant of any clock by which work must end.
+/// Internal. An instant on any clock by which work must end.
 struct Deadline: Sendable {
   private let timeLeft: @Sendable () -> Duration
 

@@ -1,10 +1,10 @@
 extension Schedule {
-  /// Returns a schedule of the longer of each pair of delays, which ends with the shorter schedule.
+  /// Returns a schedule that takes the longer delay of each pair, and ends when the shorter schedule ends.
   public func and(_ other: Schedule) -> Schedule {
     Schedule(ScheduleExpression(.and, expression, other.expression))
   }
 
-  /// Returns a schedule of the shorter of each pair of delays, which continues with the longer schedule alone.
+  /// Returns a schedule that takes the shorter delay of each pair, and continues with the longer schedule alone when the other has ended.
   public func or(_ other: Schedule) -> Schedule {
     Schedule(ScheduleExpression(.or, expression, other.expression))
   }
@@ -19,18 +19,18 @@ extension Schedule {
     Schedule(ScheduleExpression(.capped(at: longest), expression))
   }
 
-  /// Returns a schedule of random delays, uniform between zero and each delay ("full jitter").
+  /// Returns a schedule of random delays, uniformly distributed between zero and each delay ("full jitter").
   ///
   /// Jitter spreads the retries of many callers that failed together.
   public func jittered() -> Schedule {
     Schedule(ScheduleExpression(.jittered, expression))
   }
 
-  /// Returns a schedule of random delays that differ from each delay by at most `fraction` of the delay: `0.1` turns 10
-  /// seconds into 9 to 11.
+  /// Returns a schedule in which each delay is varied at random by up to the given fraction of itself: `0.1` turns 10 seconds into 9 to 11
+  /// seconds.
   ///
   /// - Parameter fraction: From 0 to 1. Lower values and NaN count as 0, higher values as 1.
-  /// - Returns: A schedule with as many delays.
+  /// - Returns: A schedule with the same number of delays.
   public func jittered(_ fraction: Double) -> Schedule {
     Schedule(ScheduleExpression(.varied(by: fraction > 0 ? min(fraction, 1) : 0), expression))
   }

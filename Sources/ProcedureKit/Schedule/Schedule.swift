@@ -8,7 +8,7 @@
 /// delay; when there is no further delay, there is no further retry. A schedule is a value: many procedures can share a schedule, and each
 /// use starts with the first delay.
 ///
-/// A combinator costs O(1), and the next delay O(n) for n combinators; up to 100,000 of them are possible.
+/// Adding a combinator costs O(1), and computing the next delay costs O(n) for n combinators, of which there can be up to 100,000.
 ///
 /// Delays saturate: every delay lies between zero and 292 years.
 public struct Schedule: Sendable {
@@ -44,7 +44,7 @@ public struct Schedule: Sendable {
     self.init { $0 < delays.count ? delays[$0] : nil }
   }
 
-  /// An endless schedule without delays. A retry with this schedule needs a limit: `maxAttempts`, a budget, or ``prefix(_:)``.
+  /// An endless schedule of zero delays. A retry with this schedule needs a limit: `maxAttempts`, a budget, or ``prefix(_:)``.
   public static var immediate: Schedule { .constant(.zero) }
 
   /// Returns an endless schedule with one constant delay.
@@ -72,8 +72,7 @@ public struct Schedule: Sendable {
     }.knownToBeEndless(isZero: first <= .zero)
   }
 
-  /// Returns an endless schedule of 0, 1, 1, 2, 3, 5, 8 and so on times `unit`: each delay is the sum of the two
-  /// before.
+  /// Returns an endless schedule of 0, 1, 1, 2, 3, 5, 8 and so on times `unit`: each delay is the sum of the two before it.
   public static func fibonacci(_ unit: Duration) -> Schedule {
     Schedule(from: (next: Duration.zero, afterNext: unit.saturated)) { state, _ in
       defer { state = (state.afterNext, (state.next + state.afterNext).saturated) }
@@ -81,7 +80,7 @@ public struct Schedule: Sendable {
     }.knownToBeEndless(isZero: unit <= .zero)
   }
 
-  /// Returns an endless schedule of random delays, uniform within `range`.
+  /// Returns an endless schedule of random delays, uniformly distributed within `range`.
   public static func random(in range: ClosedRange<Duration>) -> Schedule {
     Schedule(from: ()) { _, generator in
       .random(between: range.lowerBound, and: range.upperBound, using: &generator)
@@ -92,7 +91,7 @@ public struct Schedule: Sendable {
     Schedule(ScheduleExpression(expression.step, facts: .init(isEndless: true, isZero: isZero)))
   }
 
-  /// Internal. Whether the schedule is known to have endless delays of zero. Functions of a user are not called to find out.
+  /// Internal. Whether the schedule is known to be an endless series of zero delays. The user's functions are not called to find out.
   var isEndlessWithoutDelay: Bool { expression.facts.isEndless && expression.facts.isZero }
 }
 

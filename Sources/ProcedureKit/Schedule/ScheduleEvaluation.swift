@@ -21,17 +21,17 @@ package struct ScheduleEvaluation: Sendable {
   }
 
   private enum Operand: Sendable {
-    /// An operand whose delay was not requested yet.
+    /// An operand whose delay has not been requested yet.
     case unused(ScheduleExpression)
     /// The position of the part.
     case part(Int)
   }
 
-  /// A part that waits for the delay of an operand.
+  /// A part that is waiting for the delay of an operand.
   private struct Frame {
     let part: Int
     let side: Side
-    /// The delay of the first operand, while the second one is computed.
+    /// The delay of the first operand, while the second one is being computed.
     let firstDelay: Duration?
   }
 
@@ -45,7 +45,7 @@ package struct ScheduleEvaluation: Sendable {
   private let expression: ScheduleExpression
   /// Empty before the first delay; `nil` for parts that have ended.
   private var parts: [Part?] = []
-  /// The functions that compute delays, at the positions of their parts.
+  /// The functions that compute delays. Each has the same position as its part.
   private var sources: [(any DelaySource)?] = []
 
   package init(_ expression: ScheduleExpression) { self.expression = expression }

@@ -1,6 +1,6 @@
-/// Internal. The definition of a schedule: a tree of steps, whose branches schedules share.
+/// Internal. The definition of a schedule: a tree of steps, whose branches can be shared by schedules.
 ///
-/// A combinator adds one node, for operands of any size. The tree is a value: one node can be part of many schedules.
+/// A combinator adds one node, regardless of the size of its operands. The tree is a value: one node can be part of many schedules.
 ///
 /// Invariant of `@unchecked Sendable`: the operands change only in `deinit`, in nodes without other references.
 ///
@@ -10,9 +10,9 @@ package final class ScheduleExpression: @unchecked Sendable {
     /// Delays that a function computes.
     case computed(any DelaySource)
     case capped(at: Duration)
-    /// Random delays from zero to each delay.
+    /// Random delays, each between zero and the original delay.
     case jittered
-    /// Random delays around each delay, within a fraction of the delay.
+    /// Each delay, varied at random by up to the given fraction of itself.
     case varied(by: Double)
     /// The number of remaining delays.
     case prefix(Int)
@@ -42,7 +42,7 @@ package final class ScheduleExpression: @unchecked Sendable {
   }
 
   deinit {
-    // A recursion would overflow the stack at the end of a long chain.
+    // Recursion would overflow the stack when a long chain is released.
     var unused = [first.take(), second.take()]
     while var node = unused.popLast() {
       if isKnownUniquelyReferenced(&node), let node { unused += [node.first.take(), node.second.take()] }

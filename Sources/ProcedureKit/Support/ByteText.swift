@@ -1,11 +1,11 @@
-/// Internal. A text that identifies a file, a key or a node. Two texts are equal if their bytes are.
+/// Internal. Text that identifies a file, a key or a node. Two values are equal if their bytes are equal.
 ///
 /// Swift's `==` considers two spellings of `é` equal. Files and journals store bytes, in which the spellings differ.
 package struct ByteText: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The text.
   package let text: String
 
-  /// Creates the key of a text.
+  /// Creates a value from a string.
   package init(_ text: String) { self.text = text }
 
   package static func == (one: ByteText, other: ByteText) -> Bool { one.text.hasBytes(of: other.text) }
@@ -20,7 +20,8 @@ package struct ByteText: Hashable, Comparable, Sendable, CustomStringConvertible
   /// The text.
   package var description: String { text }
 
-  /// Returns a value for looking up equal keys of a user: strings and substrings are compared by their bytes, and other values by their own `==`.
+  /// Returns a value for looking up keys of any type: strings and substrings are compared by their bytes, and other values by their own
+  /// `==`.
   static func key(_ value: some Hashable) -> AnyHashable {
     if let text = value as? any StringProtocol { return AnyHashable(ByteText(String(text))) }
     return AnyHashable(value)
@@ -28,17 +29,17 @@ package struct ByteText: Hashable, Comparable, Sendable, CustomStringConvertible
 }
 
 extension String {
-  /// Whether both texts have the same bytes.
+  /// Returns whether both strings have the same bytes.
   package func hasBytes(of other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 
-  /// Whether a text precedes another one: in Swift's order, and in the order of the bytes if Swift considers them equal.
+  /// Returns whether one string precedes another: in Swift's order, or in the order of the bytes if Swift considers the strings equal.
   package func precedes(_ other: String) -> Bool { self == other ? ByteText(self) < ByteText(other) : self < other }
 }
 
 extension Hasher {
-  /// Adds the bytes of a text, and its end.
+  /// Adds the bytes of a string, followed by a terminator.
   package mutating func combine(bytesOf text: String) {
-    // A text of another encoding, as on Apple's platforms, becomes UTF-8.
+    // A string in another encoding, which can occur on Apple's platforms, is converted to UTF-8.
     var text = text
     text.withUTF8 { combine(bytes: UnsafeRawBufferPointer($0)) }
     combine(0xff as UInt8)

@@ -1,8 +1,8 @@
 /// Durations in messages. `Duration.description` prints every digit.
 extension Duration {
-  /// The duration for people: `12.3 milliseconds`, `1 second`, `90 seconds`.
+  /// The duration in a form for people: `12.3 milliseconds`, `1 second`, `90 seconds`.
   ///
-  /// The text has three significant digits, in the largest unit that gives at least one; long durations are whole
+  /// The text has three significant digits, in the largest unit in which the value is at least one; long durations are given in whole
   /// seconds.
   package var inWords: String {
     var step = Self.nanosecond
@@ -52,13 +52,13 @@ extension Duration {
   /// The range of a queue's clock: about 292 years.
   static let longest = Duration.nanoseconds(Int64.max)
 
-  /// Returns the sum; the longest duration of its sign if that would overflow.
+  /// Returns the sum, or, if it would overflow, the longest duration with the same sign.
   package func addingSaturated(_ other: Duration) -> Duration {
     let (sum, overflows) = attoseconds.addingReportingOverflow(other.attoseconds)
     return Duration(attoseconds: overflows ? (other < .zero ? .min : .max) : sum)
   }
 
-  /// Returns the difference; the longest duration of its sign if that would overflow.
+  /// Returns the difference, or, if it would overflow, the longest duration with the same sign.
   package func subtractingSaturated(_ other: Duration) -> Duration {
     let (difference, overflows) = attoseconds.subtractingReportingOverflow(other.attoseconds)
     return Duration(attoseconds: overflows ? (other < .zero ? .max : .min) : difference)

@@ -8,7 +8,7 @@ protocol IndexedHeapEntry {
 
 /// Internal. A binary heap that removes any entry in O(log n), since the owner keeps the position of each entry.
 ///
-/// Several heaps can share one list of positions, if an entry is in one of them at a time.
+/// Several heaps can share one list of positions, provided that each entry is in at most one of them at a time.
 struct IndexedHeap<Entry: IndexedHeapEntry> {
   /// The positions of the entries, by their numbers; -1 for an entry that is in no heap.
   typealias Positions = ContiguousArray<Int32>
@@ -19,7 +19,7 @@ struct IndexedHeap<Entry: IndexedHeapEntry> {
   var count: Int { entries.count }
   var isEmpty: Bool { entries.isEmpty }
 
-  /// Inserts an entry; in O(1) if the entry is the last one.
+  /// Inserts an entry; in O(1) if the entry comes last.
   mutating func insert(_ entry: Entry, _ positions: inout Positions) {
     while positions.count <= Int(entry.index) { positions.append(-1) }
     entries.append(entry)
@@ -32,7 +32,7 @@ struct IndexedHeap<Entry: IndexedHeapEntry> {
     if position < entries.count { replace(at: position, with: last, &positions) }
   }
 
-  /// Replaces an entry with another one, or with the same entry in another order.
+  /// Replaces an entry with another one, or with the same entry after its order has changed.
   mutating func replace(at position: Int, with entry: Entry, _ positions: inout Positions) {
     if position > 0, entry.comes(before: entries[(position - 1) / 2]) {
       moveUp(entry, from: position, &positions)

@@ -11,7 +11,7 @@ final class InternedKey: Hashable, Sendable {
   private let number: UInt64
   private static let index = Index()
 
-  /// Returns the key of `value`. Strings are equal if their bytes are; values of different types can be equal, as in `AnyHashable`.
+  /// Returns the key of `value`. Strings are equal if their bytes are equal; values of different types can be equal, as in `AnyHashable`.
   static func of(_ value: any Hashable & Sendable) -> InternedKey { index.key(value) }
 
   private init(_ value: any Hashable & Sendable, hash: Int, number: UInt64) {
@@ -57,7 +57,7 @@ final class InternedKey: Hashable, Sendable {
       }
     }
 
-    /// Inserts `key`, unless another key with the hash was inserted since the caller compared them.
+    /// Inserts `key`, unless another key with the same hash has been inserted since the caller compared the keys.
     ///
     /// - Returns: Whether the key was inserted. If not, the caller has to compare again.
     private func insert(_ key: InternedKey, unlessMoreThan compared: Set<UInt64>) -> Bool {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Internal. A value under a lock. A reference, so that closures can share the value.
+/// Internal. A value under a lock. It is a class, so that closures can share the value.
 ///
 /// `package` for `ProcedureKitDurable` and `ProcedureKitRemote`.
 package final class Locked<Value: Sendable>: Sendable {
@@ -10,7 +10,7 @@ package final class Locked<Value: Sendable>: Sendable {
     contents = Mutex(value)
   }
 
-  /// Calls a function with the value, under the lock. The function must not call code of a user.
+  /// Calls a function with the value, under the lock. The function must not call the user's code.
   package func withLock<R: Sendable, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
     try contents.withLock { value throws(E) in try body(&value) }
   }

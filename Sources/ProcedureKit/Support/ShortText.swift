@@ -1,13 +1,13 @@
-/// Makes external names and messages harmless for terminals, logs, diagrams and error messages: the only place that decides which
+/// Makes external names and messages harmless for terminals, logs, diagrams and error messages. This is the only place that decides which
 /// characters may be shown.
 ///
 /// A name can come from a file, a server or a command line. A control character in a name could erase a line of a terminal or imitate
 /// another line, and a character that changes the direction of text affects all text after it.
 extension StringProtocol {
-  /// The text in one line, without control characters. O(n).
+  /// The text on one line, without control characters. O(n).
   ///
-  /// Control characters and line ends become spaces. Invisible characters, such as those that change the direction of text, are removed, and so
-  /// are the accents of a letter after the fourth, which would be drawn over other lines.
+  /// Control characters and line ends become spaces. Invisible characters, such as those that change the direction of text, are removed,
+  /// and so are all but the first four accents of a letter, since further ones would be drawn over other lines.
   package var inOneLine: String {
     // Most names are plain, and need no access to the Unicode tables.
     if utf8.allSatisfy({ (0x20..<0x7f).contains($0) }) { return String(self) }
@@ -20,7 +20,7 @@ extension StringProtocol {
     return split(omittingEmptySubsequences: false) { $0.isNewline }.map(\.inOneLine).joined(separator: "\n")
   }
 
-  /// The text in one line, as ``inOneLine``, of at most `limit` characters, the last of which is "…" if the text is longer.
+  /// The text on one line, like ``inOneLine``, with at most `limit` characters, the last of which is "…" if the text is longer.
   ///
   /// O(limit), even if a letter has a million accents.
   package func shortened(to limit: Int) -> String {
@@ -35,8 +35,8 @@ extension StringProtocol {
     return result
   }
 
-  /// The text with some scalars replaced. Works on scalars: a quote with an accent or a joiner is another character for Swift, and a quote for
-  /// every other language. O(n).
+  /// The text with some scalars replaced. Works on scalars: to Swift, a quotation mark with an accent or a joiner is a different character,
+  /// but to every other language it is a quotation mark. O(n).
   ///
   /// - Parameter replacement: Returns the text for a scalar; `nil` keeps the scalar.
   /// - Returns: The text.
@@ -46,12 +46,12 @@ extension StringProtocol {
     }
   }
 
-  /// The name in quotation marks, for a message: in one line of at most 200 characters.
+  /// The name in quotation marks, for a message: on one line of at most 200 characters.
   package var quoted: String { "\"\(shortened(to: 200))\"" }
 }
 
 extension Sequence where Element == Unicode.Scalar {
-  /// The scalars as a text in one line; see ``Swift/StringProtocol/inOneLine``.
+  /// The scalars as text on one line; see ``Swift/StringProtocol/inOneLine``.
   ///
   /// - Parameter control: The replacement for control characters other than line ends and tabs, which become spaces.
   /// - Returns: The text.
@@ -67,7 +67,7 @@ extension Sequence where Element == Unicode.Scalar {
 }
 
 extension Unicode.Scalar {
-  /// Returns the scalar that may be shown in place of this one, itself if it is harmless; `nil` to omit it.
+  /// Returns the scalar to show in place of this one, which is the scalar itself if it is harmless; `nil` to omit it.
   package func harmless(control: Unicode.Scalar = " ") -> Unicode.Scalar? {
     if (" "..."~").contains(self) { return self }
     switch properties.generalCategory {

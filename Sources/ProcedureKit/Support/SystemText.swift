@@ -1,40 +1,40 @@
 /// Text for the operating system: a path, an argument, or a variable. The system treats such text as bytes, which need not be UTF-8.
 ///
-/// A literal creates a text, and an interpolation keeps the bytes of the texts in it:
+/// System text can be written as a literal. An interpolation keeps the bytes of the system text in it:
 ///
 /// ```swift
 /// let file: SystemText = "\(folder)/kitten.ppm"
 /// ```
 ///
-/// Two texts are equal if their bytes are: a file `é` in composed form is not the file `é` in decomposed form, while two `String` values
-/// with these names are equal.
+/// Two values are equal if their bytes are equal: a file `é` in composed form is not the file `é` in decomposed form, while two `String`
+/// values with these names are equal.
 public struct SystemText:
   Hashable, Comparable, Codable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible
 {
-  /// The bytes, without a zero at the end.
+  /// The bytes, without a terminating zero.
   public let bytes: [UInt8]
 
-  /// Creates a text from its bytes.
+  /// Creates system text from its bytes.
   public init(bytes: some Sequence<UInt8>) {
     self.bytes = Array(bytes)
   }
 
-  /// Creates a text that is encoded as UTF-8, without normalizing the string.
+  /// Creates system text from a string, encoded as UTF-8 without normalization.
   public init(_ text: some StringProtocol) {
     bytes = Array(text.utf8)
   }
 
-  /// Creates a text from a literal, which is encoded as UTF-8.
+  /// Creates system text from a literal, encoded as UTF-8.
   public init(stringLiteral text: String) {
     bytes = Array(text.utf8)
   }
 
-  /// Creates a text from an interpolation.
+  /// Creates system text from an interpolation.
   public init(stringInterpolation interpolation: Interpolation) {
     bytes = interpolation.bytes
   }
 
-  /// Creates a text from a string of the system, which ends at the first zero.
+  /// Creates system text from a C string, which ends at the first zero.
   package init(cString: UnsafePointer<CChar>) {
     var count = 0
     while cString[count] != 0 { count += 1 }
@@ -87,7 +87,7 @@ public struct SystemText:
     return SystemText(bytes: bytes[..<max(end, 1)])
   }
 
-  /// Calls a function with the bytes and a zero after them.
+  /// Calls a function with the bytes, followed by a zero.
   ///
   /// - Precondition: The bytes contain no zero.
   package func withCString<R, E: Error>(_ body: (UnsafePointer<CChar>) throws(E) -> R) throws(E) -> R {
@@ -99,10 +99,10 @@ public struct SystemText:
     }
   }
 
-  /// Whether the bytes of both are the same.
+  /// Returns whether both have the same bytes.
   public static func == (first: SystemText, second: SystemText) -> Bool { first.bytes == second.bytes }
 
-  /// Orders texts by their bytes.
+  /// Orders system text by its bytes.
   public static func < (first: SystemText, second: SystemText) -> Bool {
     first.bytes.lexicographicallyPrecedes(second.bytes)
   }
@@ -112,7 +112,7 @@ public struct SystemText:
     bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
   }
 
-  /// The bytes of an interpolation: the bytes of texts unchanged, and the UTF-8 of other values.
+  /// The bytes of an interpolation: the unchanged bytes of system text, and the UTF-8 encoding of other values.
   public struct Interpolation: StringInterpolationProtocol {
     fileprivate var bytes: [UInt8] = []
 
@@ -124,7 +124,7 @@ public struct SystemText:
     /// Appends a part of the literal.
     public mutating func appendLiteral(_ literal: String) { bytes += literal.utf8 }
 
-    /// Appends the bytes of a text.
+    /// Appends the bytes of system text.
     public mutating func appendInterpolation(_ text: SystemText) { bytes += text.bytes }
 
     /// Appends the description of a value.
