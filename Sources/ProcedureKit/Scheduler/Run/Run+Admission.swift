@@ -16,7 +16,8 @@ package enum RunDriver {
     return try await drive(Run(.unqueued, task.layer, .structured, parent: nil, closures: task.closures), task, input)
   }
 
-  /// Runs a task as a layer or an attempt of the current run. If that run has finished, because its body left a task behind, the task is a call.
+  /// Runs a task as a layer or an attempt of the current run. If that run has finished, and a task that its body left behind calls this
+  /// function, the procedure runs as a call.
   static func runLayer<Input, Output>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, attempt: Int? = nil
   ) async throws -> Output {
@@ -68,8 +69,8 @@ extension Run {
     guard let outcome else { preconditionFailure("\(layerIdentity) has ended without an outcome") }
     if let value = outcome.value { return value as! Output }
     if usesSlotOfBody, let parent {
-      // A cancelled layer ends without the slot and the resources that it released in a pause. A call or a node has released no resources, and its
-      // parent need not hold any: a condition, an end hook, or a task that a body left behind can call.
+      // A cancelled layer ends without the slot and the resources that it released in a pause. A call or a node has released no resources,
+      // and its parent need not hold any: the call can come from a condition, an end hook, or a task that a body left behind.
       if kind == .layer, let error = await parent.reclaim([parent] + parent.enclosingLayers) { throw error }
       await parent.reacquireSlot(of: slotOwner)
     }
@@ -88,7 +89,7 @@ extension Run {
 
   /// Evaluates the conditions (K1).
   ///
-  /// - Returns: The next step; `nil` for an added run, which the decision advances, and not this task.
+  /// - Returns: The next step; `nil` for an added run, which is advanced by the decision and not by this task.
   func evaluate() async -> RunStep? {
     let conditions = core.read { $0.runs[self].closures }?.conditions.elements ?? []
     let work = CancellableTask()
@@ -137,7 +138,7 @@ extension Run {
     }
   }
 
-  /// Advances an added run after its conditions were decided.
+  /// Advances an added run after its conditions have been decided.
   private func conditionsDecided(_ evaluation: ConditionEvaluation, _ key: AnyObject) {
     removeWait(key)
     if let outcome = outcome(of: evaluation) { return end(outcome) }
@@ -158,7 +159,8 @@ extension Run {
     return try? decision.result?.get()
   }
 
-  /// Evaluates conditions, and waits only for the decision. Returns `nil` if the run was cancelled before, or the conditions were not evaluated.
+  /// Evaluates conditions, and waits only for the decision. Returns `nil` if the run was cancelled first, or if the conditions were not
+  /// evaluated.
   private func decision(of conditions: [Condition]) async -> ConditionEvaluation? {
     let (decision, decisionSignal) = (ResultBox<ConditionEvaluation>(), OneShotSignal())
     let task = Spawner.startEvaluation(executor: core.executor) { [self] in
@@ -175,7 +177,7 @@ extension Run {
       decisionSignal.cancel()
     }
     if isTaskCancelled { cancelLikeParent() }
-    // A child that a condition produced has failed. The conditions were cancelled, and the run was not, so they still decide.
+    // A child that a condition produced has failed. The conditions were cancelled, but the run was not, so they still decide.
     if decision.result == nil, core.read({ $0.runs[self].details.cancellation == nil && !$0.runs[self].isDecided }) {
       await task.value
     }
@@ -216,7 +218,7 @@ extension Run {
       state.runs[self].details.pause.timer = timer
       return true
     }
-    // The run was cancelled, or the timer has fired already.
+    // The run was cancelled, or the timer has already fired.
     if !isPausing { timers.cancel(timer) }
     return .wait
   }
@@ -246,7 +248,7 @@ extension Run {
     case .waits: break
     case .refused(let error): claimRefused(error)
     }
-    // The run may have ended before it made the claim, so that its end released nothing. The claim is released here (R3).
+    // The run may have ended before it made the claim, so its end released nothing. In that case, the claim is released here (R3).
     if core.read({ $0.runs[self].isDecided }) { core.resources.ended(self) }
     return .wait
   }
@@ -254,19 +256,19 @@ extension Run {
   /// Whether the run claims its resources again after a pause, together with the enclosing layers.
   private var isReclaiming: Bool { kind == .layer && core.read { $0.runs[self].hasStarted } }
 
-  /// Returns the next step of a run whose claim was granted; `stale` if the run was cancelled before.
+  /// Returns the next step of a run whose claim was granted; `stale` if the run was cancelled first.
   private func nextStepWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) -> RunStep {
     let step = state.machine.claimGranted(state.runs[self].member, &effects.next)
     if step != .stale, kind == .layer, state.runs[self].hasStarted {
       enclosingLayers.releaseClaimsOfEnded(state.runs, &effects)
     }
     guard step == .releaseClaim else { return step }
-    // The queue was suspended while the run waited for the resources (R2).
+    // The queue was suspended while the run was waiting for the resources (R2).
     releaseHeldClaim(&effects)
     return .wait
   }
 
-  /// Releases the resources of a run that claims them again when its queue resumes, or of a layer that has ended (R2).
+  /// Releases the resources of a run that claims them again when its queue is resumed, or of a layer that has ended (R2).
   ///
   /// Takes the lock of the resource table while the queue's lock is held.
   func releaseHeldClaim(_ effects: inout QueueCore.Effects) {
@@ -277,7 +279,7 @@ extension Run {
   func claimGranted() {
     let reclaiming = core.read { $0.runs[self].details.claim.reclaiming }
     guard reclaiming.isEmpty else {
-      // A claim that was released since it was granted signals no body.
+      // A claim that has been released since it was granted signals no body.
       for (signal, layer) in reclaiming where core.resources.isHeld(by: layer) { signal.signal() }
       return
     }

@@ -7,7 +7,8 @@ extension Run {
 
   /// Marks the run as cancelled, and adds the effects: handlers, children, and the worker's task (C3).
   ///
-  /// A run that has not started ends at once, and stops waiting for everything (C2). Cancels the children before `didFinish` is published (C5).
+  /// A run whose body is not executing ends at once, and no longer waits for anything (C2). The children are cancelled before `didFinish`
+  /// is published (C5).
   func mark(
     _ reason: (any Error)?, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
@@ -24,7 +25,7 @@ extension Run {
     let children = state.runs[self].details.children.byID.inOrder
     let handlers = state.runs[self].details.cancellationHandlers.inOrder
     let timer = state.runs[self].details.pause.timer.take()
-    // The worker is cancelled only if it executes this run: otherwise its task belongs to another run (C6).
+    // The worker is cancelled only if it is executing this run: otherwise its task belongs to another run (C6).
     let worker = isBeforeStart ? nil : state.runs[self].worker
     if timer != nil || worker != nil || !children.isEmpty || !handlers.isEmpty {
       let propagate = { @Sendable [core] in
@@ -96,7 +97,7 @@ extension Run {
 
   // MARK: Handlers
 
-  /// Runs an operation, and calls `onCancel` when the task or the run is cancelled, immediately if it was cancelled before (C3).
+  /// Runs an operation, and calls `onCancel` when the task or the run is cancelled, or immediately if either is already cancelled (C3).
   ///
   /// Cancellation does not interrupt waits inside `onWillFinish` and `onDidFinish`.
   nonisolated(nonsending) func withTaskAndRunCancellationHandler<R>(
@@ -110,7 +111,7 @@ extension Run {
     }
   }
 
-  /// Runs an operation, and calls `onCancel` when the run is cancelled or stopped, immediately if it was before (C3).
+  /// Runs an operation, and calls `onCancel` when the run is cancelled or stopped, or immediately if that has already happened (C3).
   nonisolated(nonsending) func withRunCancellationHandler<R>(
     operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
   ) async rethrows -> R {
@@ -136,7 +137,7 @@ extension Run {
     case cancelled
   }
 
-  /// Adds a child, which is cancelled with this run. Refuses the child if the outcome of this run is decided (C1).
+  /// Adds a child, which is cancelled with this run. Refuses the child if the outcome of this run has been decided (C1).
   func adopt(_ child: Run, isProduced: Bool = false) -> Adoption {
     let (adoption, progress) = core.update { runs -> (Adoption, ProgressNode?) in
       guard !runs[self].isDecided else { return (.refused, nil) }

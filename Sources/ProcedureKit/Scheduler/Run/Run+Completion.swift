@@ -12,7 +12,7 @@ extension Run {
     }
     guard let outcome = decided else { return }
     guard layer.hasEndHooks else { return publish(outcome, isLast: true) }
-    // The worker's task was cancelled with the run. End hooks must not be cancelled, so they are called in another task (L3).
+    // The worker's task was cancelled with the run. End hooks must not be cancelled, so they are called in a different task (L3).
     if isDrivenByWorker, Task.isCancelled { return core.startTask { await self.callHooksAndPublish(outcome) } }
     await callHooksAndPublish(outcome)
   }
@@ -35,7 +35,7 @@ extension Run {
     layer.repeats && core.read { $0.runs[self].hasStarted && $0.runs[self].details.result == nil }
   }
 
-  /// Ends a run without hooks, without suspending. Returns `false` if the run has to wait for children first.
+  /// Ends a run that has no hooks, without suspending. Returns `false` if the run first has to wait for children.
   func finishAtOnce() -> Bool {
     if endsPausedBody { bodyEnded(nil) }
     guard let outcome = decide() else { return false }
@@ -151,7 +151,7 @@ extension Run {
     return outcome
   }
 
-  /// Calls `onDidFinish`, after the outcome is published.
+  /// Calls `onDidFinish` after the outcome has been published.
   private func callHooks(afterEnd outcome: RunOutcome) async {
     for hook in core.read({ $0.runs[self].closures })?.hooks.didFinish.elements ?? [] { await hook(outcome) }
   }
@@ -172,8 +172,8 @@ extension Run {
     }
   }
 
-  /// Ends the run: publishes its outcome and its last events, resumes the tasks and runs that wait for it, and removes it from the machine
-  /// unless hooks follow (L4). A run with details or a body has to detach its references then.
+  /// Ends the run: publishes its outcome and its last events, resumes the tasks and runs that are waiting for it, and, unless hooks follow,
+  /// removes it from the machine (L4). The caller then has to detach the references of a run that has details or a body.
   func end(
     _ outcome: RunOutcome, at reading: QueueClock.Reading, isLast: Bool, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
@@ -210,7 +210,7 @@ extension Run {
     _ = released
   }
 
-  /// The references that a run needs only until its end. They are released after the lock was released.
+  /// The references that a run needs only until its end. They are released after the lock has been released.
   struct ReleasedReferences: ~Copyable, Sendable {
     let body: Body?
     let closures: ModifierLayer.Closures?
@@ -221,7 +221,8 @@ extension Run {
     let log: EventLog?
   }
 
-  /// Removes and returns the references that the run no longer needs. They are released, and the log is closed, after the lock was released.
+  /// Removes and returns the references that the run no longer needs. They are released, and the log is closed, after the lock has been
+  /// released.
   func detachReferences(keepingHooks: Bool, _ runs: inout RunTable) -> ReleasedReferences {
     let (dependencies, others, log) =
       runs[self].changeDetails { ($0.dependencies.handles.takeAll(), $0.takeReferences(), $0.observers.log) }
@@ -231,7 +232,7 @@ extension Run {
       dependencies: dependencies, others: others, log: log)
   }
 
-  /// Removes the run from the machine, and signals the tasks that wait for idleness (Q4).
+  /// Removes the run from the machine, and signals the tasks that are waiting for the queue to become idle (Q4).
   private func removeFromMachine(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     let member = state.runs[self].member
     guard member >= 0 else { return }
@@ -241,7 +242,7 @@ extension Run {
     QueueCore.wakeIfIdle(&state, &effects)
   }
 
-  // MARK: Without a start
+  // MARK: Runs that do not start
 
   /// Ends the run with an outcome, unless its body has started or its outcome is decided (C2).
   ///

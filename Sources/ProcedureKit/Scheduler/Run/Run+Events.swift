@@ -123,7 +123,7 @@ extension Run {
     }
   }
 
-  /// The names of the procedures that were already warned about: they retry without a delay and without a limit.
+  /// The names of the procedures for which a warning has already been logged, since they retry without a delay and without a limit.
   private static let endlessRetries = Locked<Set<ByteText>>([])
 
   /// Warns about retries without a delay and without a limit, once for each name, and for at most 1,000 names.
@@ -152,7 +152,7 @@ extension GraphRun {
 }
 
 extension Run {
-  /// Stores the reason why a node of a durable graph executes again, for `willExecute` and for snapshots.
+  /// Stores the reason why a node of a durable graph is executed again, for `willExecute` and for snapshots.
   package func noteExecutionCause(_ cause: ExecutionCause) {
     core.update { $0[self].details.extensions.executionCause = cause }
   }

@@ -19,13 +19,13 @@ extension Run {
     }
   }
 
-  /// Drives the run from a step: a caller's task to the end of the run, and a worker to the next wait.
+  /// Drives the run from a step. The caller's task drives it to its end; a worker drives it to its next wait.
   func drive(from first: RunStep) async {
     var (step, starts) = (first, 0)
     while true {
       switch step {
       case .wait, .stale, .releaseClaim:
-        // The next event advances an added run, so the worker is free for another one.
+        // The next event advances an added run, so the worker is free for another run.
         if isDrivenByWorker { return }
         step = await nextStep()
       case .evaluate:
@@ -71,9 +71,9 @@ extension Run {
   @usableFromInline
   func callerCancelled() { cancelLikeParent() }
 
-  /// Cancels the run because the task that executes it was cancelled, for the reason of the enclosing run if there is one.
+  /// Cancels the run because the task that executes it was cancelled, with the reason of the enclosing run if there is one.
   func cancelLikeParent() {
-    // An earlier cancellation wins (C1). A failed child that is stopping the run has cancelled its task, and not the run.
+    // An earlier cancellation wins (C1). A failed child that is stopping the run has cancelled the task, but not the run.
     if isCancelledOrStopping { return }
     cancel(parent.flatMap(\.inheritedReason))
   }
@@ -124,7 +124,7 @@ extension Run {
   /// Calls the hooks and the body. Returns `finish`, or the step that starts a pause before the next execution.
   func execute() async -> RunStep {
     let isFirst = core.read { !$0.runs[self].hasStarted }
-    // The node has its own key, so its worker needs a slot of that key.
+    // The node has its own key, so its worker needs a slot for that key.
     if isFirst, hasKeyOfNode { await switchKey(to: self) }
     let hasBindings = kind == .added && !core.carriers.isEmpty
     // The layer has paused, and the enclosing layers released their resources for the pause (R1).
@@ -132,7 +132,7 @@ extension Run {
       core.update { $0[self].details.result = .failure(error) }
       return .finish
     }
-    // A timeout, a deadline, or a hedge cancels these bodies and not the caller, so they execute in a child of the caller's task (C5).
+    // A timeout, a deadline, or a hedge cancels these bodies but not the caller, so they execute in a child of the caller's task (C5).
     let needsTask = !isDrivenByWorker && (layer.traits.timeout != nil || layer.traits.deadline != nil || kind == .copy)
     let end: BodyEnd
     if needsTask || hasBindings {
@@ -191,7 +191,7 @@ extension Run {
     }
   }
 
-  /// The end of one execution of a body.
+  /// How one execution of a body has ended.
   private enum Execution: Sendable {
     case value(any Sendable)
     /// Another execution follows.
@@ -206,7 +206,7 @@ extension Run {
     return try await withTaskExecutorPreference(executor) { try await intercepted(body) }
   }
 
-  /// Executes the body within the queue's interceptor, which receives the error of an attempt, but no pause.
+  /// Executes the body within the queue's interceptor, which receives the error of an attempt, but does not see pauses.
   private func intercepted(_ body: @escaping Body) async throws -> Execution {
     guard let interceptor = core.interceptor, isReported else { return try await executeOnce(body) }
     let result = ResultBox<Execution>()
@@ -258,7 +258,7 @@ extension Run {
     return true
   }
 
-  /// Starts the timeout (C5), and calls the hooks before the body.
+  /// Starts the timeout (C5), and calls the hooks that precede the body.
   private func callWillExecuteHooks() async throws {
     if let timeout = layer.traits.timeout, !layer.reuses { arm(timeout) }
     guard layer.hasWillExecuteHooks, let body = core.read({ $0.runs[self].body }) else { return }
@@ -293,11 +293,11 @@ extension Run {
     return core.read { $0.runs[parent].watchedTask }
   }
 
-  /// Starts the body and returns it; `nil` if the run was cancelled before (C2).
+  /// Starts the body and returns it; `nil` if the run was cancelled first (C2).
   private func startBody() -> Body? {
     let reading = core.time.lazyReading()
     if isTaskCancelled { cancelLikeParent() }
-    // The deadline has passed, and its timer has not fired yet.
+    // The deadline has passed, but its timer has not fired yet.
     if let deadline = layer.traits.deadline, deadline.remaining <= .zero { deadlinePassed() }
     return core.send { state, effects in
       guard state.runs[self].details.cancellation == nil, state.runs[self].member >= 0 else { return nil }
@@ -306,7 +306,7 @@ extension Run {
     }
   }
 
-  /// The body starts: for the first time, as the next attempt of a retry, or again in a repetition, which is no event (L2).
+  /// The body starts: for the first time, as the next attempt of a retry, or again in a repetition. A repetition publishes no event (L2).
   @inline(__always)
   func startBody(at reading: QueueClock.Reading, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     state.machine.bodyStarted(state.runs[self].member)
@@ -331,7 +331,7 @@ extension Run {
     let reading = core.time.lazyReading()
     return core.send { state, effects in
       if let result { state.runs[self].details.result = result }
-      // The run has ended in a pause. The end of the attempt before the pause is recorded already.
+      // The run has ended in a pause. The end of the attempt before the pause has already been recorded.
       if !state.runs[self].details.pause.isRetrying { recordBodyEnd(at: reading, &state, &effects) }
       return layer.hasDidExecuteHooks ? state.runs[self].closures?.hooks : nil
     }
@@ -360,7 +360,7 @@ extension Run {
     end(outcome, at: reading, isLast: true, &state, &effects)
   }
 
-  /// Calls the hooks after the body. A hook that throws fails the run (L3).
+  /// Calls the hooks that follow the body. A hook that throws fails the run (L3).
   func callDidExecuteHooks(_ hooks: ModifierLayer.Hooks, _ result: Result<any Sendable, any Error>) async {
     let cancellation =
       core.read { $0.runs[self].details.cancellation }
@@ -383,14 +383,15 @@ extension Run {
     }
   }
 
-  /// Returns the error if the deadline has passed, and records `didAttach`, since no queue has refused the run. Otherwise, stores the time left.
+  /// If the deadline has passed, records `didAttach`, since no queue has refused the run, and returns the error. Otherwise, stores the
+  /// remaining time.
   func lateness(_ deadline: Deadline) -> ProcedureError? {
     let remaining = deadline.remaining
     guard remaining > .zero else {
       let reading = core.time.reading()
       core.send { state, effects in
         state.runs[self].attach(at: reading.instant)
-        // The graph has published `didAttach` for its nodes already.
+        // The graph has already published `didAttach` for its nodes.
         if kind == .node { return }
         record(at: reading.instant, &state, &effects) { _ in .didAttach(elementOf: layer.traits.collection) }
       }
@@ -400,7 +401,7 @@ extension Run {
     return nil
   }
 
-  /// Starts the timer of the deadline. Called after the admission, since an earlier timer could find no run to cancel.
+  /// Starts the timer of the deadline. Called after the admission, since a timer that fires before it would find no run to cancel.
   func startDeadline() {
     guard let deadline = layer.traits.deadline else { return }
     schedule(after: deadline.remaining) { [self] in deadlinePassed() }

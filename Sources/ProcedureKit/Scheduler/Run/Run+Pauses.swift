@@ -1,6 +1,6 @@
 /// Decides how often the body of a run executes: a retry, or a repetition after successes (T2).
 ///
-/// The driver asks after each execution whether another one follows. The run releases its slot and its resources for the pause (Q3, R1).
+/// After each execution, the driver asks whether another one follows. The run releases its slot and its resources for the pause (Q3, R1).
 protocol Repetition: AnyObject, Sendable {
   /// Executes the body once more.
   func execute(in run: Run) async throws -> any Sendable
@@ -10,7 +10,7 @@ protocol Repetition: AnyObject, Sendable {
   /// - Returns: The pause before the next execution; `nil` if the run ends with this result.
   func pause(after result: Result<any Sendable, any Error>, in run: Run) async -> Pause?
 
-  /// The run has ended in the pause before a further attempt.
+  /// The run has ended during the pause before another attempt.
   func attemptAbandoned()
 }
 
@@ -39,7 +39,7 @@ extension Run {
     return isCancelled ? .finish : pause(for: duration)
   }
 
-  /// Releases the resources of layers of the procedure, until `reclaim`.
+  /// Releases the resources of layers of the procedure, which `reclaim` claims again.
   func releaseResources(_ layers: [Run]) {
     for layer in layers where !layer.layer.traits.demands.isEmpty { layer.core.resources.ended(layer) }
   }
@@ -101,7 +101,7 @@ extension Run {
 }
 
 extension [Run] {
-  /// The layers that declare resources and do not hold them. A layer that has ended no longer needs any. All layers are on one queue.
+  /// The layers that declare resources but do not hold them. A layer that has ended no longer needs any. All layers are on one queue.
   var lackingResources: [Run] {
     filter { layer in
       !layer.layer.traits.demands.isEmpty && !layer.core.resources.isHeld(by: layer)
@@ -109,7 +109,8 @@ extension [Run] {
     }
   }
 
-  /// Releases the claims of layers that ended while the claim was waiting: a task that a body left behind can pause within them (R3).
+  /// Releases the claims of layers that ended while the joint claim was pending. This can happen because a task that outlives its body can
+  /// still be pausing within those layers (R3).
   func releaseClaimsOfEnded(_ runs: borrowing RunTable, _ effects: inout QueueCore.Effects) {
     for layer in self where runs[layer].isDecided { layer.releaseHeldClaim(&effects) }
   }

@@ -1,4 +1,5 @@
-/// How a body waits (Q3): only this file releases the slot of a waiting body, and reacquires it.
+/// How a body waits (Q3): it releases its slot and reacquires it only in this file. There is one exception: `switchKey` only reacquires a
+/// slot, since the machine has already released it if the new key has no free slot (`QueueMachine.keyReplaced`).
 extension Run {
   /// Executes an operation that waits. The body releases its slot, and reacquires it before the function returns (Q3).
   ///
@@ -30,7 +31,7 @@ extension Run {
 
   /// Executes an operation that the run awaits before its body starts or after its body has ended (Q3).
   ///
-  /// A nested run releases the slot of the enclosing body. A run with its own slot holds none at these times.
+  /// A nested run releases the slot of the enclosing body. A run that takes a slot of its own does not hold it at these times.
   func withSlotOfBodyReleased<R>(
     for wait: RunWait? = nil, at key: AnyObject? = nil, operation: () async throws -> R
   ) async rethrows -> R {
@@ -63,7 +64,7 @@ extension Run {
       if endsWait { state.machine.waitEnded(member) }
       let isCancelled =
         state.runs[self].details.cancellation != nil || state.runs[owner].details.isCancelledOrStopping
-      // The body was cancelled, so it continues without a slot (C5), or it has its slot.
+      // The body can continue, since it was cancelled and needs no slot (C5), or already has its slot.
       guard !isCancelled, !state.machine.slotNeeded(member) else { return true }
       // No slot is free, so the body waits for one.
       state.runs[owner].details.slotWaiters.append(signal)
@@ -125,11 +126,12 @@ extension Run {
     case ended
     /// The waiting task or run was cancelled.
     case cancelled
-    /// The run could never finish, since it waits for the waiting run (R4).
+    /// The run could never finish, since it is waiting for the run that waits (R4).
     case refused(ProcedureError)
   }
 
-  /// Waits until the run has finished. A body that waits releases its slot (Q3). `endsOnCancellation` is whether cancellation ends the wait (C4).
+  /// Waits until the run has finished. A body that waits releases its slot (Q3). With `endsOnCancellation`, cancellation ends the wait
+  /// (C4).
   func waitForEnd(endsOnCancellation: Bool) async -> WaitEnd {
     guard let waiting = ProcedureContext.current?.run.nearestUnfinished else {
       return await waitOutside(endsOnCancellation: endsOnCancellation)
@@ -159,7 +161,7 @@ extension Run {
     return unregister(signal) ? .ended : .cancelled
   }
 
-  /// Registers a signal for the end of the run. Returns `false` if the run has finished already.
+  /// Registers a signal for the end of the run. Returns `false` if the run has already finished.
   private func register(_ signal: OneShotSignal, isAwaited: Bool) -> Bool {
     core.update { runs in
       guard outcome == nil else { return false }
@@ -177,7 +179,7 @@ extension Run {
     }
   }
 
-  /// Calls a listener when the run has finished, immediately if it has already.
+  /// Calls a listener when the run has finished, or immediately if it already has.
   ///
   /// The key is the id of the waiting run, so that `forget` can remove the listener, or a reserved id.
   func whenFinished(by key: ProcedureID = .reserve(), _ listener: @escaping RunDetails.Listener) {

@@ -56,17 +56,17 @@ package final class Run: @unchecked Sendable {
   let attempt: Int32
   /// The enclosing run. It changes only while no other code refers to this run.
   private(set) var parent: Run?
-  /// Whether a cancelled body called the procedure, to clean up. The earlier cancellation does not apply to such a run.
+  /// Whether a cancelled body called the procedure in order to clean up. The earlier cancellation does not apply to such a run.
   let cleansUp: Bool
-  /// Whether the run, or a run around it, cleans up, so that the earlier cancellation of the enclosing body does not apply.
+  /// Whether the run, or an enclosing run, cleans up, so the earlier cancellation of the enclosing body does not apply.
   let ignoresEarlierCancel: Bool
-  /// Whether the earlier cancellation has also cancelled the task, so that the state of the task says nothing about this run.
+  /// Whether the earlier cancellation has also cancelled the task, so the state of the task says nothing about this run.
   ///
-  /// It has not if `run` executes the enclosing body in its caller's task (C3). A task group can then still cancel this run.
+  /// This is not the case if `run` executes the enclosing body in its caller's task (C3). A task group can then still cancel this run.
   let ignoresTaskCancellation: Bool
   /// The run whose slot the body uses; `nil` for the run itself.
   private let slotRun: Run?
-  /// The run under whose id this one reports; `nil` for the run itself. It is stored, so that deep layers do not search for it.
+  /// The run under whose id this one reports; `nil` for the run itself. It is stored so that deep layers need not search for it.
   private let reportingRun: Run?
   /// Whether an enclosing layer of the same procedure declares resources.
   private let isWithinDemands: Bool
@@ -77,7 +77,7 @@ package final class Run: @unchecked Sendable {
 
   /// The state that the lock of the queue guards; see `RunTable`. The compiler checks exclusive access to the table, so the runtime need not.
   @exclusivity(unchecked) fileprivate var guardedState: RunState
-  /// Written once, before the run is marked as finished, and read only after that, so that no two accesses overlap.
+  /// Written once, before the run is marked as finished, and read only after that, so no two accesses overlap.
   @exclusivity(unchecked) fileprivate(set) var outcome: RunOutcome?
   fileprivate let marks = Atomic<UInt8>(0)
 
@@ -214,7 +214,7 @@ package final class Run: @unchecked Sendable {
     return entry.phase.state(needsConditions: entry.needs.contains(.conditions), isPaused: isPausedByLayer(state))
   }
 
-  /// Returns whether a layer of the procedure pauses or waits for a rate limiter, and neither the run nor its layers hold a slot (L1).
+  /// Returns whether a layer of the procedure is pausing, and neither the run nor its layers hold a slot (L1).
   private func isPausedByLayer(_ state: borrowing QueueCore.State) -> Bool {
     var (layers, isPaused) = ([self], false)
     while let run = layers.popLast() {
@@ -236,10 +236,10 @@ package final class Run: @unchecked Sendable {
   }
 }
 
-/// The unfinished runs of one queue by their places in the machine, and the only access to the states of runs.
+/// The unfinished runs of one queue, by their places in the machine. The table is the only access to the states of runs.
 ///
-/// The lock of the queue guards the table, which cannot be copied. A function that reads the state of a run borrows the table, and a function
-/// that changes the state takes the table as `inout`. So the compiler checks that both are called under the lock.
+/// The lock of the queue guards the table, which cannot be copied. A function that reads the state of a run borrows the table, and a
+/// function that changes the state takes the table as `inout`, so the compiler checks that both are called under the lock.
 struct RunTable: ~Copyable, Sendable {
   private var places: ContiguousArray<Run?> = []
 

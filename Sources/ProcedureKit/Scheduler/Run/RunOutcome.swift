@@ -1,6 +1,7 @@
-/// The outcome of a run, with its value apart.
+/// The outcome of a run, with the value stored separately.
 ///
-/// `ProcedureOutcome<any Sendable>` would say the same, but its layout is known only at run time: each copy would go through the runtime.
+/// `ProcedureOutcome<any Sendable>` would express the same, but its layout is known only at run time, so each copy would go through the
+/// runtime.
 struct RunOutcome: Sendable {
   let withoutValue: ProcedureOutcome<Void>
   /// The value of a run that has succeeded.

@@ -2,7 +2,7 @@
 struct RunState: ~Copyable, Sendable {
   /// The place in the machine; -1 before the run is admitted, and after it has ended.
   var member: MemberID = -1
-  /// Whether the outcome is decided, so that a later cancellation is ignored (C1).
+  /// Whether the outcome is decided, so a later cancellation is ignored (C1).
   var isDecided = false
   /// Whether the body has been called.
   var hasStarted = false
@@ -100,7 +100,7 @@ struct RunDetails: ~Copyable, Sendable {
   typealias Listener = @Sendable (ProcedureOutcome<Void>) -> Void
 
   var cancellation: Cancellation?
-  /// The functions to call when the run is cancelled, or a child stops its body.
+  /// The functions to call when the run is cancelled, or a child is stopping its body.
   var cancellationHandlers: [ProcedureID: @Sendable () -> Void] = [:]
   var children = Children()
   var observers = Observers()
@@ -109,11 +109,11 @@ struct RunDetails: ~Copyable, Sendable {
   var claim = ClaimWait()
   var extensions = Extensions()
 
-  /// The task that drives the run, while it waits for the next step.
+  /// The task that drives the run, while it is waiting for the next step.
   var driver: Waiter?
   /// The next step, until the task that drives the run takes it.
   var step: RunStep?
-  /// The signals of the body's tasks that wait for the slot.
+  /// The signals of the body's tasks that are waiting for the slot.
   var slotWaiters: [OneShotSignal] = []
   /// The waits in progress in the body, by their keys.
   var waits: [ObjectIdentifier: BodyWait] = [:]
@@ -130,7 +130,7 @@ struct RunDetails: ~Copyable, Sendable {
     waits.values.contains { if case .rateLimit = $0.wait { true } else { false } }
   }
 
-  /// Whether the run was cancelled, or a produced child has failed and stops its body.
+  /// Whether the run was cancelled, or a produced child has failed and is stopping its body.
   var isCancelledOrStopping: Bool { cancellation != nil || children.isStopping }
 
   /// Removes and returns the references that a finished run does not need.
@@ -145,7 +145,7 @@ extension RunDetails {
     let reason: (any Error)?
     /// The instant, in nanoseconds.
     var instant: Int64 = -1
-    /// The number of events of the run that occurred before.
+    /// The number of events of the run that occurred before the cancellation.
     var eventsBefore = 0
   }
 
@@ -166,26 +166,26 @@ extension RunDetails {
     var producedCount = 0
     /// The failures of produced children.
     var failures: [ProcedureFailure] = []
-    /// Whether the first failure stops the body.
+    /// Whether the first failure is stopping the body.
     var isStopping = false
     /// The produced child that has finished most recently.
     var last: ProcedureIdentity?
-    /// The task that drives the run, while it waits for the children.
+    /// The task that drives the run, while it is waiting for the children.
     var settling: Waiter?
     /// The relation of this run to its own parent.
     var production = Production.none
 
-    /// The failure of a produced child that stops the body.
+    /// The failure of a produced child that is stopping the body.
     var failFast: ProcedureFailure? { isStopping ? failures.first : nil }
   }
 
   /// The observers of the end and of the events of a run.
   struct Observers: Sendable {
-    /// The signals of the tasks that wait for the end.
+    /// The signals of the tasks that are waiting for the end.
     var waiters: [ProcedureID: OneShotSignal] = [:]
     /// The functions to call at the end, by the ids of the waiting runs or by reserved ids.
     var listeners: [ProcedureID: Listener] = [:]
-    /// Whether another procedure waits for this run.
+    /// Whether another procedure is waiting for this run.
     var isAwaited = false
     var log: EventLog?
   }
@@ -206,18 +206,18 @@ extension RunDetails {
     /// The retry or the repetition, once the body has been executed.
     var repetition: (any Repetition)?
     var currentAttempt = 1
-    /// Whether the run pauses before the current attempt.
+    /// Whether the run is pausing before the current attempt.
     var isRetrying = false
-    /// The number of started retries of inner layers. Only the reported run counts them.
+    /// The number of retries that inner layers have started. Only the reported run counts them.
     var innerRetryCount = 0
 
     /// The most recent attempt that has started.
     var latestAttempt: Int { currentAttempt - (isRetrying ? 1 : 0) }
   }
 
-  /// The claims of a run for the resources that layers of its procedure released for a pause.
+  /// The claims of a run on the resources that layers of its procedure released for a pause.
   struct ClaimWait: Sendable {
-    /// The tasks that wait for these resources: the signal of each, and one of the layers.
+    /// The tasks that are waiting for these resources: the signal of each, and one of the layers.
     var reclaiming: [(signal: OneShotSignal, layer: Run)] = []
     /// Whether the run has claimed such resources.
     var hasReclaimed = false
@@ -232,7 +232,7 @@ extension RunDetails {
     var graph: GraphRun?
     /// Whether the run reused an existing value.
     var isReused = false
-    /// The reason why a node of a durable graph executes again.
+    /// The reason why a node of a durable graph is executed again.
     var executionCause: ExecutionCause?
   }
 }
@@ -243,7 +243,7 @@ struct BodyWait: Sendable {
   let signal: OneShotSignal?
 }
 
-/// The purpose of a wait of a body.
+/// What a body is waiting for.
 enum RunWait: Sendable {
   case run(Run)
   case idle(QueueCore)
@@ -285,7 +285,7 @@ extension Run {
     return nil
   }
 
-  /// The identity of the key, for the machine and the limiter, which contain no object of the user. The run keeps the key alive.
+  /// The identity of the key, for the machine and the limiter, which contain none of the user's objects. The run keeps the key alive.
   var keyID: ObjectIdentifier? { key.map(ObjectIdentifier.init) }
 
   /// Whether the run is a node with its own key. While the node executes, its worker has that key, since the node uses the worker's slot.
