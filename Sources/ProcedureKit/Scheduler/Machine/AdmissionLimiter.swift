@@ -1,9 +1,9 @@
-/// Limits how many runs wait on a queue, in total and per key: admits callers in order, and chooses the run that a new one replaces.
+/// Limits how many runs may wait on a queue, in total and per key: admits callers in order, and chooses the run that a new one replaces.
 ///
 /// Callers are admitted in first-come, first-served order. A caller whose key is full is parked in a queue of that key. When the key has room,
 /// the first parked caller is promoted: it comes before the callers of the common queue. At most one caller of each key is promoted at a time.
 struct AdmissionLimiter: Sendable {
-  /// A caller that waits until the queue has room for a run of its key.
+  /// A caller that is waiting until the queue has room for a run with its key.
   struct Caller: Sendable {
     let signal: OneShotSignal
     let key: ObjectIdentifier?
@@ -29,14 +29,14 @@ struct AdmissionLimiter: Sendable {
 
   private struct ReplaceableRun {
     let member: MemberID
-    /// The position in the order of admission. It differs if another run has the place in the machine now.
+    /// The position in the order of admission. It differs if another run now has the place in the machine.
     let order: UInt64
   }
 
   /// Elements in order of arrival. Removing one from either end is O(1) on average.
   fileprivate struct Deque<Element: Sendable>: Sendable {
     private var elements: ContiguousArray<Element> = []
-    /// The number of elements that were removed at the front and still occupy memory.
+    /// The number of elements that were removed from the front but still occupy memory.
     private var taken = 0
 
     var isEmpty: Bool { taken == elements.count }
@@ -71,7 +71,7 @@ struct AdmissionLimiter: Sendable {
   }
 
   private struct Key: Sendable {
-    /// The callers that wait until the key has room.
+    /// The callers that are waiting until the key has room.
     var parked = Deque<Caller>()
     var reservations = 0
     /// Whether a caller of the key is in the queue of promoted callers.
@@ -91,7 +91,7 @@ struct AdmissionLimiter: Sendable {
   private var keys: [ObjectIdentifier: Key] = [:]
   /// The keys of released reservations, which may have room for a parked caller.
   private var keysToPromote: ContiguousArray<ObjectIdentifier> = []
-  /// The runs that a run of the same key may replace, in order of admission.
+  /// The runs that a run with the same key may replace, in order of admission.
   private var replaceable: [ObjectIdentifier?: Deque<ReplaceableRun>] = [:]
   private(set) var replaceableCount = 0
   private static let minimumToCompact = 64
@@ -102,13 +102,13 @@ struct AdmissionLimiter: Sendable {
 
   var isLimited: Bool { limit < .max || limitPerKey < .max }
 
-  /// The number of callers, including cancelled ones that were not removed yet.
+  /// The number of callers, including cancelled ones that have not been removed yet.
   var callerCount: Int { keys.values.reduce(promoted.count + queue.count) { $0 + $1.parked.count } }
 
   /// The number of keys with waiting callers or reservations.
   var keyCount: Int { keys.count }
 
-  /// Returns the reason why no further run of a key may wait; `nil` if there is room.
+  /// Returns the reason why no further run with the key may wait; `nil` if there is room.
   func refusal(for key: ObjectIdentifier?, _ machine: QueueMachine) -> Refusal? {
     if isFull(key, machine) { return .keyFull(limit: limitPerKey) }
     return isFull(machine) ? .full(limit: limit) : nil
@@ -117,7 +117,7 @@ struct AdmissionLimiter: Sendable {
   /// Returns whether the waiting runs and the reservations have reached the limit of the queue.
   func isFull(_ machine: QueueMachine) -> Bool { limit < .max && machine.waitingCount + reservations >= limit }
 
-  /// Returns whether the waiting runs and the reservations of a key have reached its limit.
+  /// Returns whether the waiting runs and the reservations of a key have reached the limit for each key.
   func isFull(_ key: ObjectIdentifier?, _ machine: QueueMachine) -> Bool {
     guard limitPerKey < .max, let key else { return false }
     return machine.fairQueue.waitingCount(of: key) + (keys[key]?.reservations ?? 0) >= limitPerKey
@@ -135,7 +135,7 @@ struct AdmissionLimiter: Sendable {
 
   /// Reserves room for a new caller, and returns whether there was room.
   ///
-  /// A new caller does not overtake waiting callers: after each event, `takeNextCaller` grants all room to them, so that callers wait only if
+  /// A new caller does not overtake waiting callers: after each event, `takeNextCaller` grants all room to them, so callers wait only if
   /// there is none.
   mutating func reserveIfFree(for key: ObjectIdentifier?, _ machine: QueueMachine) -> Bool {
     guard refusal(for: key, machine) == nil else { return false }
@@ -145,7 +145,8 @@ struct AdmissionLimiter: Sendable {
 
   mutating func enqueue(_ caller: Caller) { queue.append(caller) }
 
-  /// The wait of a caller was cancelled. O(1) on average: cancelled callers are removed together, when there are as many as waiting ones.
+  /// The wait of a caller was cancelled. O(1) on average: cancelled callers are removed together, once there are as many of them as there
+  /// are waiting ones.
   mutating func callerCancelled() {
     compactionCountdown -= 1
     guard compactionCountdown == 0 else { return }
@@ -159,7 +160,7 @@ struct AdmissionLimiter: Sendable {
 
   /// Removes the next caller that fits, reserves room for it, and returns it; `nil` if no caller fits.
   mutating func takeNextCaller(_ machine: inout QueueMachine) -> Caller? {
-    // No run waits, so none can be replaced: release the memory.
+    // No run is waiting, so none can be replaced: release the memory.
     if replaceableCount > Self.minimumToCompact, machine.waitingCount == 0 {
       (replaceable, replaceableCount) = ([:], 0)
     }
@@ -185,7 +186,7 @@ struct AdmissionLimiter: Sendable {
     return (caller, true)
   }
 
-  /// Promotes the first parked caller of a key that may have room, unless a caller of the key is promoted already.
+  /// Promotes the first parked caller of a key that may have room, unless a caller of the key has already been promoted.
   private mutating func promote(_ key: ObjectIdentifier, _ machine: QueueMachine) {
     while let state = keys[key], !state.hasPromotedCaller, !isFull(key, machine),
       let caller = keys[key]?.parked.popFirst()
@@ -203,7 +204,7 @@ struct AdmissionLimiter: Sendable {
     if limitPerKey < .max, let key { keys[key, default: Key()].reservations += 1 }
   }
 
-  /// Releases the reserved room, because the run is added now, or will not be.
+  /// Releases the reserved room, because the run is being added, or will not be added.
   mutating func releaseReservation(_ key: ObjectIdentifier?) {
     reservations -= 1
     guard limitPerKey < .max, let key else { return }
@@ -211,7 +212,7 @@ struct AdmissionLimiter: Sendable {
     keysToPromote.append(key)
   }
 
-  /// Removes and returns all callers, with a reservation for each. After a shutdown, no caller waits, and the queue refuses their runs.
+  /// Removes and returns all callers, with a reservation for each. After a shutdown, no caller has to wait: the queue refuses their runs.
   mutating func takeAllCallers(_ machine: QueueMachine) -> [Caller] {
     var all = promoted.takeAll() + queue.takeAll()
     for key in keys.keys.sorted(by: { machine.fairQueue.number(of: $0) ?? 0 < machine.fairQueue.number(of: $1) ?? 0 }) {
@@ -224,12 +225,12 @@ struct AdmissionLimiter: Sendable {
 
   // MARK: Replacing
 
-  /// A run was admitted. While it waits for its start, a later run of the same key can replace it.
+  /// A run was admitted. While it waits to start, a later run with the same key can replace it.
   mutating func addReplaceable(_ member: MemberID, of key: ObjectIdentifier?, _ machine: QueueMachine) {
     guard isLimited, overflow != .refuse, machine[member].takesRoom else { return }
     replaceable[key, default: Deque()].append(ReplaceableRun(member: member, order: machine[member].order))
     replaceableCount += 1
-    // More than half of the entries are of runs that have started or ended, so these are removed.
+    // More than half of the entries belong to runs that have started or ended, so these entries are removed.
     guard replaceableCount > Self.minimumToCompact, replaceableCount / 2 > machine.waitingCount else { return }
     replaceable = replaceable.compactMapValues { replaceable in
       var waiting = replaceable
@@ -239,7 +240,7 @@ struct AdmissionLimiter: Sendable {
     replaceableCount = replaceable.values.reduce(0) { $0 + $1.count }
   }
 
-  /// Removes and returns the waiting run that a new run of the same key replaces; `nil` if there is none.
+  /// Removes and returns the waiting run that a new run with the same key replaces; `nil` if there is none.
   mutating func takeReplaceable(of key: ObjectIdentifier?, _ machine: QueueMachine) -> MemberID? {
     guard overflow != .refuse else { return nil }
     while let candidate = overflow == .replaceOldest ? replaceable[key]?.popFirst() : replaceable[key]?.popLast() {
@@ -258,7 +259,7 @@ struct AdmissionLimiter: Sendable {
 }
 
 extension AdmissionLimiter.Deque<AdmissionLimiter.Caller> {
-  /// Removes and returns the callers that wait.
+  /// Removes and returns the callers that are waiting.
   fileprivate mutating func takeAll() -> [Element] {
     removeCancelled()
     defer { self = Self() }

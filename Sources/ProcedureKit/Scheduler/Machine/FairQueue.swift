@@ -4,9 +4,10 @@
 /// ready queue:  a1, b1, c1        the *head* of each key that has a free slot
 /// parked:       a2, a3 · b2 · d1  the other members of these keys, and all members of full keys
 /// ```
-/// The head is the first waiting member of its key: resuming bodies first, then by priority, then by order of admission. If keys take turns,
-/// the heads of one priority are ordered by the virtual finish tags of their keys, as in fair queueing. A key gets a new tag, behind all
-/// others, when its first member of the priority arrives, and whenever a run of this priority starts. A full key keeps its tags.
+/// The head is the first waiting member of its key: resuming bodies come first, and members are otherwise ordered by priority and then by
+/// admission. If keys take turns, the heads of one priority are ordered by the virtual finish tags of their keys, as in fair queueing. A
+/// key gets a new tag, behind all others, when its first member of the priority arrives, and whenever a run of this priority starts. A full
+/// key keeps its tags.
 ///
 /// A key without runs is removed. Each event is O(log n) for the n waiting runs of the key.
 struct FairQueue: Sendable {
@@ -49,11 +50,11 @@ struct FairQueue: Sendable {
     let id: ObjectIdentifier?
     var runs = 0
     var slots = 0
-    /// The number of runs that wait to be started.
+    /// The number of runs that are waiting to be started.
     var waiting = 0
     var turns: ContiguousArray<Turn> = []
     var head: Int32 = -1
-    /// The members that wait for a slot.
+    /// The members that are waiting for a slot.
     var queue = IndexedHeap<Entry>()
   }
 
@@ -111,26 +112,27 @@ struct FairQueue: Sendable {
   /// Whether the key has reached its limit of slots. Runs without a key have no limit.
   func isFull(_ key: Int32) -> Bool { keys[Int(key)].slots >= limit && keys[Int(key)].id != nil }
 
-  /// A member of the key has taken a slot, to start with a priority, or to resume (`nil`). ``change(of:)`` has to follow.
+  /// A member of the key has taken a slot, to start with a priority, or to resume (`nil`). The caller then has to call ``change(of:)``.
   mutating func slotTaken(_ key: Int32, startsWith priority: UInt8?) {
     keys[Int(key)].slots += 1
     guard let priority, let turn = turn(of: key, priority) else { return }
     assignFinishTag(key, turn)
   }
 
-  /// A member of the key has released its slot. ``change(of:)`` has to follow.
+  /// A member of the key has released its slot. The caller then has to call ``change(of:)``.
   mutating func slotReleased(_ key: Int32) { keys[Int(key)].slots -= 1 }
 
   // MARK: Waiting members
 
-  /// A member of the key waits for a slot. ``change(of:)`` has to follow.
+  /// A member of the key has started to wait for a slot. The caller then has to call ``change(of:)``.
   mutating func enqueued(_ member: Int32, of key: Int32, isResuming: Bool, priority: UInt8, order: UInt64) {
     countTurns(of: key, priority, by: 1)
     keys[Int(key)].queue.insert(
       Entry(index: member, isResuming: isResuming, priority: priority, order: order), &positions)
   }
 
-  /// A member of the key no longer waits. ``change(of:)`` has to follow. Returns whether the member was the head, which the caller dequeues.
+  /// A member of the key is no longer waiting. The caller then has to call ``change(of:)``. Returns whether the member was the head; if so,
+  /// the caller dequeues it.
   mutating func dequeued(_ member: Int32, of key: Int32) -> Bool {
     let position = Int(positions[Int(member)])
     countTurns(of: key, keys[Int(key)].queue.entries[position].priority, by: -1)
@@ -138,8 +140,8 @@ struct FairQueue: Sendable {
     return removeIfHead(member, of: key)
   }
 
-  /// The priority of a waiting member was raised (Q7). ``change(of:)`` has to follow. Returns whether the member was the head, which the
-  /// caller dequeues.
+  /// The priority of a waiting member was raised (Q7). The caller then has to call ``change(of:)``. Returns whether the member was the
+  /// head; if so, the caller dequeues it.
   mutating func raised(_ member: Int32, of key: Int32, to priority: UInt8) -> Bool {
     let position = Int(positions[Int(member)])
     var entry = keys[Int(key)].queue.entries[position]
@@ -150,7 +152,7 @@ struct FairQueue: Sendable {
     return removeIfHead(member, of: key)
   }
 
-  /// Returns whether a member waits for a slot.
+  /// Returns whether a member is waiting for a slot.
   func isWaiting(_ member: Int32) -> Bool { Int(member) < positions.count && positions[Int(member)] >= 0 }
 
   /// The waiting members, in no particular order. O(n).
@@ -169,7 +171,7 @@ struct FairQueue: Sendable {
       order: turn.map { keys[Int(key)].turns[$0].virtualFinishTag } ?? first.order)
   }
 
-  /// Returns the index of the key's turn for a priority; `nil` if no member of the priority waits, or if keys take no turns.
+  /// Returns the index of the key's turn for a priority; `nil` if no member with the priority is waiting, or if keys take no turns.
   private func turn(of key: Int32, _ priority: UInt8) -> Int? {
     takesTurns ? keys[Int(key)].turns.firstIndex { $0.priority == priority } : nil
   }
@@ -201,13 +203,13 @@ struct FairQueue: Sendable {
 
   // MARK: Waiting runs
 
-  /// The number of the key's runs that wait to be started has changed.
+  /// The number of the key's runs that are waiting to be started has changed.
   mutating func waitingChanged(_ key: Int32, by change: Int) {
     keys[Int(key)].waiting += change
     if change < 0, listsKeysWithCapacity, let id = keys[Int(key)].id { keysWithCapacity.append(id) }
   }
 
-  /// Returns the number of the key's runs that wait to be started.
+  /// Returns the number of the key's runs that are waiting to be started.
   func waitingCount(of id: ObjectIdentifier) -> Int { number(of: id).map { keys[Int($0)].waiting } ?? 0 }
 
   /// Removes and returns a key whose number of waiting runs has decreased; `nil` if there is none.

@@ -1,6 +1,7 @@
-/// The runs that wait for a slot, and their keys.
+/// The runs that are waiting for a slot, and their keys.
 ///
-/// Without keys, each waiting run is in `ready` or `returning`. With keys, only the head of each key is, and `FairQueue` has the others.
+/// If the queue does not use keys, each waiting run is in `ready` or `returning`. Otherwise, only the head of each key is there, and
+/// `FairQueue` has the others.
 extension QueueMachine {
   /// Returns whether all slots of the run's key are taken.
   func isKeyFull(_ member: MemberID) -> Bool {
@@ -17,7 +18,7 @@ extension QueueMachine {
     keyChanged(key)
   }
 
-  /// Removes a member that no longer waits for a slot. `keyChanged` has to follow.
+  /// Removes a member that no longer waits for a slot. The caller then has to call `keyChanged`.
   mutating func dequeue(_ member: MemberID) {
     let key = members[Int(member)].key
     if key < 0 || fairQueue.dequeued(member, of: key) { dequeueHead(member) }
@@ -45,19 +46,20 @@ extension QueueMachine {
     if members[Int(member)].isResuming { returning.remove(member) } else { ready.remove(member) }
   }
 
-  /// Counts a run as waiting to be started, or no longer, if it counts toward the limit of waiting runs.
+  /// Changes the number of runs that are waiting to be started, if this run counts towards the limit of waiting runs.
   mutating func countWaiting(_ member: MemberID, by change: Int) {
     guard members[Int(member)].takesRoom else { return }
     waitingCount += change
     if members[Int(member)].key >= 0 { fairQueue.waitingChanged(members[Int(member)].key, by: change) }
   }
 
-  /// A body continues with a nested run of another key. The body keeps its slot if that key has a free one; otherwise, `slotNeeded` has to follow.
+  /// A body continues with a nested run that has a different key. The body keeps its slot if that key has a free one; otherwise, the caller
+  /// then has to call `slotNeeded`.
   mutating func keyReplaced(of member: MemberID, by id: ObjectIdentifier?, _ next: inout Next) {
     let (previousKey, key) = (members[Int(member)].key, fairQueue.joined(id))
     let isReturning = members[Int(member)].isReturning
     if isReturning { dequeue(member) }
-    // The new key has no free slot, so the body releases the slot that it has.
+    // The new key has no free slot, so the body releases its current slot.
     if members[Int(member)].holdsSlot, key != previousKey, fairQueue.isFull(key) { releaseSlot(member, &next) }
     members[Int(member)].key = key
     if members[Int(member)].holdsSlot {

@@ -40,7 +40,7 @@ struct QueueMachine: Sendable {
   /// The slot of a run.
   enum Slot: UInt8, Sendable {
     case none
-    /// The body executes, and waits to reacquire its slot (Q3).
+    /// The body is executing, and is waiting to reacquire its slot (Q3).
     case returning
     case held
   }
@@ -53,9 +53,10 @@ struct QueueMachine: Sendable {
     var isDrivenByWorker = false
     /// Whether the run uses the slot of an enclosing body.
     var usesSlotOfParent = false
-    /// Whether the run belongs to an enclosing body. A suspended queue does not hold back a nested run, since the body executes already (Q2).
+    /// Whether the run belongs to an enclosing body. A suspended queue does not hold back a nested run, since the body is already executing
+    /// (Q2).
     var isNested = false
-    /// Whether the run counts toward the limit of waiting runs: a run that was added, and not produced by a body.
+    /// Whether the run counts towards the limit of waiting runs: a run that was added, and not produced by a body.
     var takesRoom = false
     /// The position in the order of admission; 0 requests the next one. A nested run has the position of its body.
     var order: UInt64 = 0
@@ -73,15 +74,15 @@ struct QueueMachine: Sendable {
     var isPresent: Bool { phase != .finished }
     var holdsSlot: Bool { slot == .held }
     var isReturning: Bool { slot == .returning }
-    /// Whether the run holds its resources and has not started.
+    /// Whether the run holds its resources but has not started.
     var holdsClaim: Bool { claims && phase == .ready }
-    /// Whether the run is nested, or a body that reacquires its slot: both come before runs that have not started (Q1).
+    /// Whether the run is nested, or is a body that is reacquiring its slot: both come before runs that have not started (Q1).
     var isResuming: Bool { isNested || isReturning }
   }
 
   /// The effects of an event on other runs.
   struct Next: Sendable {
-    /// The run that the asking worker executes.
+    /// The run for the requesting worker to execute next, if any.
     var execute: MemberID?
     /// Runs that advance, with their next steps.
     var steps: [(member: MemberID, step: RunStep)] = []
@@ -91,9 +92,9 @@ struct QueueMachine: Sendable {
 
   var members: ContiguousArray<Member> = []
   private var free: ContiguousArray<MemberID> = []
-  /// Runs that wait for a slot to start, without nested runs.
+  /// Runs that are waiting for a slot to start, not including nested runs.
   var ready = ReadyQueue()
-  /// Bodies that wait to reacquire their slots, and nested runs that wait for a first slot. These come before `ready`.
+  /// Bodies that are waiting to reacquire their slots, and nested runs that are waiting for their first slot. These come before `ready`.
   var returning = ReadyQueue()
   /// Runs that the suspended queue holds back (Q2).
   private(set) var held = ReadyQueue()
@@ -104,11 +105,12 @@ struct QueueMachine: Sendable {
   private(set) var isSuspended: Bool
   private(set) var isWorkerStarting = false
   private(set) var admissionCount: UInt64 = 0
-  /// The number of unfinished runs, without nested runs.
+  /// The number of unfinished runs, not including nested runs.
   private(set) var count = 0
-  /// The number of runs that count toward the limit of waiting runs and have not started.
+  /// The number of runs that count towards the limit of waiting runs and have not started.
   var waitingCount = 0
-  /// The number of runs whose bodies await idleness; idleness does not wait for these.
+  /// The number of runs whose bodies are waiting for the queue to become idle. The queue counts as idle when only these runs are
+  /// unfinished.
   private(set) var idlerCount = 0
   /// How often a run has started, waited, resumed, or ended. Admissions do not count, since a stalled queue can still receive runs.
   private(set) var changeCount: UInt64 = 0
@@ -171,10 +173,11 @@ struct QueueMachine: Sendable {
     return advance(member, &next)
   }
 
-  /// The claim of a run was granted. On a suspended queue, the run releases the resources, and claims them again when the queue resumes (R2).
+  /// The claim of a run was granted. On a suspended queue, the run releases the resources, and claims them again when the queue is resumed
+  /// (R2).
   mutating func claimGranted(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .claimGranted) else { return .stale }
-    // The queue was suspended while the run waited for the resources: no slot follows, so the run must not hold them (R2).
+    // The queue was suspended while the run was waiting for the resources: the run cannot get a slot, so it must not hold them (R2).
     if isSuspended, !members[Int(member)].isNested {
       hold(member)
       return .releaseClaim
@@ -190,7 +193,7 @@ struct QueueMachine: Sendable {
     return true
   }
 
-  /// Holds a run back until the queue resumes (Q2).
+  /// Holds a run back until the queue is resumed (Q2).
   private mutating func hold(_ member: MemberID) {
     meters?.dequeued(member)
     move(member, to: .held)
@@ -224,7 +227,7 @@ struct QueueMachine: Sendable {
 
   /// A run needs nothing but a slot. Returns `start` if the run has one, and `wait` if it waits in the ready queue (Q1).
   private mutating func becomeReady(_ member: MemberID, _ next: inout Next) -> RunStep {
-    // The run needs no slot of its own: it executes with that of the enclosing body.
+    // The run needs no slot of its own: it uses the slot of the enclosing body.
     if members[Int(member)].usesSlotOfParent {
       move(member, to: .starting)
       return .start
@@ -241,7 +244,7 @@ struct QueueMachine: Sendable {
     return .wait
   }
 
-  /// Gives a slot to a run, and counts it for the key of the run.
+  /// Gives a slot to a run, and counts the slot towards the limit for the run's key.
   private mutating func takeSlot(_ member: MemberID) {
     slotsTaken += 1
     members[Int(member)].slot = .held
@@ -254,7 +257,7 @@ struct QueueMachine: Sendable {
     keyChanged(key)
   }
 
-  /// Starts a run that has its slot, so that it no longer counts as waiting.
+  /// Starts a run that has its slot. The run no longer counts as waiting.
   private mutating func start(_ member: MemberID) {
     move(member, to: .starting)
     countWaiting(member, by: -1)
@@ -268,7 +271,7 @@ struct QueueMachine: Sendable {
     move(member, to: .executing)
   }
 
-  /// A body starts to wait: it releases its slot (Q3).
+  /// A body has started to wait, and releases its slot (Q3).
   mutating func waitStarted(_ member: MemberID, _ next: inout Next) {
     members[Int(member)].waits += 1
     changeCount &+= 1
@@ -276,19 +279,19 @@ struct QueueMachine: Sendable {
     releaseSlot(member, &next)
   }
 
-  /// A wait of a body has ended. After the last one, the body needs its slot again: `slotNeeded` has to follow (Q3).
+  /// A wait of a body has ended. After the last one, the body needs its slot again: the caller then has to call `slotNeeded` (Q3).
   mutating func waitEnded(_ member: MemberID) {
     members[Int(member)].waits -= 1
     changeCount &+= 1
   }
 
-  /// A body resumes, and needs its slot (Q3). Returns whether it may continue; if not, a later event returns it in `Next.returned`.
+  /// A body resumes, and needs its slot (Q3). Returns whether it may continue; if not, a later event adds the body to `Next.returned`.
   mutating func slotNeeded(_ member: MemberID) -> Bool {
     let entry = members[Int(member)]
     let needsSlot = entry.waits == 0 && !entry.holdsSlot && (entry.phase == .starting || entry.phase == .executing)
-    // The body still has another wait, or has its slot, or does not execute.
+    // The body is still in another wait, already has its slot, or is not executing.
     if !needsSlot || entry.usesSlotOfParent { return true }
-    // Another task of the body has requested the slot already.
+    // Another task of the body has already requested the slot.
     if entry.isReturning { return false }
     members[Int(member)].slot = .returning
     guard nextForSlot(newcomer: member) == member else {
@@ -300,7 +303,7 @@ struct QueueMachine: Sendable {
     return true
   }
 
-  /// A body that waits for its slot was cancelled: it continues without one (C5).
+  /// A body that was waiting for its slot has been cancelled: it continues without one (C5).
   mutating func returnCancelled(_ member: MemberID) {
     guard members[Int(member)].isReturning else { return }
     dequeue(member)
@@ -309,7 +312,7 @@ struct QueueMachine: Sendable {
     keyChanged(members[Int(member)].key)
   }
 
-  /// Ends the wait of a body for its slot, since the body waits for something else or has ended. Its tasks continue without the slot.
+  /// Ends the wait of a body for its slot, since the body is waiting for something else or has ended. Its tasks continue without the slot.
   private mutating func stopReturning(_ member: MemberID, _ next: inout Next) {
     guard members[Int(member)].isReturning else { return }
     returnCancelled(member)
@@ -329,17 +332,17 @@ struct QueueMachine: Sendable {
 
   // MARK: Idleness
 
-  /// Whether every unfinished run waits for the queue to be idle (Q4).
+  /// Whether every unfinished run is waiting for the queue to become idle (Q4).
   var isIdle: Bool { count == idlerCount }
 
-  /// The body of a run, or a run nested in it, waits for the queue to be idle (Q4).
+  /// The body of a run, or a run nested in it, has started to wait for the queue to become idle (Q4).
   mutating func idleWaitStarted(_ member: MemberID) {
     guard member >= 0, !members[Int(member)].isNested else { return }
     members[Int(member)].idleWaits += 1
     if members[Int(member)].idleWaits == 1 { idlerCount += 1 }
   }
 
-  /// A wait for the queue to be idle has ended.
+  /// A wait for the queue to become idle has ended.
   mutating func idleWaitEnded(_ member: MemberID) {
     guard member >= 0, !members[Int(member)].isNested else { return }
     members[Int(member)].idleWaits -= 1
@@ -348,16 +351,17 @@ struct QueueMachine: Sendable {
 
   // MARK: Ending
 
-  /// The run was cancelled, or a dependency or a condition has decided its outcome: it ends at once unless its body has started (C2).
+  /// The run was cancelled, or a dependency or a condition has decided its outcome: it ends at once unless its body is starting or
+  /// executing (C2).
   ///
-  /// - Returns: Whether the run ends without starting.
+  /// - Returns: Whether the run ends without executing its body, or without executing it again.
   mutating func stopRequested(_ member: MemberID) -> Bool {
     guard phase(of: member).isBeforeStart else { return false }
     endBeforeStart(member)
     return true
   }
 
-  /// Ends a run that has not started, and removes it from the queue in which it waits (C2).
+  /// Ends a run whose body is not executing, and removes the run from the queue in which it is waiting (C2).
   private mutating func endBeforeStart(_ member: MemberID) {
     countWaiting(member, by: -1)
     switch members[Int(member)].phase {
@@ -370,7 +374,8 @@ struct QueueMachine: Sendable {
     move(member, to: .finishing)
   }
 
-  /// The body has ended, or has failed to start: the run releases its slot. The event is late if the run ended without starting.
+  /// The body has ended, or has failed to start: the run releases its slot. The event is late if the run has already been ended by another
+  /// event.
   mutating func bodyEnded(_ member: MemberID, _ next: inout Next) {
     guard advances(member, by: .bodyEnded) else { return }
     move(member, to: .finishing)
@@ -378,7 +383,7 @@ struct QueueMachine: Sendable {
     releaseSlot(member, &next)
   }
 
-  /// The run has finished, and leaves the machine. Its place is free.
+  /// The run has finished, and leaves the machine. Its place becomes free.
   mutating func finished(_ member: MemberID) {
     _ = advances(member, by: .finished)
     if !members[Int(member)].isNested { count -= 1 }
@@ -419,20 +424,20 @@ struct QueueMachine: Sendable {
   /// and among these the one that was admitted first.
   ///
   /// - Parameter newcomer: A run that is not enqueued yet: it comes after the enqueued runs of its group.
-  /// - Returns: The run; `nil` if no slot is free, or no run can have it.
+  /// - Returns: The run; `nil` if no slot is free, or if no run can take it.
   @inline(__always)
   private func nextForSlot(newcomer: MemberID = -1) -> MemberID? {
     guard slotsTaken < width else { return nil }
     if !returning.isEmpty { return returning.first() }
     let hasNewcomer = newcomer >= 0 && !isKeyFull(newcomer)
     if hasNewcomer, members[Int(newcomer)].isResuming { return newcomer }
-    // A suspended queue starts nothing, and executing bodies continue (Q2).
+    // A suspended queue starts nothing, but executing bodies continue (Q2).
     if isSuspended { return nil }
     if !ready.isEmpty { return ready.first() }
     return hasNewcomer ? newcomer : nil
   }
 
-  /// A worker asks for a run, which `Next.execute` receives if there is one.
+  /// A worker requests a run. If there is one, it is stored in `Next.execute`.
   mutating func workerAsked(isStarting: Bool, _ next: inout Next) {
     if isStarting { isWorkerStarting = false }
     grantSlots(hasWorker: true, &next)
@@ -441,8 +446,8 @@ struct QueueMachine: Sendable {
   /// Grants free slots to waiting runs, in order (Q1).
   ///
   /// - Parameters:
-  ///   - hasWorker: Whether a worker asks for a run.
-  ///   - next: Receives the runs that have a slot.
+  ///   - hasWorker: Whether a worker is requesting a run.
+  ///   - next: Receives the runs that have been granted a slot.
   @inline(__always)
   mutating func grantSlots(hasWorker: Bool = false, _ next: inout Next) {
     var hasWorker = hasWorker
@@ -537,7 +542,7 @@ struct QueueMachine: Sendable {
   @inline(__always)
   private func advances(_ member: MemberID, by event: RunEvent) -> Bool { event.advances(phase(of: member)) }
 
-  /// Changes the phase of a run. No other function does (L1).
+  /// Changes the phase of a run. This is the only function that does so (L1).
   private mutating func move(_ member: MemberID, to phase: RunPhase) {
     let previous = members[Int(member)].phase
     assert(previous.leads(to: phase), "QueueMachine: \(previous) does not lead to \(phase)")

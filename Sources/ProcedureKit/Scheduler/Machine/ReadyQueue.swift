@@ -1,7 +1,7 @@
-/// The members that wait for a slot, or for the queue to resume: by priority, then by order of admission (Q1).
+/// The members that are waiting for a slot, or for the queue to be resumed, ordered by priority and then by admission (Q1).
 ///
 /// The members of one priority form a list that is linked by index. A separate heap contains the members that became ready after a member
-/// that was admitted later. So inserting costs O(1) in order and O(log n) out of order; removing costs the same.
+/// that was admitted later. Therefore, inserting costs O(1) in order and O(log n) out of order; removing costs the same.
 struct ReadyQueue: Sendable {
   struct Link: Sendable {
     var order: UInt64 = 0
@@ -44,7 +44,7 @@ struct ReadyQueue: Sendable {
     links[Int(member)].order = order
     count += 1
     let last = lanes[lane].last
-    // A member that was admitted later is in the list already, so this one goes to the heap.
+    // A member that was admitted later is already in the list, so this one goes to the heap.
     if last >= 0, links[Int(last)].order > order {
       links[Int(member)].position = .heap
       lanes[lane].overtaken.insert(Overtaken(order: order, index: member), &positions)
@@ -72,7 +72,7 @@ struct ReadyQueue: Sendable {
     }
   }
 
-  /// Returns the next member; `nil` if no member waits.
+  /// Returns the next member; `nil` if no member is waiting.
   func first() -> Int32? {
     guard count > 0 else { return nil }
     for index in lanes.indices {

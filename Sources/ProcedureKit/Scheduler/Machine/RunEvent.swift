@@ -12,7 +12,7 @@
 /// | `finished` | `finishing` | none |
 ///
 /// An event is late if the run has already advanced, because it was cancelled, refused, or held: the machine ignores the event and returns
-/// `stale`. In every other phase the event is impossible, which is a mistake of the driver: the machine traps.
+/// `stale`. In every other phase the event is impossible, which indicates an error in the driver: the machine traps.
 enum RunEvent: Sendable, CaseIterable {
   case dependenciesSettled, conditionsSatisfied, pauseEnded, claimGranted, claimRefused
   case bodyStarted, bodyPaused, bodyEnded, finished

@@ -43,7 +43,8 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
   /// The successors of each phase, one bit each.
   private static let table = allCases.map { $0.successors.reduce(into: UInt16(0)) { $0 |= 1 << $1.rawValue } }
 
-  /// Whether the body has not started yet, so that cancellation ends the run at once (C2).
+  /// Whether the body is not executing, but could still start, so cancellation ends the run at once (C2). This is the case before the first
+  /// execution, and, for a retry or a repetition, from the pause after one execution until the next one starts.
   var isBeforeStart: Bool {
     switch self {
     case .pending, .held, .evaluating, .pausing, .claiming, .ready: true
@@ -54,8 +55,8 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
   /// The public state of a run in this phase (L1).
   ///
   /// - Parameters:
-  ///   - needsConditions: Whether the run has conditions that are not evaluated yet.
-  ///   - isPaused: Whether a layer of the procedure pauses, or waits for a rate limiter, and no layer holds a slot.
+  ///   - needsConditions: Whether the run has conditions that have not been evaluated yet.
+  ///   - isPaused: Whether a layer of the procedure is pausing and no layer holds a slot.
   /// - Returns: The state.
   func state(needsConditions: Bool, isPaused: @autoclosure () -> Bool) -> ProcedureState {
     switch self {

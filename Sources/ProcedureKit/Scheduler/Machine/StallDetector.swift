@@ -6,14 +6,14 @@ struct StallReport: Sendable {
   let report: @Sendable (QueueCore) -> Void
 }
 
-/// Internal. Decides when a queue has stalled: a value without lock, clock, or closure.
+/// Internal. Decides when a queue has stalled: a value that contains no lock, clock, or closure.
 ///
 /// A timer is pending while there are runs that could advance. The queue has stalled if the machine has not changed when the timer fires.
 /// After a report, no timer is pending until the machine changes.
 struct StallDetector: Sendable {
   /// Whether a timer is needed.
   private var isNeeded = false
-  /// The number of the timer; `nil` without one.
+  /// The number of the timer; `nil` if there is none.
   private var timerNumber: UInt64?
   /// The timer, once it has been scheduled.
   private var timer: TimerHeap.ID?
@@ -36,7 +36,7 @@ struct StallDetector: Sendable {
     case stall
   }
 
-  /// The machine may have changed. Returns whether `adjusted` has to follow, without the lock.
+  /// The machine may have changed. Returns whether the caller then has to call `adjusted`, in a separate visit to the lock.
   mutating func changed(canMove: Bool, changes: UInt64) -> Bool {
     let isNeeded = canMove && changes != reportedChanges
     guard isNeeded != self.isNeeded else { return false }

@@ -7,7 +7,7 @@
 package struct TimerHeap: Sendable {
   /// Identifies a timer, even when it is no longer pending: sequence numbers are not reused.
   package struct ID: Hashable, Sendable {
-    /// The index for the data of the timer. A later timer can have the same slot when this one is no longer pending.
+    /// The index for the data of the timer. A later timer can have the same slot once this one is no longer pending.
     let slot: Int32
     fileprivate let sequence: UInt64
   }
