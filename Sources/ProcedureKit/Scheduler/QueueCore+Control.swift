@@ -16,7 +16,7 @@ extension QueueCore {
     send { state, effects in resumed(&state, &effects) }
   }
 
-  /// Advances the held runs, and signals the workers of graphs that wait until the queue resumes.
+  /// Advances the held runs, and signals the workers of graphs that are waiting until the queue is resumed.
   func resumed(_ state: inout State, _ effects: inout Effects) {
     state.machine.resumed(&effects.next)
     gate.store(false, ordering: .releasing)
@@ -27,7 +27,7 @@ extension QueueCore {
   func waitWhileSuspended(_ run: Run) async {
     while gate.load(ordering: .acquiring), !run.isCancelledOrStopping {
       let signal = OneShotSignal()
-      // The queue may have resumed since the gate was read, so the lock decides.
+      // The queue may have been resumed since the gate was read, so the state is checked again under the lock.
       let isSuspended = send { state, _ in
         guard state.machine.isSuspended else { return false }
         state.resumption.append(signal)
@@ -63,7 +63,7 @@ extension QueueCore {
   var width: Int { read { $0.machine.width } }
   var isSuspended: Bool { read { $0.machine.isSuspended } }
 
-  /// Cancels all runs in one visit to the lock, so that none of them starts because another one has ended.
+  /// Cancels all runs in one visit to the lock, so that the end of one run does not let another one start.
   func cancelAll(_ reason: (any Error)?, includesLater: Bool = false) {
     cancelRuns(includesLater: includesLater) { _, _ in RunDetails.Cancellation(reason: reason) }
   }
@@ -83,18 +83,19 @@ extension QueueCore {
     }
   }
 
-  /// Refuses later runs, and lets the present ones finish, even if the queue was suspended (Q4).
+  /// Refuses later runs, and lets the existing ones finish, even if the queue was suspended (Q4).
   func shutDown() {
     send { state, effects in
       state.isShutDown = true
       resumed(&state, &effects)
-      // The waits for room end, so that the callers receive the refusal.
+      // The waits for room end, and the callers receive the refusal.
       for caller in state.limiter.takeAllCallers(state.machine) { effects.add(.giveRoom(caller)) }
       Self.wakeIfIdle(&state, &effects)
     }
   }
 
-  /// Waits until the queue has no runs. In a body on this queue, waits until every other run waits for idleness, too (Q4).
+  /// Waits until the queue has no runs. In a body on this queue, waits until every other run is also waiting for the queue to become idle
+  /// (Q4).
   func waitUntilIdle() async {
     let bodies = ProcedureContext.current?.run.nearestUnfinished?.ancestors.filter { $0.core === self } ?? []
     let signal = OneShotSignal()
@@ -114,7 +115,7 @@ extension QueueCore {
     }
   }
 
-  /// Signals the tasks that wait for idleness if the queue is idle, and ends the event streams after the last run (Q4).
+  /// If the queue is idle, signals the tasks that are waiting for it to become idle, and ends the event streams after the last run (Q4).
   @inline(__always)
   static func wakeIfIdle(_ state: inout State, _ effects: inout Effects) {
     if state.isReleased || state.isShutDown, state.machine.count == 0 { effects.add(.endEvents) }
@@ -122,14 +123,14 @@ extension QueueCore {
     if !state.idleWaiters.isEmpty, state.machine.isIdle { effects.send(state.idleWaiters.takeAll()) }
   }
 
-  /// Returns the runs that a run awaits while it waits for idleness of this queue, for the search for deadlocks (R4).
+  /// Returns the runs that a run awaits while it waits for this queue to become idle, for the search for deadlocks (R4).
   func runs(awaitedBy run: Run) -> [Run] {
     let isInside = run.ancestors.contains { $0.core === self }
     return read { state in
       var runs: [Run] = []
       for member in state.machine.present {
         let entry = state.machine[member]
-        // Idleness does not wait for bodies that await idleness themselves.
+        // A body on this queue does not wait for other bodies that are waiting for the queue to become idle.
         if entry.isNested || (isInside && entry.idleWaits > 0) { continue }
         if let run = state.runs[member] { runs.append(run) }
       }
@@ -156,7 +157,7 @@ extension QueueCore {
       case .scope(let policy, _) = failureHandling, !state.isScopeOver
     else { return }
     run.setObserved()
-    // The scope has collected the failure of the dependency already, unless the dependency is on another queue.
+    // The scope has already collected the failure of the dependency, unless the dependency is on another queue.
     if (error as? ProcedureError)?.kind == .dependencyFailed, !state.runs[run].details.dependencies.failsFromOutside {
       return
     }
@@ -216,7 +217,7 @@ extension QueueCore {
     }
   }
 
-  /// Reports a stall, or schedules the next check. `callsBefore` is the number of called timers when this one was scheduled.
+  /// Reports a stall, or schedules the next check. `callsBefore` is the number of timers that had been called when this one was scheduled.
   private func stallTimerFired(_ number: UInt64, callsBefore: Int) {
     // Another timer that has fired since may have resumed a task that has not reached the queue yet.
     let awaitsTimer = timers.count > 0 || timers.calledCount > callsBefore + 1
@@ -234,7 +235,7 @@ extension QueueCore {
 extension QueueCore {
   /// Waits until the queue and the key have room for one more run, and reserves the room. A body that waits holds no slot (Q3).
   ///
-  /// - Throws: `CancellationError`, or the reason of the cancellation, if the caller is cancelled before there is room;
+  /// - Throws: `CancellationError`, or the reason for the cancellation, if the caller is cancelled before there is room;
   ///   `exclusionDeadlock` if the caller is a body that the waiting runs depend on (R4).
   func reserveRoom(for key: InternedKey?) async throws {
     guard limitsWaiting else { return }
@@ -268,7 +269,7 @@ extension QueueCore {
       || send { state, _ in state.limiter.reserveIfFree(for: key.map(ObjectIdentifier.init), state.machine) }
   }
 
-  /// Returns the runs one of which has to start to make room; none if there is room, or if room is about to be used.
+  /// Returns the runs of which one has to start to make room; empty if there is room, or if room is about to be used.
   func runsWaiting(for key: InternedKey?) -> [Run] {
     let id = key.map(ObjectIdentifier.init)
     return read { state in
@@ -313,7 +314,7 @@ extension QueueCore {
 }
 
 extension QueueCore {
-  /// Whether runs are measured now.
+  /// Whether runs are currently being measured.
   var isMeasured: Bool { collectsTotals || broadcaster.isObserved }
 }
 
@@ -343,7 +344,7 @@ extension Run {
     guard var metrics = state.machine.meters?.metrics(of: member, at: instant.nanoseconds) else { return nil }
     let pause = state.runs[self].details.pause
     metrics.attempts = state.runs[self].hasStarted ? pause.latestAttempt + pause.innerRetryCount : 0
-    // A node was pending since its graph began, and its run was admitted only when it was ready.
+    // A node has been pending since its graph began, and its run was admitted only when it was ready.
     if kind == .node, let parent, let graph = state.runs[parent].details.extensions.graph {
       metrics.pending += graph.timeSinceStart(to: instant, without: metrics.total)
     }

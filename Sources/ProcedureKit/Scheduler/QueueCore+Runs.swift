@@ -8,7 +8,7 @@ extension QueueCore {
   func startStructured(_ layer: ModifierLayer) -> (run: Run, starts: Bool) {
     let parent = ProcedureContext.current?.run.nearestUnfinished
     let run = Run(self, layer, .structured, parent: parent)
-    // A run that needs more than a slot, or that is nested or cancelled, takes the general way: `drive` admits it.
+    // A run that needs more than a slot, or that is nested or cancelled, takes the general path: `drive` admits it.
     guard parent == nil, layer.hasOnlyBody, hasNoHooks, !Task.isCancelled else { return (run, false) }
     let priority = layer.traits.rawPriority ?? Task.currentPriority.rawValue
     let reading = time.lazyReading()
@@ -34,7 +34,8 @@ extension QueueCore {
 
   /// Ends a run that `startStructured` started, after its body has succeeded, in one visit to the lock.
   ///
-  /// - Returns: Whether the run has ended; `false` if it has details, such as children, observers, or a cancellation: `finish` has to follow.
+  /// - Returns: Whether the run has ended; `false` if it has details, such as children, observers, or a cancellation. The caller then has
+  ///   to call `finish`.
   @usableFromInline
   func finishFast(_ run: Run) -> Bool {
     if Task.isCancelled { return false }
@@ -87,7 +88,7 @@ extension QueueCore {
     case byOverflow
     /// Room was reserved for the run.
     case reserved
-    /// Only if there is room already, and without replacing another run.
+    /// Only if there is already room, without replacing another run.
     case atOnce
   }
 
@@ -153,7 +154,7 @@ extension QueueCore {
     return nil
   }
 
-  /// Returns whether the run executes within a body on this queue, which may add runs even during a shutdown.
+  /// Returns whether the run executes within a body on this queue, in which case it may add runs even during a shutdown.
   func isAround(_ run: Run?) -> Bool { run?.ancestors.contains { $0.core === self } ?? false }
 
   // MARK: Dependencies
@@ -170,20 +171,20 @@ extension QueueCore {
 
   // MARK: Workers
 
-  /// A run for a worker.
+  /// A run for a worker to execute.
   struct Job: ~Copyable, Sendable {
     let run: Run
-    /// The body of a run that has started, so that the worker only has to call it; `nil` if the worker has to drive the run.
+    /// The body of a run that has started, so the worker only has to call it; `nil` if the worker has to drive the run.
     let startedBody: Run.Body?
   }
 
-  /// Returns the next run for a worker; `nil` if there is none, so that the worker ends.
+  /// Returns the next run for a worker; `nil` if there is none, in which case the worker ends.
   func nextJob(for worker: Worker, isStarting: Bool) -> Job? {
     let reading = time.reading()
     return send { state, effects in takeNext(for: worker, isStarting: isStarting, at: reading, &state, &effects) }
   }
 
-  /// Returns the next run for a worker that has executed `run`; `nil` if there is none, so that the worker ends.
+  /// Returns the next run for a worker that has executed `run`; `nil` if there is none, in which case the worker ends.
   func nextJob(for worker: Worker, after run: Run) -> Job? {
     let reading = time.reading()
     return send { state, effects in
@@ -210,13 +211,13 @@ extension QueueCore {
   /// The result of `finishInline` for a run that has ended: the next job of its worker.
   struct Following: ~Copyable, Sendable {
     let job: Job?
-    /// What the ended run no longer needs, to be released after the lock was released.
+    /// The references that the ended run no longer needs, to be released after the lock has been released.
     let released: Run.ReleasedReferences
   }
 
   /// Ends a run whose body a worker has executed, and gives the worker its next run, in one visit to the lock (L4).
   ///
-  /// - Returns: The next job of the worker; `nil` if the run has children, listeners, or a cancellation, and so cannot end inline.
+  /// - Returns: The next job of the worker; `nil` if the run has children, listeners, or a cancellation, and therefore cannot end inline.
   @inline(__always)
   func finishInline(_ run: Run, _ outcome: RunOutcome, _ worker: Worker) -> Following? {
     var granted: [Run] = []
@@ -301,7 +302,7 @@ extension Run {
         state.runs[self].details.dependencies.missingCount -= 1
         guard state.runs[self].details.dependencies.missingCount == 0 else { return [] }
         let step = state.machine.dependenciesSettled(state.runs[self].member, &effects.next)
-        // The run was cancelled, or another dependency has failed, so the run has ended already.
+        // The run was cancelled, or another dependency has failed, so the run has already ended.
         if step == .stale { return [] }
         QueueCore.deliver(step, to: self, &state.runs, &effects)
         return state.runs[self].details.dependencies.handles.takeAll()
@@ -343,7 +344,8 @@ extension Run {
     case .cancelled:
       startDeadline()
       cancelLikeParent()
-      // A run that has its slot already ends here, without starting its body (C2). For any other run, the cancellation delivers the next step.
+      // A run that already has its slot ends here, without starting its body (C2). For any other run, the cancellation delivers the next
+      // step.
       return core.read { $0.machine.phase(of: $0.runs[self].member) == .starting ? .finish : .wait }
     }
   }
@@ -358,7 +360,7 @@ extension Run {
     let isNested = around != nil || slotOwner !== self
     let reading = core.time.lazyReading()
     let admission = core.send { state, effects -> Admission in
-      // `startStructured` may have admitted the run already.
+      // `startStructured` may have already admitted the run.
       if state.runs[self].member >= 0 { return .admitted(.wait) }
       guard !state.isShutDown || isNested else { return .refused }
       let place = around.map { state.runs[$0].member } ?? -1

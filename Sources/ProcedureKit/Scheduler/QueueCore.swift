@@ -4,11 +4,11 @@ import Synchronization
 ///
 /// There are three ways to access the guarded state:
 ///
-/// - `send` sends an event to the machine, and performs its effects after the lock was released.
+/// - `send` sends an event to the machine, and performs its effects after the lock has been released.
 /// - `update` changes the states of runs. The change must not let any run start or end.
 /// - `read` reads the state and cannot change it.
 ///
-/// The core calls no code of the user, and releases no object of the user, while it holds the lock.
+/// The core neither calls the user's code nor releases the user's objects while it holds the lock.
 ///
 /// `package` for `ProcedureKitRemote`.
 @usableFromInline
@@ -19,28 +19,28 @@ package final class QueueCore: Sendable {
   /// The state that the lock guards. It cannot be copied, so that no part of it is used without the lock.
   struct State: ~Copyable, Sendable {
     var machine: QueueMachine
-    /// The present runs, and access to the states of all runs of the queue.
+    /// The unfinished runs, and access to the states of all runs of the queue.
     var runs = RunTable()
     var limiter: AdmissionLimiter
     var groups = WorkerGroups()
     /// The random numbers for schedules, if the queue has a seed.
     var seeds: SplitMix64?
     var isShutDown = false
-    /// Whether the `ProcedureQueue` was deallocated, so that the event streams end with the last run.
+    /// Whether the `ProcedureQueue` was deallocated, in which case the event streams end with the last run.
     var isReleased = false
-    /// The signals of graph workers that wait until the queue resumes (Q2).
+    /// The signals of graph workers that are waiting until the queue is resumed (Q2).
     var resumption: [OneShotSignal] = []
     /// Whether every run is cancelled when it is admitted.
     var cancelsAdmitted = false
     /// The failures in a scope, in order. A scope that fails fast throws the first one.
     var failures: [ProcedureFailure] = []
-    /// Whether the scope has ended, so that later failures are unobserved.
+    /// Whether the scope has ended, in which case later failures are unobserved.
     var isScopeOver = false
-    /// The signals of tasks that wait until the queue has no runs (Q4).
+    /// The signals of tasks that are waiting until the queue has no runs (Q4).
     var emptyWaiters: [OneShotSignal] = []
-    /// The signals of bodies on this queue that wait until all other runs wait for idleness, too.
+    /// The signals of bodies on this queue that are waiting until all other runs are also waiting for the queue to become idle.
     var idleWaiters: [OneShotSignal] = []
-    /// The number of bodies, on any queue, that wait for idleness of this queue or for room.
+    /// The number of bodies, on any queue, that are waiting for this queue to become idle or to have room.
     var awaitingBodies = 0
     /// The procedure that has ended last while a body was waiting for idleness or for room.
     var latestEnd: ProcedureIdentity?
@@ -51,7 +51,7 @@ package final class QueueCore: Sendable {
     weak var queue: (any Actor)?
   }
 
-  /// The effects of an event, which are performed after the lock was released.
+  /// The effects of an event, which are performed after the lock has been released.
   struct Effects: Sendable {
     var next = QueueMachine.Next()
     var startsWorker = false
@@ -71,7 +71,7 @@ package final class QueueCore: Sendable {
       case cancelAll
       case watchForStall
 
-      /// Whether the action can advance a run, and so trigger further actions.
+      /// Whether the action can advance a run, and thereby trigger further actions.
       var advancesRun: Bool {
         switch self {
         case .advance, .notify, .cancel, .propagate, .claimGranted, .cancelAll: true
@@ -146,7 +146,7 @@ package final class QueueCore: Sendable {
 
   // MARK: The lock
 
-  /// Sends an event to the machine, and performs the effects on other runs after the lock was released.
+  /// Sends an event to the machine, and performs the effects on other runs after the lock has been released.
   ///
   /// Returns the result of `event`, which is usually the next step of the run concerned.
   @inline(__always)
@@ -196,7 +196,7 @@ package final class QueueCore: Sendable {
   static func deliver(_ step: RunStep, to run: Run, _ runs: inout RunTable, _ effects: inout Effects) {
     if step == .wait || step == .stale { return }
     if run.isDrivenByWorker {
-      // No task waits for the step of an added run, so the run advances after the lock was released.
+      // No task waits for the step of an added run, so the run advances after the lock has been released.
       effects.add(.advance(run, step))
     } else {
       // The caller's task drives the run. It is suspended in `nextStep`, or reads the step there.
@@ -247,7 +247,7 @@ package final class QueueCore: Sendable {
     if isNew { Spawner.startGroup(group, executor: executor) }
   }
 
-  /// Returns a random number generator for one use of a schedule. Schedules call code of the user, so they cannot share a locked generator.
+  /// Returns a random number generator for one use of a schedule. Schedules call the user's code, so they cannot share a locked generator.
   func makeGenerator() -> any RandomNumberGenerator {
     send { state, _ in state.seeds?.next() }.map(SplitMix64.init) ?? SystemRandomNumberGenerator()
   }
@@ -270,7 +270,7 @@ package final class QueueCore: Sendable {
       partOf: run.isReported ? -1 : state.runs[run.reported].member, &effects.next)
     state.runs.insert(run, at: member)
     if run.kind == .node {
-      // The graph has published `didAttach` for its nodes already.
+      // The graph has already published `didAttach` for its nodes.
       run.parent.flatMap { state.runs[$0].details.extensions.graph }?.nodeAdmitted(run.id)
     } else {
       run.record(at: reading.instant, &state, &effects) { _ in

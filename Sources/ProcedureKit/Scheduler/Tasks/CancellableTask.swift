@@ -2,8 +2,8 @@ import Synchronization
 
 /// Internal. Work that can be cancelled separately from the task that awaits it, because a child of that task executes the work.
 ///
-/// Invariant: the child's task is used only while it is alive. `cancel` pins the child under the lock while it executes the work, cancels it
-/// without the lock, since that runs handlers of the user, and unpins it. A pinned child does not end.
+/// Invariant: the child's task is used only while it is alive. If the child is executing the work, `cancel` pins the child under the lock,
+/// cancels it outside of the lock, since cancellation calls the user's handlers, and then unpins it. A pinned child does not end.
 ///
 /// `package` for `ProcedureKitRemote`.
 package final class CancellableTask: Sendable {
@@ -16,7 +16,7 @@ package final class CancellableTask: Sendable {
     var child: Child?
     var isCancelled = false
     var pins = 0
-    /// The child, when its work has ended and it waits until it is unpinned.
+    /// The child, when its work has ended and it is waiting to be unpinned.
     var waiter: Waiter?
   }
 
@@ -62,7 +62,7 @@ package final class CancellableTask: Sendable {
     return state.withLock { $0.child != nil && $0.child?.task == current }
   }
 
-  /// Registers the current task as the one that executes the work, and cancels it if the work was cancelled before.
+  /// Registers the current task as the one that executes the work, and cancels it if the work has already been cancelled.
   private func start() {
     guard let task = withUnsafeCurrentTask(body: { $0 }) else {
       preconditionFailure("CancellableTask: there is no current task")
@@ -75,7 +75,7 @@ package final class CancellableTask: Sendable {
     if isCancelled { task.cancel() }
   }
 
-  /// Unregisters the current task, and waits until no `cancel` uses it any more.
+  /// Unregisters the current task, and waits until no call of `cancel` is using it any longer.
   private func end() async {
     let isPinned = state.withLock { state in
       state.child = nil

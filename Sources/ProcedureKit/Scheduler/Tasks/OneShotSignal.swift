@@ -8,7 +8,7 @@ package final class OneShotSignal: Sendable {
     case waiting(Waiter?)
     case signalled
     case cancelled
-    /// The wait was part of a deadlock, so that the signal would never be sent.
+    /// The wait was part of a deadlock, so the signal would never be sent.
     case refused(ProcedureError)
   }
 
@@ -18,14 +18,14 @@ package final class OneShotSignal: Sendable {
 
   package init() {}
 
-  /// Resumes the waiting task. Returns `false` if the signal was cancelled, refused, or sent before.
+  /// Resumes the waiting task. Returns `false` if the signal has already been sent, cancelled, or refused.
   @discardableResult
   package func signal() -> Bool { end(as: .signalled) }
 
-  /// Cancels the wait, unless the signal was sent.
+  /// Cancels the wait, unless the signal has already been sent.
   func cancel() { _ = end(as: .cancelled) }
 
-  /// Ends the wait with an error, unless the signal was sent.
+  /// Ends the wait with an error, unless the signal has already been sent.
   func refuse(_ error: ProcedureError) { _ = end(as: .refused(error)) }
 
   /// Waits for the signal. Cancelling the calling task ends the wait at once. Returns `false` if the wait was cancelled.
@@ -71,8 +71,8 @@ package final class OneShotSignal: Sendable {
 
 /// Internal. A suspended task, which is resumed exactly once.
 ///
-/// Invariant: a waiter is stored in one place, which one lock guards. The code that removes the waiter resumes it, and the owner of the place
-/// removes all waiters before it is deallocated. So the unchecked continuation is resumed exactly once.
+/// Invariant: a waiter is stored in one place, which one lock guards. The code that removes the waiter resumes it, and the owner of the
+/// place removes all waiters before it is deallocated. Therefore, the unchecked continuation is resumed exactly once.
 struct Waiter: Sendable {
   private let continuation: UnsafeContinuation<Void, Never>
 

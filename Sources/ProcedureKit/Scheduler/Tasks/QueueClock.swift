@@ -3,7 +3,8 @@
 /// `package` for `ProcedureKitRemote`.
 package struct QueueClock: Sendable {
   private let stopwatch: any Stopwatch
-  /// Whether this is the system's clock, which always advances. A clock of the user may stand still, and may observe which tasks sleep on it.
+  /// Whether this is the system's clock, which always advances. A custom clock may stand still, and may observe which tasks are sleeping on
+  /// it.
   let isSystem: Bool
 
   package init(_ clock: any Clock<Duration>) {
@@ -18,7 +19,7 @@ package struct QueueClock: Sendable {
   /// Reads the clock now, before the lock is taken.
   func reading() -> Reading { Reading(time: self, reading: now) }
 
-  /// Reads the system's clock only when the instant is needed. Reads a clock of the user now, since it must not be called under a lock.
+  /// Reads the system's clock only when the instant is needed. Reads a custom clock immediately, since it must not be called under a lock.
   func lazyReading() -> Reading { Reading(time: self, reading: isSystem ? nil : now) }
 
   /// An instant that was read, or that is read when it is needed.
@@ -33,13 +34,13 @@ package struct QueueClock: Sendable {
 
   /// Sleeps in the current task until an instant. Cancelling the task ends the sleep.
   ///
-  /// - Throws: `CancellationError`, or any other error that a clock of the user throws.
+  /// - Throws: `CancellationError`, or any other error that a custom clock throws.
   func wait(until instant: ProcedureInstant) async throws {
     try await stopwatch.wait(until: instant.sinceStart)
   }
 }
 
-/// The system's clock, whose type is known, so that a reading looks up no type.
+/// The system's clock, whose type is known, so a reading looks up no type.
 private final class SystemStopwatch: Stopwatch {
   private let start = ContinuousClock.now
 
@@ -50,15 +51,15 @@ private final class SystemStopwatch: Stopwatch {
   }
 }
 
-/// A clock and its instant at the creation of the queue.
+/// A clock, and its instant when the queue was created.
 ///
-/// Boxed: a generic instant would make the layout of every containing type dynamic.
+/// The value is boxed, since a generic instant would make the layout of every containing type dynamic.
 private protocol Stopwatch: AnyObject, Sendable {
   var elapsed: Duration { get }
   func wait(until elapsed: Duration) async throws
 }
 
-/// A clock of the user.
+/// A custom clock.
 private final class RunningStopwatch<C: Clock>: Stopwatch where C.Duration == Duration {
   let clock: C
   let start: C.Instant
@@ -74,7 +75,7 @@ private final class RunningStopwatch<C: Clock>: Stopwatch where C.Duration == Du
   }
 }
 
-/// An instant of a queue's clock, counted from the creation of the queue.
+/// An instant on a queue's clock, measured from the creation of the queue.
 ///
 /// The resolution is one nanosecond. Only instants of the same queue can be compared.
 public struct ProcedureInstant: InstantProtocol, Hashable, Codable, Sendable, CustomStringConvertible {

@@ -11,7 +11,8 @@ package enum Spawner {
     Task.detached(executorPreference: executor) { await runGroup(workers) }
   }
 
-  /// Runs workers as children of one task group, as the commands of `workers` request. Returns when `workers` is closed and all have ended.
+  /// Runs workers as children of one task group, as the commands of `workers` request. Returns when `workers` is closed and all workers
+  /// have ended.
   ///
   /// Cancelling the caller cancels the workers.
   static func runGroup(_ workers: WorkerGroup) async {
@@ -41,7 +42,8 @@ package enum Spawner {
     }
   }
 
-  /// Starts the task that sleeps for the timers of a queue, or the task that sends the answer of a remote worker, which awaits the task.
+  /// Starts the task that sleeps for the timers of a queue, or the task that sends the answer of a remote worker; the remote worker awaits
+  /// that task.
   ///
   /// The task is detached, since a timer is independent of the task that set it, and a cancelled worker still answers. `Timers` cancels its task.
   package static func startDetached(

@@ -2,10 +2,10 @@ import Synchronization
 
 /// Internal. The timers of a queue: one heap, and one task that sleeps until the nearest deadline while a timer is pending.
 ///
-/// Setting and cancelling a timer are O(log n) under a lock. The sleeping task calls the actions of due timers without the lock, in order of
-/// deadline, so an action should be short. An earlier timer replaces the sleeping task.
+/// Setting and cancelling a timer are O(log n) under a lock. The sleeping task calls the actions of due timers outside of the lock, in
+/// order of deadline, so an action should be short. An earlier timer replaces the sleeping task.
 ///
-/// On a clock of the user, cancelling the nearest timer ends the sleep, so that a test sees no unneeded sleeper. On the system's clock, the
+/// On a custom clock, cancelling the nearest timer ends the sleep, so that a test sees no unneeded sleeper. On the system's clock, the
 /// sleep continues, since work with timeouts would otherwise start and cancel a task each time.
 ///
 /// `package` for `ProcedureKitRemote`.
@@ -23,31 +23,31 @@ package final class Timers: Sendable {
     state = Mutex(State(keepsSleeping: time.isSystem))
   }
 
-  /// The present time.
+  /// The current time.
   package var now: ProcedureInstant { time.now }
 
-  /// The number of timers whose actions were not called yet.
+  /// The number of timers whose actions have not been called yet.
   var count: Int { state.withLock { $0.heap.count + $0.dueCount - calledCount } }
 
-  /// The number of timers whose actions were called, including one that is being called.
+  /// The number of timers whose actions have been called, including one that is being called.
   var calledCount: Int { called.load(ordering: .acquiring) }
 
-  /// Calls `action` when `duration` has passed; as soon as possible if `duration` is not positive.
+  /// Calls `action` when `duration` has passed, or as soon as possible if `duration` is not positive.
   package func schedule(after duration: Duration, _ action: @escaping Action) -> TimerHeap.ID {
     schedule(at: time.now.advanced(by: duration.saturated.roundedUpToNanoseconds), action)
   }
 
-  /// Calls `action` at an instant; as soon as possible if the instant has passed.
+  /// Calls `action` at an instant, or as soon as possible if the instant has passed.
   package func schedule(at deadline: ProcedureInstant, _ action: @escaping Action) -> TimerHeap.ID {
     let (id, change) = state.withLock { state in (state.insert(deadline, action), state.arm()) }
     perform(change)
     return id
   }
 
-  /// Cancels a timer. Returns `false` if the timer's action was called, or is about to be called.
+  /// Cancels a timer. Returns `false` if the timer's action has been called or is about to be called.
   @discardableResult
   package func cancel(_ id: TimerHeap.ID) -> Bool {
-    // The action is released without the lock, since it may have the last reference to an object of the user.
+    // The action is released outside of the lock, since it may hold the last reference to one of the user's objects.
     let (action, change) = state.withLock { state in (state.remove(id), state.arm()) }
     perform(change)
     return action != nil
@@ -69,7 +69,7 @@ package final class Timers: Sendable {
 
   /// Removes all timers without calling their actions, and cancels the sleeping task, which keeps this object alive.
   package func close() {
-    // The actions are released without the lock, as in `cancel`.
+    // The actions are released outside of the lock, as in `cancel`.
     let closed = state.withLock { state in
       let closed = state
       state = State(keepsSleeping: closed.keepsSleeping)
@@ -90,7 +90,7 @@ package final class Timers: Sendable {
         do {
           try await time.wait(until: deadline)
         } catch {
-          // If the task was cancelled, another sleeper has replaced it, and this call does nothing. Otherwise, the clock of the user cannot
+          // If the task was cancelled, another sleeper has replaced it, and this call does nothing. Otherwise, the custom clock cannot
           // sleep, and calling the actions early is better than never calling them.
           callPending(for: number)
         }
@@ -133,7 +133,7 @@ extension Timers {
     /// The task that sleeps. A task whose number differs has been replaced.
     struct Sleeper {
       let number: UInt64
-      /// The end of the sleep; `nil` while the task calls actions. It reads the nearest deadline before it sleeps again.
+      /// The end of the sleep; `nil` while the task calls actions. The task reads the nearest deadline before it sleeps again.
       var wakesAt: ProcedureInstant?
       var task: Task<Void, Never>?
     }
@@ -143,7 +143,7 @@ extension Timers {
       let action: Action
     }
 
-    /// What has to be done without the lock.
+    /// What has to be done outside of the lock.
     struct Change {
       var stop: Task<Void, Never>?
       var start: UInt64?
@@ -186,7 +186,8 @@ extension Timers {
       return Change(stop: stop, start: sleeperCount)
     }
 
-    /// A sleeper is awake. Removes and returns due timers; if none is due, also the deadline until which to sleep, `nil` if there is none.
+    /// A sleeper is awake. Removes and returns due timers. If none is due, also returns the deadline until which to sleep, or `nil` if
+    /// there is none.
     mutating func wake(
       _ number: UInt64, at now: ProcedureInstant, atMost limit: Int
     ) -> (due: [Pending], deadline: ProcedureInstant?) {

@@ -11,7 +11,7 @@ final class Trampoline: Sendable {
   private let owner = TaskIdentity.current
   private let state = Mutex(State())
 
-  /// Calls the function: immediately, or, within another `call` in the same task, after the functions that were passed before.
+  /// Calls the function: immediately, or, within another `call` in the same task, after the functions that have already been passed.
   static func call(_ function: @escaping @Sendable () -> Void) {
     if let current, current.append(function) { return }
     let trampoline = Trampoline()

@@ -28,7 +28,7 @@ final class WorkerGroup: Sendable {
     owner?.resume()
   }
 
-  /// Closes the group. The owner still executes the commands that were sent before.
+  /// Closes the group. The owner still executes the commands that have already been sent.
   func close() {
     let owner = contents.withLock { contents in
       contents.isClosed = true
@@ -71,7 +71,7 @@ struct WorkerGroups: Sendable {
 
   var all: [WorkerGroup] { groups.map(\.workers) }
 
-  /// A task joins a group. Returns the group, and whether the group is new, so that the caller has to start its owner.
+  /// A task joins a group. Returns the group, and whether the group is new, in which case the caller has to start its owner.
   mutating func joined() -> (group: WorkerGroup, isNew: Bool) {
     if let index = groups.lastIndex(where: { $0.taskCount < Self.maximumTaskCount }) {
       groups[index].taskCount += 1
@@ -81,7 +81,8 @@ struct WorkerGroups: Sendable {
     return (groups[groups.count - 1].workers, true)
   }
 
-  /// A task of a group has ended. Returns the group if it is empty, so that the caller closes it; the only group of the queue stays open.
+  /// A task of a group has ended. Returns the group if it is empty, in which case the caller closes it; the last group of the queue stays
+  /// open.
   mutating func left(_ group: WorkerGroup) -> WorkerGroup? {
     guard let index = groups.firstIndex(where: { $0.workers === group }) else { return nil }
     groups[index].taskCount -= 1
@@ -99,10 +100,10 @@ final class Worker: Sendable {
   /// Cancels the task of the worker, unless it has ended.
   func cancel() { task.cancel() }
 
-  /// Whether the current task is that of the worker, and not one that a body has started.
+  /// Whether the current task is that of the worker, rather than one that a body has started.
   var isCurrent: Bool { task.isCurrent }
 
-  /// Executes runs of a queue until none waits for a worker.
+  /// Executes runs of a queue until no run is waiting for a worker.
   @concurrent static func work(for core: QueueCore) async {
     let worker = Worker()
     await worker.task.executeHere {

@@ -1,15 +1,16 @@
 /// Internal. Decides when a task that executes many bodies in a row yields its thread.
 ///
-/// A worker whose bodies never suspend would keep its thread. So it yields after ten milliseconds, about the time slice of an operating system.
-/// It reads the clock after 1, 2, 4, … bodies: short bodies are measured rarely. Yielding is expensive, since it wakes a thread.
+/// A worker whose bodies never suspend would keep its thread. Therefore, it yields after ten milliseconds, about the time slice of an
+/// operating system. It reads the clock after 1, 2, 4, … bodies: short bodies are measured rarely. Yielding is expensive, since it wakes a
+/// thread.
 ///
-/// On a clock of the user, which may stand still, the worker also yields after a maximum number of bodies.
+/// On a custom clock, which may stand still, the worker also yields after a maximum number of bodies.
 struct YieldPolicy {
   private static let maximumItemsBetweenReadings = 128
   private static let maximumItemsWithoutClock = 1_024
   private static let longestTimeBetweenYields = Duration.milliseconds(10)
 
-  /// The clock; `nil` without a queue, which limits only the number of bodies.
+  /// The clock; `nil` if there is no queue, in which case only the number of bodies is limited.
   private let time: QueueClock?
   private let maximumItems: Int
   private let countsItems: Bool
