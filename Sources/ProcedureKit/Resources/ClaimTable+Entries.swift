@@ -216,7 +216,7 @@ extension ClaimTable {
 
 /// Internal. The waits of runs for snapshots and deadlock searches, and the invariants of the table.
 extension ClaimTable {
-  /// Returns the runs that block a waiting run in each pool, the root pool first; empty for a run that does not wait.
+  /// Returns the runs that block a waiting run in each pool, the root pool first; empty for a run that is not waiting.
   ///
   /// - Complexity: O(h + w) for h holders of the pools, and w earlier waiting runs in the pools with enough free units.
   func blockers(of run: RunNumber) -> [Blocker] {
@@ -237,7 +237,7 @@ extension ClaimTable {
     return blockers
   }
 
-  /// Adds the waits of a run's claim to `graph`, and appends the runs that have to be added next to `reached`.
+  /// Adds the waits of a run's claim to `graph`, and appends to `reached` the runs that have to be added next.
   ///
   /// - Complexity: O(h + w) for h holders and w waiting runs of the pools that the graph does not contain yet.
   func addWaits(

@@ -19,22 +19,22 @@ struct ClaimDemand: Equatable {
 /// A claim has an *entry* in each pool from which it takes units. The entry waits in the *line* of the pool until the claim is granted, and then
 /// belongs to the *holders* of the pool. A claim is granted when its entries are first in all their lines and all units are free.
 ///
-/// A run inside a holder takes units from the inner pool of the holder, and only the rest from pools further out (R4). In a category (capacity
-/// `Int32.max`), an inner pool has the same capacity, so that readers inside a reader share it. A writer inside a reader waits for the readers
-/// inside its ancestors, and for all holders that are not its ancestors.
+/// A run inside a holder takes units from the inner pool of the holder, and only the rest from pools further out (R4). In a category
+/// (capacity `Int32.max`), an inner pool has the same capacity, so readers inside a reader share it. A writer inside a reader waits for the
+/// readers inside its ancestors, and for all holders that are not its ancestors.
 ///
 /// Each event is O(e) for the e entries of the claims that it grants or ends, and constant for a claim for one resource.
 struct ClaimTable {
   /// The runs that block a waiting run in one pool.
   struct Blocker: Equatable {
     let resource: ResourceNumber
-    /// The holders of units that the run needs, without its ancestors. A holder that has ended still holds units for claims inside it.
+    /// The holders of units that the run needs, except for its ancestors. A holder that has ended still holds units for claims inside it.
     let holders: [RunNumber]
-    /// The runs that wait before this run, if enough units are free.
+    /// The runs that are waiting ahead of this run, if enough units are free.
     let earlierWaiters: [RunNumber]
   }
 
-  /// `waiting` → `granted` → `ended`. A claim can leave the table in each phase. An ended claim still holds units for claims inside it.
+  /// `waiting` → `granted` → `ended`. A claim can leave the table in any phase. An ended claim still holds units for claims inside it.
   enum Phase { case waiting, granted, ended }
 
   /// One layer of a procedure in a claim for several layers.
@@ -76,7 +76,7 @@ struct ClaimTable {
   }
 
   struct Pool {
-    /// Identifies the pool in a snapshot of the waits. A later pool in the same place has another number.
+    /// Identifies the pool in a snapshot of the waits. A later pool in the same place has a different number.
     let serial: UInt64
     var capacity: Int32
     /// The root pool of the same resource; -1 in a root pool.
@@ -114,7 +114,7 @@ struct ClaimTable {
   /// Returns whether no run holds the resource or waits for it.
   func isUnused(_ resource: ResourceNumber) -> Bool { pools[resource].entryCount == 0 }
 
-  /// The capacity of a used resource has changed. Appends the runs whose claims this grants to `granted`.
+  /// The capacity of a used resource has changed. Appends to `granted` the runs whose claims this grants.
   ///
   /// Returns the waiting runs that need more units than the new capacity, and the other waiting runs.
   mutating func capacityChanged(
@@ -140,11 +140,11 @@ struct ClaimTable {
 
   // MARK: Claims
 
-  /// A run claims all `demands` together, or waits for all of them together (R1). Returns whether the run holds the units now.
+  /// A run claims all `demands` together, or waits for all of them together (R1). Returns whether the run now holds the units.
   ///
-  /// The run has no claim, or an ended one whose units a nested run still uses: it then continues with these units. `ancestors` are the ancestors
-  /// of the run that have claims, nearest first. An ended ancestor counts only if a nearer one has not ended, so that a task that a body left
-  /// behind waits like any other run.
+  /// The run has no claim, or an ended one whose units a nested run is still using; in the latter case, the run continues with these units.
+  /// `ancestors` are the ancestors of the run that have claims, nearest first. An ended ancestor counts only if a nearer one has not ended,
+  /// so a task that a body left behind waits like any other run.
   mutating func requested(
     _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber] = [], priority: UInt8 = 0
   ) -> Bool {
@@ -152,8 +152,8 @@ struct ClaimTable {
     return enter(run, demands, inside: ancestors, priority: priority, parts: [])
   }
 
-  /// A run reclaims the units that layers of its procedure released for a pause, all of them together (R1). Returns whether the layers hold the
-  /// units now.
+  /// A run reclaims the units that layers of its procedure released for a pause, all of them together (R1). Returns whether the layers now
+  /// hold the units.
   ///
   /// After the grant, each layer has its own claim, as before the pause. `parts` are the layers, outermost first, and `ancestors` are the
   /// ancestors of the outermost layer.
@@ -181,7 +181,7 @@ struct ClaimTable {
     return true
   }
 
-  /// Adds a claim, and grants it if no earlier claim waits and all units are free. Returns whether it was granted.
+  /// Adds a claim, and grants it if no earlier claim is waiting and all units are free. Returns whether it was granted.
   private mutating func enter(
     _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber], priority: UInt8, parts: [Part]
   ) -> Bool {
@@ -199,14 +199,14 @@ struct ClaimTable {
       poolsToServe.removeAll(keepingCapacity: true)
       return true
     }
-    // Units are missing, or earlier claims wait, so this claim waits in the line of each pool (R1).
+    // Units are missing, or earlier claims are waiting, so this claim waits in the line of each pool (R1).
     forEachEntry(of: claim) { table, entry in table.link(entry) }
     return false
   }
 
   /// A run releases its units, or withdraws its waiting claim (R3). Does nothing if the run has no claim, or an ended one.
   ///
-  /// Appends the runs whose claims this grants to `granted`, in order of their requests, and the resources that become unused to `vacated`.
+  /// Appends to `granted` the runs whose claims this grants, in order of their requests, and to `vacated` the resources that become unused.
   mutating func ended(_ run: RunNumber, _ granted: inout [RunNumber], vacated: inout [ResourceNumber]) {
     guard let claim = numbers[run], claims[claim].phase != .ended else { return }
     // Runs inside the holder still use its units, so the claim keeps them until the last of these runs ends.
@@ -219,10 +219,10 @@ struct ClaimTable {
     releaseMemory()
   }
 
-  /// A waiting run overtakes the delayed runs directly before it, since these wait for a run that waits for this one (R4).
+  /// A waiting run overtakes the delayed runs directly before it, since these are waiting for a run that is waiting for this one (R4).
   ///
-  /// The delayed runs come from ``WaitForGraph/overtakings(for:)``. Appends the runs whose claims this grants to `granted`. O(d) for d overtaken
-  /// runs.
+  /// The delayed runs come from ``WaitForGraph/overtakings(for:)``. Appends to `granted` the runs whose claims this grants. O(d) for d
+  /// overtaken runs.
   mutating func overtook(_ run: RunNumber, _ delayed: Set<RunNumber>, _ granted: inout [RunNumber]) {
     guard let claim = numbers[run], claims[claim].phase == .waiting else { return }
     forEachEntry(of: claim) { table, entry in
@@ -238,11 +238,11 @@ struct ClaimTable {
     serve(&granted)
   }
 
-  /// The priority of a run was raised, or the run starts to wait (Q7).
+  /// The priority of a run was raised, or the run has started to wait (Q7).
   ///
-  /// Raises the holders and the earlier waiting runs, direct and indirect, to this priority, and appends them to `raised`. So a run of lower
-  /// priority never delays one of higher priority. O(r + e) for r raised runs and e entries of the run, and O(h) more for h holders if the run
-  /// is first.
+  /// Raises the holders and the earlier waiting runs, direct and indirect, to this priority, and appends them to `raised`. Therefore, a run
+  /// of lower priority never delays one of higher priority. O(r + e) for r raised runs and e entries of the run, and O(h) more for h
+  /// holders if the run is first.
   mutating func raised(_ run: RunNumber, to priority: UInt8, _ raised: inout [RunNumber]) {
     guard let claim = numbers[run] else { return }
     claims[claim].priority = max(claims[claim].priority, priority)
@@ -252,7 +252,7 @@ struct ClaimTable {
       forEachEntry(of: next) { table, entry in
         var other = table.entries[entry].previous
         while table.raise(other, to: priority, &raised, &pending) { other = table.entries[other].previous }
-        // An earlier waiting run with at least this priority has raised the holders already.
+        // An earlier waiting run with at least this priority has already raised the holders.
         guard other < 0 else { return }
         var holder = table.pools[table.entries[entry].pool].holders.first
         while holder >= 0 {

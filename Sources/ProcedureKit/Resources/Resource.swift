@@ -5,9 +5,9 @@
 /// let train = Train().uses(gpu, units: 2)
 /// ```
 ///
-/// In a ``ResourceTable``, two resources with the same name are one resource, so they must declare the same capacity. While the resource is in
-/// use, a procedure that claims it with a different capacity fails with ``ProcedureError/Kind/resourceConflict``.
-/// ``ResourceTable/setCapacity(_:of:)`` changes the capacity while the program runs. The operator `==` compares the bytes of the names, and the
+/// In a ``ResourceTable``, two resources with the same name are one resource, so they must declare the same capacity. While the resource is
+/// in use, a procedure that claims it with a different capacity fails with ``ProcedureError/Kind/resourceConflict``.
+/// ``ResourceTable/setCapacity(_:of:)`` changes the capacity at run time. The operator `==` compares the bytes of the names, and the
 /// capacities.
 public struct Resource: Sendable, Hashable {
   /// The name, which identifies the resource.
@@ -42,13 +42,13 @@ public struct Resource: Sendable, Hashable {
 
 /// Internal. The key of a resource in a table.
 enum ResourceKey: Hashable, Sendable {
-  /// A category, which a value of the user identifies.
+  /// A category, which is identified by a value that the user has chosen.
   case category(InternedKey)
   /// A resource with a number of units.
   case units(name: ByteText)
 }
 
-/// Internal. A category that a type identifies.
+/// Internal. A category that is identified by a type.
 struct TypeCategory: Hashable, Sendable, CustomStringConvertible {
   private let type: ObjectIdentifier
   let description: String
@@ -83,7 +83,7 @@ struct ResourceRequest: Sendable {
   /// The demands, one for each resource.
   private(set) var demands: [Demand] = []
 
-  /// Creates a request for one category for each value, exclusively or shared with other readers.
+  /// Creates a request for several categories, each either exclusive or shared with other readers.
   init(categories: [any Hashable & Sendable], isShared: Bool) {
     let units = isShared ? 1 : Self.wholeCategory
     for category in categories {

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// The table of the procedures that hold resources, and of those that wait for resources.
+/// A table of the procedures that hold resources or are waiting for them.
 ///
 /// The table `shared` contains the categories and resources of the whole process. A queue with a separate table, for example in a test, does
 /// not use `shared`.
 public final class ResourceTable: Sendable {
-  /// The table of every queue without a separate table.
+  /// The table that every queue without a separate table uses.
   public static let shared = ResourceTable()
 
   enum Answer {
@@ -25,7 +25,7 @@ public final class ResourceTable: Sendable {
     var numbers: [ResourceKey: ResourceNumber] = [:]
     var pools: [ResourceNumber: Pool] = [:]
     var claimants: [RunNumber: Run] = [:]
-    /// The capacities that were set, which replace the declared ones.
+    /// The capacities that have been set, which replace the declared ones.
     var capacities: [ByteText: Int32] = [:]
   }
 
@@ -34,7 +34,7 @@ public final class ResourceTable: Sendable {
   /// Creates a table that is independent of all other tables.
   public init() {}
 
-  /// The number of resources that a run holds or waits for.
+  /// The number of resources that are held or awaited by at least one run.
   public var count: Int { state.withLock(\.numbers.count) }
 
   /// Changes the capacity of a resource in this table, even while procedures use the resource.
@@ -49,7 +49,7 @@ public final class ResourceTable: Sendable {
   /// - Parameters:
   ///   - capacity: The number of units, from 1 to 2,147,483,646. Any other number traps.
   ///   - resource: The resource, which is identified by its name.
-  /// - Complexity: O(w) for w claims that wait for the resource.
+  /// - Complexity: O(w) for w claims that are waiting for the resource.
   public func setCapacity(_ capacity: Int, of resource: Resource) {
     let new = Int32(Resource(resource.name, capacity: capacity).capacity)
     let name = ByteText(resource.name)
@@ -76,7 +76,7 @@ public final class ResourceTable: Sendable {
         .capacityExceeded(
           procedure: run.layerIdentity, resource: resource.name, units: units, capacity: capacity))
     }
-    // With fewer units, runs may wait for each other now, and form a deadlock.
+    // With fewer units, runs may now be waiting for each other in a deadlock.
     for run in waiting {
       guard let waits = DeadlockSearch.resolveDeadlock(from: run) else { continue }
       run.claimRefused(.exclusionDeadlock(procedure: run.layerIdentity, waits: waits))
@@ -87,7 +87,7 @@ public final class ResourceTable: Sendable {
 
   /// Claims resources for a run, which then holds all of them, or waits for all of them (R1).
   ///
-  /// Refuses a claim that could never be granted, or that declares a resource differently than another run.
+  /// Refuses a claim that could never be granted, or that declares a resource differently from another run.
   func request(_ demands: [ResourceRequest.Demand], for run: Run) -> Answer {
     let (demands, contradiction) = ResourceRequest.merged(demands)
     if let contradiction {
@@ -117,8 +117,8 @@ public final class ResourceTable: Sendable {
       for layer in layers where state.table.resumed(layer.id.number) { state.claimants[layer.id.number] = layer }
       let lacking = layers.filter { !state.table.isGranted($0.id.number) }
       guard !lacking.isEmpty else { return .granted }
-      // Another task of the body already waits for these resources, or the run's own claim was kept for a nested run. The caller requests the
-      // remaining resources again later.
+      // Another task of the body is already waiting for these resources, or the run's own claim was kept for a nested run. The caller
+      // requests the remaining resources again later.
       if state.table.isWaiting(run.id.number) { return .waits }
       if state.table.isGranted(run.id.number) { return .granted }
       for layer in lacking {
@@ -144,7 +144,8 @@ public final class ResourceTable: Sendable {
     let priority = run.core.read { run.priority($0) }
     let answer = state.withLock { makeRequest(&$0, ancestors, priority) }
     guard case .waits = answer else { return answer }
-    // The resources are not free, so the run waits. It can be in a cycle only if another run may wait for it, or an enclosing run has a claim.
+    // The resources are not free, so the run waits. It can be in a cycle only if another run may be waiting for it, or an enclosing run has
+    // a claim.
     if !ancestors.isEmpty || run.mayBeAwaited, let waits = DeadlockSearch.resolveDeadlock(from: run) {
       return .refused(.exclusionDeadlock(procedure: run.layerIdentity, waits: waits))
     }
@@ -174,7 +175,7 @@ public final class ResourceTable: Sendable {
     return withdrawn != nil
   }
 
-  /// Lets a waiting run overtake runs that wait for it (R4).
+  /// Lets a waiting run overtake runs that are waiting for it (R4).
   func overtook(_ overtaking: WaitForGraph.Overtaking) {
     let granted = state.withLock { state -> [Run] in
       var granted: [RunNumber] = []
@@ -184,7 +185,7 @@ public final class ResourceTable: Sendable {
     for run in granted { run.claimGranted() }
   }
 
-  /// Raises the holders of the resources that a run waits for, and the claims before that of the run (Q7).
+  /// Raises the holders of the resources that a run waits for, and the claims that are ahead of the run's claim (Q7).
   func raise(_ run: Run, to priority: UInt8) {
     let raised = state.withLock { state in
       var raised: [RunNumber] = []
@@ -196,10 +197,10 @@ public final class ResourceTable: Sendable {
 
   // MARK: Queries
 
-  /// Returns the resources that a run waits for, each with a run that blocks it.
+  /// Returns the resources that a run is waiting for, each with a run that blocks it.
   ///
-  /// A caller that holds a lock must keep the runs until it has released the lock: releasing the last reference to a run can call code of the
-  /// user.
+  /// A caller that holds a lock must keep the runs until it has released the lock: releasing the last reference to a run can call the
+  /// user's code.
   func holders(of run: Run) -> [(key: ResourceKey, holder: Run)] {
     state.withLock { state in
       state.table.blockers(of: run.id.number).flatMap { blocker in
@@ -230,7 +231,7 @@ public final class ResourceTable: Sendable {
 extension ResourceTable.State {
   /// Releases the resources of a run, or withdraws its claim.
   ///
-  /// Returns the table's reference to the run, which the caller releases without the lock, and the runs whose claims this grants.
+  /// Returns the table's reference to the run, which the caller releases outside of the lock, and the runs whose claims this grants.
   mutating func giveBack(_ run: Run) -> (released: Run?, granted: [Run]) {
     let released = claimants.removeValue(forKey: run.id.number)
     // Two tasks of a body can reclaim the resources of one layer. The claim of the run then belongs to the other task's request.

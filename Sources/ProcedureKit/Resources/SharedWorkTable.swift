@@ -2,8 +2,8 @@ import Synchronization
 
 /// Internal. The shared executions of a queue or of a ``CoalescingScope``: in each, one run leads and the others follow.
 ///
-/// An execution ends when the leader has a result, or when the leader was cancelled and no follower is left. A pause of the leader does not end
-/// it.
+/// An execution ends when the leader has a result, or when the leader was cancelled and no follower is left. A pause of the leader does not
+/// end the execution.
 final class SharedWorkTable: Sendable {
   struct Key: Hashable, Sendable {
     let key: InternedKey
@@ -12,7 +12,7 @@ final class SharedWorkTable: Sendable {
     let output: ObjectIdentifier
   }
 
-  /// A run that waits for the result of the leader.
+  /// A run that is waiting for the result of the leader.
   final class Follower: Sendable {
     let run: Run
     let signal = OneShotSignal()
@@ -39,7 +39,7 @@ final class SharedWorkTable: Sendable {
     /// The followers in order. Those before `first` have become leaders.
     var followers: ContiguousArray<Follower> = []
     var first = 0
-    /// The number of followers that have left and are still in the list.
+    /// The number of followers that have left but are still in the list.
     var leaverCount = 0
   }
 
@@ -79,7 +79,8 @@ final class SharedWorkTable: Sendable {
     }
   }
 
-  /// The leader was cancelled. The next follower leads, with the highest priority of all followers (Q7); without one, the execution ends.
+  /// The leader was cancelled. The next follower leads, with the highest priority of all followers (Q7). If there is none, the execution
+  /// ends.
   func abandoned(_ key: Key) {
     while true {
       let (next, priority, ended) = state.withLock { state -> (Follower?, UInt8, Execution?) in
@@ -93,7 +94,7 @@ final class SharedWorkTable: Sendable {
       // The followers that have left are released without the lock.
       _ = ended
       guard let next else { return }
-      // The other followers wait for the new leader, which searches for a deadlock when it waits itself (R4).
+      // The other followers are now waiting for the new leader, which searches for a deadlock when it waits itself (R4).
       next.run.setAwaited()
       next.run.core.raise(next.run.slotOwner, to: priority)
       if next.signal.signal() { return }
@@ -113,7 +114,7 @@ final class SharedWorkTable: Sendable {
     _ = released
   }
 
-  /// Returns the run that a follower waits for; `nil` if the follower no longer waits.
+  /// Returns the run that a follower is waiting for; `nil` if the follower is no longer waiting.
   func leader(_ key: Key, of follower: Follower) -> Run? {
     state.withLock { state in
       follower.signal.isResolved || state.assignments[ObjectIdentifier(follower)] != nil
@@ -140,7 +141,7 @@ extension SharedWorkTable.Execution {
   }
 
   /// Counts a follower that has left. When most followers have left, removes them, and returns the previous list, which the caller releases
-  /// without the lock.
+  /// outside of the lock.
   fileprivate mutating func followerLeft() -> ContiguousArray<SharedWorkTable.Follower> {
     leaverCount += 1
     guard leaverCount > 32, leaverCount * 2 > followers.count - first else { return [] }

@@ -1,14 +1,15 @@
-/// Searches for deadlocks among runs that wait for claims and for each other, when a run starts to wait (R4).
+/// Searches for deadlocks among runs that are waiting for claims and for each other, when a run starts to wait (R4).
 ///
-/// Runs continue while a snapshot is collected. Therefore, a deadlock is real only if a second snapshot contains the same cycle: each of its
-/// waits lasted from the first snapshot to the second, so that all of them existed at the same time in between.
+/// Runs continue while a snapshot is collected. Therefore, a deadlock is real only if a second snapshot contains the same cycle: each of
+/// its waits lasted from the first snapshot to the second, so all of them existed at the same time in between.
 enum DeadlockSearch {
-  /// Refuses waits until the run is in no deadlock, so that the other runs continue. A run that waits for several runs can be in several cycles.
+  /// Refuses waits until the run is no longer in a deadlock, so that the other runs continue. A run that waits for several runs can be in
+  /// several cycles.
   ///
-  /// In each cycle, a claim is refused if there is one; otherwise, a wait that can throw; otherwise, a waiting run fails. If there are several,
-  /// the youngest run is chosen, so that two simultaneous searches that find the cycle choose the same one.
+  /// In each cycle, a claim is refused if there is one; otherwise, a wait that can throw; otherwise, a waiting run fails. If there are
+  /// several, the youngest run is chosen, so two simultaneous searches that find the cycle choose the same one.
   ///
-  /// - Returns: The wait cycle, if the refused claim is that of `run`, whose caller reports it; otherwise `nil`.
+  /// - Returns: The wait cycle if the refused claim belongs to `run`, in which case the caller reports the refusal; otherwise `nil`.
   @discardableResult
   static func resolveDeadlock(from run: Run) -> [ExclusionWait]? {
     var snapshot = Snapshot(from: run)
@@ -28,7 +29,7 @@ enum DeadlockSearch {
       found = cycle
       snapshot = Snapshot(from: run)
     }
-    // No deadlock is left, but the order of a line may still block the run: runs that another one awaits overtake.
+    // No deadlock is left, but the order of a line may still block the run: runs that another run is waiting for overtake others.
     for overtaking in snapshot.graph.overtakings(for: run.id.number) {
       snapshot.runs[overtaking.run]?.core.resources.overtook(overtaking)
     }
@@ -102,7 +103,7 @@ enum DeadlockSearch {
       return awaited + oneOf + run.core.resources.addWaits(of: run, to: &graph)
     }
 
-    /// Returns the wait to refuse, and the wait cycle from there; `nil` if no wait of the cycle can be refused any more.
+    /// Returns the wait to refuse, and the wait cycle from there; `nil` if no wait of the cycle can be refused any longer.
     func refusal(in cycle: [WaitForGraph.Link]) -> Refusal? {
       // Claims are refused first, then waits that can throw. A negative value means that the wait cannot be refused.
       func strength(of link: WaitForGraph.Link) -> Int {
@@ -119,7 +120,7 @@ enum DeadlockSearch {
       return Refusal(run: run, wait: wait?.key, waits: (cycle[first...] + cycle[..<first]).compactMap(self.wait))
     }
 
-    /// Returns the wait of a link for the error message; `nil` for a run that awaits a run inside it.
+    /// Returns the wait of a link for the error message; `nil` if a run is waiting for a run inside it.
     func wait(for link: WaitForGraph.Link) -> ExclusionWait? {
       guard let run = runs[link.run], let blocker = runs[link.blocker] else { return nil }
       guard let resource = link.resource else {
@@ -136,7 +137,7 @@ enum DeadlockSearch {
 }
 
 extension Run {
-  /// Whether another procedure may wait for this run or an enclosing one, or a body waits for its queue.
+  /// Whether another procedure may be waiting for this run or an enclosing one, or whether a body is waiting for its queue.
   var mayBeAwaited: Bool {
     ancestors.contains { run in
       run.core.read { state in
@@ -151,13 +152,13 @@ extension Run {
     !layer.traits.demands.isEmpty || runs[self].details.claim.hasReclaimed
   }
 
-  /// Records that another procedure waits for this run.
+  /// Records that another procedure is waiting for this run.
   func setAwaited() { core.update { $0[self].details.observers.isAwaited = true } }
 
   /// Searches for a deadlock after the body has started to wait, and refuses waits of the deadlock (R4).
   ///
-  /// In a cycle, another procedure waits for the body, or for a resource that the body holds. That procedure records this before it registers its
-  /// own wait, so that the last one to register a wait finds the cycle. Without such a record, there is nothing to search.
+  /// In a cycle, another procedure is waiting for the body, or for a resource that the body holds. That procedure records this before it
+  /// registers its own wait, so the last one to register a wait finds the cycle. Without such a record, there is nothing to search.
   func searchForDeadlock() {
     guard mayBeAwaited || ancestors.contains(where: { !$0.layer.traits.demands.isEmpty }) else { return }
     DeadlockSearch.resolveDeadlock(from: self)
@@ -180,7 +181,7 @@ extension Run {
       waits: [wait(path[0], path[path.count - 1])] + inward.map { ExclusionWait(procedure: $0, finishOf: $1) })
   }
 
-  /// Fails the run if its body waits for an event of the run itself, in the task of the body, and no child can cause an event.
+  /// Fails the run if its body is waiting for an event of the run itself, in the task of the body, and no child can cause an event.
   func failIfAwaitingOwnEvents(_ waiting: Run) {
     let isStuck = core.read { state in
       state.runs[self].details.children.producedCount == 0 && state.runs[self].worker?.isCurrent ?? false

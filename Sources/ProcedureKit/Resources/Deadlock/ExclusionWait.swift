@@ -3,7 +3,8 @@
 /// The wait names the waiting procedure, the resource that it waits for, and the procedure that holds the resource.
 public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
   private enum Subject: Sendable {
-    /// The user's category, or the name of the resource. Its description is computed when it is read, since that can call the user's code.
+    /// The user's category, or the name of the resource. Its description is computed when it is read, since computing it can call the
+    /// user's code.
     case resource(any CustomStringConvertible & Sendable)
     /// The end of the holder.
     case finish
@@ -32,7 +33,7 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
     (self.procedure, subject, self.holder) = (procedure, .finish, holder)
   }
 
-  /// Whether the procedure waits for a resource, and not for the holder itself.
+  /// Whether the procedure waits for a resource, rather than for the holder itself.
   var isForResource: Bool {
     if case .resource = subject { true } else { false }
   }

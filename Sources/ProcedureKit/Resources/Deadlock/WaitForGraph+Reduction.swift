@@ -16,7 +16,7 @@ extension WaitForGraph {
     /// The number of waits of each stuck run that have not ended.
     private var missing: [RunNumber: Int] = [:]
     private var awaiters: [RunNumber: [RunNumber]] = [:]
-    /// The run that waits for one run of a set, by the number of the set.
+    /// The run that is waiting for one run of a set, by the number of the set.
     private var choosers: [Int: RunNumber] = [:]
     /// The numbers of the sets that contain a run.
     private var choices: [RunNumber: [Int]] = [:]
@@ -63,12 +63,12 @@ extension WaitForGraph {
       finishAll()
     }
 
-    /// Returns whether another run waits for the end of a run.
+    /// Returns whether another run is waiting for a run to end.
     func isAwaited(_ run: RunNumber) -> Bool {
       !(awaiters[run] ?? []).isEmpty || (choices[run] ?? []).contains { choosers[$0] != nil }
     }
 
-    /// Returns whether a run could finish now if it were first in all lines.
+    /// Returns whether a run could finish at this point if it were first in all lines.
     func suffices(for run: RunNumber) -> Bool {
       stuck.isDisjoint(with: graph.awaited[run] ?? [])
         && !(graph.alternatives[run] ?? []).contains { $0.isSubset(of: stuck) }
@@ -94,7 +94,7 @@ extension WaitForGraph {
       for need in graph.needs[run] ?? [] { advance(need.pool) }
     }
 
-    /// Sorts the waits in a pool: by the order of its line if that is kept, otherwise by the number of units, fewest first.
+    /// Sorts the waits in a pool: by the order of its line if the order is kept, otherwise by the number of units, fewest first.
     private mutating func sort(_ pool: PoolKey, _ order: [RunNumber]) {
       guard keepsOrder else { return lines[pool]?.needs.sort { $0.units < $1.units } ?? () }
       let positions = Dictionary(zip(order, order.indices)) { first, _ in first }
@@ -107,7 +107,7 @@ extension WaitForGraph {
       if missing[run] == 0 { ready.append(run) }
     }
 
-    /// Ends the waits of the next runs that the free units of a pool suffice for.
+    /// Ends the waits of the next runs in line for as long as the pool has enough free units.
     private mutating func advance(_ pool: PoolKey) {
       guard var line = lines[pool].take() else { return }
       while line.next < line.needs.count {

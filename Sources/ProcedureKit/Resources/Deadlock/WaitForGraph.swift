@@ -4,7 +4,7 @@
 /// alternatives has finished, and all units that it needs are free. A finished run releases its units. The runs that cannot finish are in a
 /// deadlock, or wait for one.
 struct WaitForGraph {
-  /// One wait of a cycle: `run` waits for `resource`, which `blocker` holds. `nil` means that it waits for the end of `blocker`.
+  /// One wait of a cycle: `run` waits for `resource`, which `blocker` holds. If `resource` is `nil`, `run` waits for `blocker` to end.
   struct Link: Equatable {
     let run: RunNumber
     let resource: ResourceNumber?
@@ -17,7 +17,7 @@ struct WaitForGraph {
     let delayed: Set<RunNumber>
   }
 
-  /// Identifies a pool of a table.
+  /// Identifies a pool in a table.
   struct PoolKey: Hashable {
     let table: ObjectIdentifier?
     let serial: UInt64
@@ -37,7 +37,7 @@ struct WaitForGraph {
   }
 
   var awaited: [RunNumber: Set<RunNumber>] = [:]
-  /// Sets of runs, one of which has to finish in each set.
+  /// Sets of runs. In each set, one run has to finish.
   var alternatives: [RunNumber: [Set<RunNumber>]] = [:]
   var needs: [RunNumber: [Need]] = [:]
   var pools: [PoolKey: Pool] = [:]
@@ -74,10 +74,10 @@ struct WaitForGraph {
 
   // MARK: Queries
 
-  /// Returns a wait cycle that blocks a run forever, in any order of grants; `nil` if the run can continue.
+  /// Returns a wait cycle that blocks a run forever, whatever the order of grants; `nil` if the run can continue.
   ///
-  /// The cycle is the shortest one through the run. If the run is not in a cycle but waits for a deadlock of other runs, the cycle is that of the
-  /// other runs: their own search may not have ended yet, and overtaking is decided only when no deadlock is left.
+  /// The cycle is the shortest one through the run. If the run is not in a cycle itself but is waiting for runs that are deadlocked, the
+  /// cycle is that of the other runs: their own search may not have ended yet, and overtaking is decided only when no deadlock is left.
   ///
   /// - Complexity: O(e log e) for e waits and holders in the graph, and O(w · h) to find a cycle among w waits in pools of h holders.
   func deadlock(from run: RunNumber) -> [Link]? {
@@ -118,10 +118,10 @@ struct WaitForGraph {
     return cycle.reversed()
   }
 
-  /// Returns the runs that have to overtake, in sequence, so that a run can continue that only the order of lines blocks.
+  /// Returns the runs that have to overtake others, in sequence, so that a run that is blocked only by the order of lines can continue.
   ///
-  /// Empty if the order does not block the run. Called when there is no deadlock. Only a run that a stuck run awaits overtakes, and it overtakes
-  /// only stuck runs. These wait for the overtaking run, so no run starves.
+  /// Empty if the order does not block the run. Called when there is no deadlock. Only a run that a stuck run is waiting for overtakes
+  /// others, and it overtakes only stuck runs. These depend on the overtaking run, so no run starves.
   ///
   /// - Complexity: O(e log e) for e waits and holders in the graph, and O(e) for each run that overtakes.
   func overtakings(for run: RunNumber) -> [Overtaking] {
