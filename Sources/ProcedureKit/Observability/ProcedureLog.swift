@@ -1,4 +1,4 @@
-/// A log: the least level of its messages, and their destination.
+/// A log: the lowest level of messages that it accepts, and their destination.
 ///
 /// The library writes few messages. At `warning`: a failure that no caller can see, a stalled queue, and a retry without a delay and without
 /// a limit (once for each name). At `info`: a retry, and the failure that stops a graph or a parent. At `debug`: a reused value. A body writes
@@ -11,8 +11,9 @@
 /// }
 /// ```
 ///
-/// Messages are written to ``ProcedureQueue/Configuration/log`` of the queue, or else to ``shared``, the log of the process: set
-/// one of them to redirect messages. The default is standard error, from `notice` on. A message below the level of the log is not built.
+/// Messages are written to ``ProcedureQueue/Configuration/log`` of the queue, or else to ``shared``, the log of the process: set one of
+/// them to redirect messages. By default, messages of level `notice` and above are written to standard error. A message below the level of
+/// the log is not built.
 public struct ProcedureLog: Sendable {
   /// The lowest level of messages that the handler receives.
   public var level: Level
@@ -56,12 +57,12 @@ public struct ProcedureLog: Sendable {
 
   // MARK: Messages
 
-  /// Passes a message to the handler if its level suffices; otherwise neither the text nor the metadata is built.
+  /// Passes a message to the handler if its level is high enough; otherwise, neither the text nor the metadata is built.
   ///
   /// - Parameters:
   ///   - level: The importance of the message.
   ///   - text: The text.
-  ///   - metadata: Metadata of the message, by name. Takes precedence over metadata of the procedure if the names are equal.
+  ///   - metadata: Metadata of the message, by name. It takes precedence over metadata of the procedure with the same name.
   ///   - file: The file of the call.
   ///   - function: The function of the call.
   ///   - line: The line of the call.
@@ -90,9 +91,9 @@ extension ProcedureLog {
     case notice
     /// A loss or a standstill that needs attention: an unobserved failure, a stalled queue.
     case warning
-    /// A failure that the program has to handle.
+    /// A failure that the app has to handle.
     case error
-    /// A failure that ends the program, or a part of it.
+    /// A failure that ends the app, or a part of it.
     case critical
 
     /// Orders the levels from `trace` to `critical`.
@@ -117,15 +118,15 @@ extension ProcedureLog {
 public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
   /// The importance of the message.
   public var level: ProcedureLog.Level
-  /// The text, in one or more lines.
+  /// The text, on one or more lines.
   public var text: String
   /// The metadata of the message, by name, including the metadata of the sender.
   public var metadata: [String: String]
-  /// The file that sends the message, in the form of `#fileID`.
+  /// The file from which the message is sent, in the form of `#fileID`.
   public var file: String
-  /// The function that sends the message.
+  /// The function from which the message is sent.
   public var function: String
-  /// The line that sends the message.
+  /// The line from which the message is sent.
   public var line: UInt
 
   /// Creates a message.
@@ -137,11 +138,11 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
     (self.file, self.function, self.line) = (file, function, line)
   }
 
-  /// The message in one line: `warning: the disk is full [procedure.id=#42 procedure.name=Save]`.
+  /// The message on one line: `warning: the disk is full [procedure.id=#42 procedure.name=Save]`.
   ///
-  /// Line breaks become spaces, other control characters become `U+FFFD`, and characters that change the direction of text are removed, so that
-  /// no text can imitate another line, or control a terminal. A line has at most 4,096 characters for the text and 256 for each value; a shortened
-  /// text ends with "…".
+  /// Line breaks become spaces, other control characters become `U+FFFD`, and characters that change the direction of text are removed, so
+  /// that no text can imitate another line, or control a terminal. A line has at most 4,096 characters for the text and 256 for each value;
+  /// shortened text ends with "…".
   public var description: String {
     var line = "\(level): \(Self.oneLine(text, limit: 4_096))"
     guard !metadata.isEmpty else { return line }
@@ -160,7 +161,7 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
 
 /// The destination of log messages.
 ///
-/// The library calls a handler from any task, also concurrently, and waits until the handler returns. A handler must therefore return
+/// The library calls a handler from any task, possibly concurrently, and waits until the handler returns. A handler must therefore return
 /// quickly: slow destinations need a buffer. A handler must not wait for a procedure.
 public protocol ProcedureLogHandler: Sendable {
   /// Receives a message whose level is at least the level of the log.

@@ -1,23 +1,23 @@
 /// The time that one run has spent in each phase, and its attempts.
 ///
-/// Waits and pauses count for every layer of modifiers. While one layer of a procedure pauses and another one executes, as the copies of a
-/// hedge can, the time counts as executing.
+/// The waits and pauses of every layer of modifiers count. While one layer of a procedure is pausing and another one is executing, as can
+/// happen with the copies of a hedge, the time counts as executing.
 ///
 /// All durations are measured on the clock of the queue. See ``ProcedureEvent/metrics``.
 public struct ProcedureMetrics: Hashable, Codable, Sendable {
-  /// The time in which the run waited for its dependencies.
+  /// The time that the run spent waiting for its dependencies.
   public var pending: Duration
-  /// The time in which conditions were evaluated.
+  /// The time that the run spent evaluating its conditions.
   public var evaluating: Duration
-  /// The time in which the run waited for resources, for its slot, or for room on the queue.
+  /// The time that the run spent waiting for resources, for its slot, or for room on the queue.
   public var waiting: Duration
-  /// The part of ``waiting`` in which the run waited for resources.
+  /// The part of ``waiting`` that the run spent waiting for resources.
   public var claiming: Duration
-  /// The time in which the body executed; for several attempts, the sum.
+  /// The time that the body spent executing; for several attempts, the sum.
   public var executing: Duration
-  /// The time of the pauses: delays, waits for rate limiters, and the pauses between attempts and repetitions.
+  /// The time that the run spent pausing: in delays, and between attempts and repetitions.
   public var paused: Duration
-  /// The time after the body, in which the run waited for children that the body produced, and called the hooks of its end.
+  /// The time after the body had ended, which the run spent waiting for children that the body had produced, and calling its end hooks.
   public var finishing: Duration
   /// The number of attempts that have started, including the retries of every layer of the procedure and of the procedures that its body calls.
   /// 0 if the body was never called.
@@ -32,7 +32,7 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
     (self.executing, self.paused, self.finishing, self.attempts) = (executing, paused, finishing, attempts)
   }
 
-  /// Decodes metrics, including those of versions without ``finishing`` or ``claiming``.
+  /// Decodes metrics, including those that were encoded by a version without ``finishing`` or ``claiming``.
   ///
   /// - Throws: `DecodingError`.
   public init(from decoder: any Decoder) throws {
@@ -54,8 +54,8 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
 
 /// Counts, times and latencies of a queue since its creation.
 ///
-/// Collected if ``ProcedureQueue/Configuration/collectsTotals`` is set. Procedures of `run`, `add` and `produce` count; nodes of
-/// graphs are parts of the procedure that runs the graph. See ``QueueSnapshot/totals``.
+/// Collected if ``ProcedureQueue/Configuration/collectsTotals`` is set. Procedures that are run, added or produced count; nodes of graphs
+/// count as parts of the procedure that runs the graph. See ``QueueSnapshot/totals``.
 public struct QueueTotals: Hashable, Codable, Sendable {
   /// The number of procedures that have finished with a value, including reused values.
   public private(set) var finishedCount = 0
@@ -67,7 +67,7 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   public private(set) var ignoredCount = 0
   /// The number of procedures that have finished with an existing value.
   public private(set) var reusedCount = 0
-  /// The number of procedures that the queue has refused because it was full or shut down, or because a deadline had passed.
+  /// The number of procedures that the queue has refused because the queue was full or shut down, or because a deadline had passed.
   ///
   /// An error that ``ProcedureQueue/tryAdd(_:input:after:)-(_,_,[ProcedureDependency])`` throws counts, too.
   public private(set) var refusedCount = 0
@@ -75,7 +75,7 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   public private(set) var retryCount = 0
   /// The sums of the times of all procedures.
   public private(set) var times = ProcedureMetrics()
-  /// The total time that each procedure has waited for dependencies, conditions, resources and slots.
+  /// The total time that each procedure has spent waiting for dependencies, conditions, resources and slots.
   public private(set) var waiting = DurationHistogram()
   /// The execution times of the bodies of all procedures that have started.
   public private(set) var executing = DurationHistogram()
@@ -100,7 +100,7 @@ public struct QueueTotals: Hashable, Codable, Sendable {
     executing.merge(other.executing)
   }
 
-  /// Counts the retries of a node, which is otherwise a part of its graph.
+  /// Counts the retries of a node, which otherwise counts as part of its graph.
   mutating func countNode(_ metrics: ProcedureMetrics) { retryCount += max(metrics.attempts - 1, 0) }
 
   /// Counts a run that has ended. A run without metrics was refused.
@@ -148,7 +148,8 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
     return [.nanoseconds(unit), .nanoseconds(unit * 5 / 2), .nanoseconds(unit * 5)]
   }
 
-  /// The number of durations in each bucket that do not exceed its bound; has one more element than ``bounds``.
+  /// The number of durations in each bucket. A duration is in the first bucket whose bound it does not exceed. The array has one more
+  /// element than ``bounds``.
   public private(set) var counts: [Int]
   /// The sum of all durations, saturated.
   public private(set) var sum: Duration
@@ -189,10 +190,11 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
     sum = sum.addingSaturated(other.sum)
   }
 
-  /// Returns the bound of the bucket that the given fraction of the durations does not exceed.
+  /// Returns the smallest bound that at least the given fraction of the durations does not exceed.
   ///
-  /// - Parameter part: The fraction, from 0 to 1: 0.99 for the bound that only a hundredth of the durations exceed. Other values are clamped.
-  /// - Returns: The bound; `nil` for an empty histogram, and if the duration is in the last bucket, which has no bound.
+  /// - Parameter part: The fraction, from 0 to 1: 0.99 for the bound that at most a hundredth of the durations exceed. Other values are
+  ///   clamped.
+  /// - Returns: The bound; `nil` for an empty histogram, or if only the last bucket, which has no bound, contains enough durations.
   public func quantile(_ part: Double) -> Duration? {
     let all = count
     guard all > 0 else { return nil }

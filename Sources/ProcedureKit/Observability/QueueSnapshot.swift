@@ -1,7 +1,7 @@
 /// The state of a queue at one moment: the procedures on the queue, and what each procedure waits for.
 ///
-/// All entries are of the same moment. The nodes of a graph that execute or wait follow the graph, with the graph as
-/// their parent; nodes whose dependencies have not finished are not listed.
+/// All entries show the same moment. The nodes of a graph that are executing or waiting follow the graph, with the graph as their parent;
+/// nodes whose dependencies have not finished are not listed.
 public struct QueueSnapshot: Codable, Sendable {
   /// The queue's name.
   public let name: String
@@ -11,9 +11,9 @@ public struct QueueSnapshot: Codable, Sendable {
   public let slotsInUse: Int
   /// The number of added procedures that may wait; see ``ProcedureQueue/Configuration/maxWaitingProcedures``.
   public let maxWaitingProcedures: Int
-  /// The number of bodies of one key that may execute at a time; see ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
+  /// The number of bodies with the same key that may execute at a time; see ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
   public let maxConcurrentProceduresPerKey: Int
-  /// The number of added procedures of one key that may wait; see ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey``.
+  /// The number of added procedures with the same key that may wait; see ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey``.
   public let maxWaitingProceduresPerKey: Int
   /// Whether the queue starts no procedures until it is resumed.
   public let isSuspended: Bool
@@ -30,26 +30,27 @@ public struct QueueSnapshot: Codable, Sendable {
     public let procedure: ProcedureIdentity
     /// The state of the run.
     public let state: ProcedureState
-    /// The run whose body runs or has produced this run, or the graph of this node; `nil` for a top-level run.
+    /// The run whose body runs or has produced this run, or, for a node, the graph; `nil` for a top-level run.
     public let parent: ProcedureIdentity?
     /// The description of the run's key, or of the key of the enclosing run; see ``Procedure/keyed(by:)``.
     public let key: String?
-    /// The number of the slot in which the body executes, as in ``ProcedureEvent/slot``; `nil` without a slot, and if the queue neither has a
-    /// subscriber nor collects totals. A node has the slot of its graph's worker, which is listed only for a node with modifiers.
+    /// The number of the slot in which the body executes, as in ``ProcedureEvent/slot``; `nil` if the body has no slot, or if the queue has
+    /// no subscriber and collects no totals. A node uses the slot of its graph's worker, which is shown only for a node with modifiers.
     public let slot: Int?
-    /// The progress of the run, if progress is reported or read; see ``ProgressReporter``. Nodes without modifiers have none.
+    /// The progress of the run, if progress is being reported or read; see ``ProgressReporter``. Nodes without modifiers have none.
     public let progress: Double?
-    /// The reason why a node of a durable graph is executed although the journal has values of the graph; `nil` for every other run.
+    /// The reason why a node of a durable graph is executed even though the journal contains values of the graph; `nil` for every other
+    /// run.
     public let executionCause: ExecutionCause?
-    /// The wait of the run; `nil` while the body works, or waits for something outside of the library.
+    /// The wait of the run; `nil` while the body is working, or is waiting for something outside of the library.
     public let wait: Wait?
   }
 
   /// A wait that keeps a procedure from continuing.
   public enum Wait: Codable, Hashable, Sendable {
-    /// The procedure waits for dependencies.
+    /// The procedure is waiting for dependencies.
     case dependencies([ProcedureIdentity])
-    /// The conditions of these names are being evaluated.
+    /// The conditions with these names are being evaluated.
     case conditions([String])
     /// The queue is suspended.
     case resumption
@@ -60,23 +61,23 @@ public struct QueueSnapshot: Codable, Sendable {
     /// Other runs with the described key hold all `limit` slots that each key may have, or are earlier in line. See
     /// ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
     case key(String, limit: Int)
-    /// The procedure pauses between two attempts, or before the first. `until` is the end of the pause, if known.
+    /// The procedure is pausing between two attempts, or before the first. `until` is the end of the pause, if known.
     case pause(until: ProcedureInstant?)
-    /// The body awaits these procedures, and has released its slot.
+    /// The body is waiting for these procedures, and has released its slot.
     case procedures([ProcedureIdentity])
-    /// The body waits until all procedures of the queue with this name have finished.
+    /// The body is waiting until all procedures on the queue with this name have finished.
     case idleness(of: String)
-    /// The body waits for room on the full queue with this name.
+    /// The body is waiting for room on the full queue with this name.
     case room(on: String)
-    /// The body waits for an event of the procedure or the queue with this name.
+    /// The body is waiting for an event of the procedure or the queue with this name.
     case events(of: String)
-    /// The body has ended or waits, and children that it has produced have not finished.
+    /// The body has ended or is waiting, and children that it has produced have not finished.
     case children([ProcedureIdentity])
-    /// The graph waits for its nodes.
+    /// The graph is waiting for its nodes.
     case nodes
-    /// The node waits until fewer than this number of nodes execute; see ``ProcedureGraph/limit(_:)``.
+    /// The node is waiting until fewer than this number of nodes are executing; see ``ProcedureGraph/limit(_:)``.
     case graphLimit(Int)
-    /// The procedure waits for its turn at a ``RateLimiter``.
+    /// The procedure is waiting for its turn at a ``RateLimiter``.
     case rateLimit
   }
 }

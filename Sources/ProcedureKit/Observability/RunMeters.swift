@@ -3,8 +3,9 @@
 /// The runs are identified by their indices in the machine. The machine reports each change, with its instant. Runs that were admitted
 /// before measuring began are unknown.
 ///
-/// The layers, attempts, calls and copies of a procedure are nested runs of the reported run. Their pauses and waits count
-/// for the reported run: while none of them holds a slot, the time of an executing run counts as the wait or the pause of its nested runs.
+/// The layers, attempts, calls and copies of a procedure are nested runs of the reported run. Their pauses and waits count towards the
+/// times of the reported run: while none of them holds a slot, the time of an executing run counts as the wait or the pause of its nested
+/// runs.
 struct RunMeters: Sendable {
   /// A category of time in a run.
   enum Bucket: UInt8, Sendable {
@@ -16,22 +17,22 @@ struct RunMeters: Sendable {
     var since: Int64 = -1
     var bucket = Bucket.pending
     var slot: Int32 = -1
-    /// The instant since which the run has waited for its slot; negative if it does not wait.
+    /// The instant since which the run has waited for its slot; negative if it is not waiting.
     var lineStart: Int64 = -1
     /// The time that the run has waited for its latest slot.
     var slotWait: Int64 = 0
     /// The number of the admission, which distinguishes the run from a later run with the same index.
     var admission: UInt64 = 0
-    /// The index and the admission of the reported run to which this run belongs; of the run itself if it is not nested.
+    /// The index and the admission of the reported run to which this run belongs, or those of the run itself if it is not nested.
     var reported: (member: Int32, admission: UInt64)
     /// The number of slots that the run and its nested runs hold.
     var slotCount: Int32 = 0
-    /// The numbers of nested runs that are evaluated, claim resources, wait for a slot, and pause.
+    /// The numbers of nested runs that are evaluating conditions, claiming resources, waiting for a slot, and pausing.
     var partCounts: (evaluating: Int32, claiming: Int32, waiting: Int32, paused: Int32) = (0, 0, 0, 0)
     /// The time in each bucket, in nanoseconds.
     var times: (Int64, Int64, Int64, Int64, Int64, Int64, Int64) = (0, 0, 0, 0, 0, 0, 0)
 
-    /// The bucket to which the time counts now.
+    /// The bucket towards which the time currently counts.
     private var countedBucket: Bucket {
       guard bucket == .executing, slotCount == 0 else { return bucket }
       if partCounts.paused > 0 { return .paused }

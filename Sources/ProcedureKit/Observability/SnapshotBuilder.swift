@@ -41,7 +41,7 @@ private struct SnapshotEntryBuilder: Sendable {
   let progress: Double?
   let executionCause: ExecutionCause?
   private let isReturning: Bool
-  /// The limit of the key, if the run waits for a slot of its key.
+  /// The limit for the key, if all slots for the run's key are taken.
   private let limitOfKey: Int?
   let waits: [BodyWaitLook]
   private let pauseEnd: ProcedureInstant?
@@ -72,7 +72,8 @@ private struct SnapshotEntryBuilder: Sendable {
     limitOfKey = state.machine.isKeyFull(owner) ? state.machine.fairQueue.limit : nil
     waits = state.runs[run].details.waits.values.compactMap { BodyWaitLook($0.wait) }
     pauseEnd = state.runs[run].details.pause.end
-    // Other queues may have ended a dependency or released a resource, and not yet have notified this run. Then the snapshot shows no wait.
+    // Other queues may have ended a dependency or released a resource, but not have notified this run yet. In that case, the snapshot shows
+    // no wait.
     dependencies = state.runs[run].details.dependencies.handles.filter { !$0.asRunDependency.dependencyRun.isFinished }
       .map(\.identity)
     holders = phase == .claiming ? run.core.resources.holders(of: run) : []
@@ -83,7 +84,8 @@ private struct SnapshotEntryBuilder: Sendable {
     nodes = graph?.unfinishedNodes ?? GraphRun.UnfinishedNodes()
   }
 
-  /// Returns the wait that is shown for a run of several layers: of the outermost waiting layer, or the pause that the state reports.
+  /// Returns the wait that is shown for a run of several layers: the wait of the outermost waiting layer, or the pause that the state
+  /// reports.
   func wait(amongThoseOf layers: [SnapshotEntryBuilder], _ isSuspended: Bool) -> QueueSnapshot.Wait? {
     let pausing = state == .pausing ? layers.first { $0.phase == .pausing } : nil
     return pausing?.wait(isSuspended) ?? layers.lazy.compactMap { $0.wait(isSuspended) }.first
@@ -129,11 +131,11 @@ private struct SnapshotEntryBuilder: Sendable {
     return other ?? (waits.isEmpty || children.isEmpty ? nil : .children(children))
   }
 
-  /// Returns the nodes of a graph that execute or wait for a slot and have no separate runs.
+  /// Returns the nodes of a graph that are executing or waiting for a slot, and have no runs of their own.
   func nodes(_ key: String?, _ isSuspended: Bool) -> [QueueSnapshot.Entry] {
     guard let graph else { return [] }
     let wait: QueueSnapshot.Wait = isSuspended ? .resumption : nodes.limit.map { .graphLimit($0) } ?? .slot
-    // The queue may have been resumed while its worker waits for the slot.
+    // The queue may have been resumed while its worker was waiting for the slot.
     let waitOfHeld: QueueSnapshot.Wait = isSuspended ? .resumption : .slot
     func entry(_ node: Int32, _ wait: QueueSnapshot.Wait?) -> QueueSnapshot.Entry {
       QueueSnapshot.Entry(

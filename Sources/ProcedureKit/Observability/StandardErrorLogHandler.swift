@@ -10,7 +10,7 @@
 
 /// Writes each message as one line to standard error; see ``ProcedureLogMessage/description``.
 ///
-/// One call writes one line, so that lines of several tasks do not mix. A failed write is ignored.
+/// One call writes one line, so lines from several tasks are not mixed. A failed write is ignored.
 public struct StandardErrorLogHandler: ProcedureLogHandler {
   /// Creates the handler.
   public init() {}
@@ -19,7 +19,7 @@ public struct StandardErrorLogHandler: ProcedureLogHandler {
   public func handle(_ message: ProcedureLogMessage) {
     var text = message.description + "\n"
     text.withUTF8 { bytes in
-      // The only place of the core that names the platform.
+      // This is the only place in the core that names a platform.
       #if canImport(Darwin)
         _ = Darwin.write(2, bytes.baseAddress, bytes.count)
       #elseif canImport(Glibc)

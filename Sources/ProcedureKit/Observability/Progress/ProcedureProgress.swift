@@ -4,9 +4,9 @@ public struct ProcedureProgress: Hashable, Sendable {
   public internal(set) var fraction = 0.0
   /// The number of completed units, if the body reports units.
   public internal(set) var completedUnits: Int?
-  /// The number of all units, if the body reports units.
+  /// The total number of units, if the body reports units.
   public internal(set) var totalUnits: Int?
-  /// The estimated time until the end at the average speed so far, on the clock of the queue; `nil` while the speed is unknown.
+  /// The estimated time until the run ends, based on the average speed so far, on the clock of the queue; `nil` while the speed is unknown.
   public internal(set) var remaining: Duration?
 }
 
@@ -17,7 +17,7 @@ extension ProcedureProgress: CustomStringConvertible {
     return "\(completedUnits) of \(totalUnits) (\(percent) %)"
   }
 
-  /// The completed percentage, rounded down: 29 of 100 units are 29, although the nearest fraction is smaller than 0.29.
+  /// The completed percentage, rounded down: 29 of 100 units are 29 percent, although the nearest `Double` is smaller than 0.29.
   public var percent: Int { Int(fraction * 100 + 1e-9) }
 }
 
@@ -37,13 +37,13 @@ extension ProcedureContext {
 /// }
 /// ```
 ///
-/// The progress of a body with children or nodes is the sum of their progress by weight, see ``Procedure/progressWeight(_:)``; the body
-/// itself, once it reports, counts as a further part of weight 1. A child counts as completed when it has ended, with any outcome. Attempts,
-/// layers, copies of a hedge, and procedures that the body calls without a queue report to the procedure around them.
+/// The progress of a body with children or nodes is the weighted sum of their progress; see ``Procedure/progressWeight(_:)``. Once the body
+/// itself reports progress, it counts as a further part with weight 1. A child counts as completed when it has ended, with any outcome.
+/// Attempts, layers, copies of a hedge, and procedures that the body calls without a queue report to the procedure that encloses them.
 ///
-/// The published progress never decreases: a second attempt that starts again is visible only when it exceeds the first. A finished run
-/// has the progress 1; a run that has failed or was cancelled keeps the last value. Each whole percent is published as an event,
-/// ``ProcedureEvent/Kind-swift.struct/progress``, of the procedure and of each procedure around it.
+/// The published progress never decreases: a second attempt that starts again becomes visible only when it exceeds the first. A finished
+/// run has a progress of 1; a run that has failed or was cancelled keeps the last value. Each whole percent is published as an event,
+/// ``ProcedureEvent/Kind-swift.struct/progress``, of the procedure and of each procedure that encloses it.
 ///
 /// A procedure whose progress is neither reported nor read has no cost. All functions can be called from any task, return quickly, and have
 /// no effect after the run has ended.
@@ -52,7 +52,7 @@ public struct ProgressReporter: Sendable {
 
   /// Reports the completed fraction of the work.
   ///
-  /// - Parameter fraction: The fraction, from 0 to 1. Values outside are clamped; `nan` is ignored.
+  /// - Parameter fraction: The fraction, from 0 to 1. Values outside of this range are clamped; `nan` is ignored.
   public func report(_ fraction: Double) {
     context.run.progressNode.bodyReported(fraction)
   }
@@ -61,22 +61,22 @@ public struct ProgressReporter: Sendable {
   ///
   /// - Parameters:
   ///   - completed: The number of completed units.
-  ///   - total: The number of all units; 0 means that the work is completed, and a negative number is ignored.
+  ///   - total: The total number of units; 0 means that the work is complete, and a negative number is ignored.
   public func report(_ completed: Int, of total: Int) {
     guard total >= 0 else { return }
     let fraction = total == 0 ? 1 : Double(completed) / Double(total)
     context.run.progressNode.bodyReported(fraction, completed: min(max(completed, 0), total), of: total)
   }
 
-  /// The progress of the procedure: the current value, and then the newest value after each change, until the run ends.
+  /// The progress of the procedure: the current value, followed by the newest value after each change, until the run ends.
   ///
-  /// A slow reader misses intermediate values. Cancelling the task that iterates the stream ends the stream, which is for one consumer. A body
-  /// that waits for a value releases its slot.
+  /// A slow reader misses intermediate values. Cancelling the task that iterates the stream ends the stream, which supports a single
+  /// consumer. A body that waits for a value releases its slot.
   public var values: AsyncStream<ProcedureProgress> { ProgressReader.values(of: context.run) }
 }
 
 extension ProcedureHandle {
-  /// The progress of the procedure: the current value, and then the newest value after each change, until the run ends.
+  /// The progress of the procedure: the current value, followed by the newest value after each change, until the run ends.
   ///
   /// ```swift
   /// for await progress in handle.progress {
@@ -85,20 +85,20 @@ extension ProcedureHandle {
   /// ```
   ///
   /// The last value of a finished run has the fraction 1. Each access creates a new subscription; a slow reader misses intermediate values
-  /// and delays no run. Children that had ended before progress was first reported or read do not count. Cancelling the task that iterates the
-  /// stream ends the stream, which is for one consumer. A body that waits for a value releases its slot.
+  /// and delays no run. Children that had ended before progress was first reported or read do not count. Cancelling the task that iterates
+  /// the stream ends the stream, which supports a single consumer. A body that waits for a value releases its slot.
   ///
   /// ``ProgressReporter`` describes how progress adds up.
   public var progress: AsyncStream<ProcedureProgress> { ProgressReader.values(of: run) }
 }
 
 extension Procedure {
-  /// Returns the procedure with the weight of its progress in the progress of its graph or parent. The default is 1.
+  /// Returns the procedure with the weight of its progress within the progress of its graph or parent. The default is 1.
   ///
-  /// Of several weights, the last one counts. See ``ProgressReporter``.
+  /// Of several weights, the last one applies. See ``ProgressReporter``.
   ///
-  /// - Parameter weight: The weight, in any unit that suits all nodes or children: seconds, bytes, files. A negative or infinite weight traps;
-  ///   a procedure of weight 0 does not count.
+  /// - Parameter weight: The weight, in any unit that suits all nodes or children: seconds, bytes, files. A negative or infinite weight
+  ///   traps; a procedure with weight 0 does not count.
   /// - Returns: The procedure with the weight.
   public func progressWeight(_ weight: Double) -> ProcedureTask<Input, Output> {
     let task = procedureTask

@@ -2,8 +2,8 @@ import Synchronization
 
 /// A node in the tree of progress: a run, or a graph.
 ///
-/// A node exists only where progress is reported or read, and then also for all runs around. A node calls no other code under its lock, which is
-/// always the last one taken.
+/// A node exists only for a run or graph whose progress is reported or read, and for all enclosing runs. A node calls no other code under
+/// its lock, which is always the last one taken.
 ///
 /// `package` for `ProcedureKitRemote`.
 package final class ProgressNode: Sendable {
@@ -12,7 +12,7 @@ package final class ProgressNode: Sendable {
     /// The version that each reader has read.
     var versions: [ObjectIdentifier: Int] = [:]
     var readers: [(id: ObjectIdentifier, waiter: Waiter)] = []
-    /// The run, which announces each percent; `nil` for a graph, and from the end of the run on.
+    /// The run, which announces each percent; `nil` for a graph, and after the run has ended.
     var run: Run?
     /// The percentage that was announced last.
     var announced = -1
@@ -22,7 +22,7 @@ package final class ProgressNode: Sendable {
     /// For each node of a graph, whether it has been counted.
     var counted: ContiguousArray<Bool>
 
-    /// Returns the progress to announce, unless another task is announcing: that task asks again afterwards.
+    /// Returns the progress to announce, unless another task is announcing: that task checks again afterwards.
     mutating func nextAnnouncement() -> (run: Run, progress: ProcedureProgress)? {
       guard let run, !isAnnouncing, progress.percent > announced else { return nil }
       (isAnnouncing, announced) = (true, progress.percent)
@@ -30,7 +30,7 @@ package final class ProgressNode: Sendable {
     }
   }
 
-  /// The identity in the parent: of the run, or of the first node of the graph.
+  /// The identity in the parent: that of the run, or that of the first node of the graph.
   let id: ProcedureID
   private let parent: ProgressNode?
   private let time: QueueClock
@@ -41,7 +41,7 @@ package final class ProgressNode: Sendable {
   ///   - parent: The parent.
   ///   - progress: The initial progress.
   ///   - nodeCount: The number of nodes of a graph.
-  ///   - time: The time of the queue.
+  ///   - time: The clock of the queue.
   ///   - run: The run, which announces each percent; `nil` for a graph.
   init(
     _ id: ProcedureID, in parent: ProgressNode?, _ progress: ProgressState, nodeCount: Int = 0,
@@ -69,7 +69,7 @@ package final class ProgressNode: Sendable {
 
   func childEnded(_ id: ProcedureID) { change { $0.progress.childEnded(id, at: $1.instant) } }
 
-  /// A node of a graph reports for the first time.
+  /// A node of a graph has reported progress.
   func nodeReported(_ node: Int, _ id: ProcedureID, weight: Double) {
     state.withLock { if !$0.counted[node] { _ = $0.progress.childCame(id, weight: weight) } }
   }
@@ -183,7 +183,7 @@ package final class ProgressNode: Sendable {
 /// Computes the progress of one run with its children, or of one graph with its nodes.
 ///
 /// The body of a run, once it has reported, is a part of weight 1, and each child is a part of the child's weight. The nodes of a graph are
-/// parts of the graph, whose weight is their sum. The published progress never decreases.
+/// parts of the graph, whose weight is the sum of theirs. The published progress never decreases.
 struct ProgressState {
   private struct Child {
     let weight: Double

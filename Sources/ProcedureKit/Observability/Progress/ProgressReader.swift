@@ -27,7 +27,7 @@ final class ProgressReader: EventReader {
 }
 
 extension Run {
-  /// The node of the reporting run in the tree of progress, created with the nodes of all runs around if there is none.
+  /// The node of the reporting run in the tree of progress. If there is none, it is created, together with the nodes of all enclosing runs.
   package var progressNode: ProgressNode {
     let run = reported
     let (existing, started) = run.core.read { ($0.runs[run].details.extensions.progress, $0.runs[run].started) }
@@ -51,17 +51,17 @@ extension Run {
       around?.adopt(run)
     }
     run.adoptParts(into: part)
-    // A run that ends from now on ends its part.
+    // A run that ends later ends its part itself.
     if let outcome { part.ended(outcome) }
     return part
   }
 
-  /// Whether the progress of the run, or of a run around it, is reported or read.
+  /// Whether the progress of the run, or of an enclosing run, is being reported or read.
   var isProgressRead: Bool {
     ancestors.contains { run in run.core.read { $0.runs[run.reported].details.extensions.progress != nil } }
   }
 
-  /// Whether the body, or that of a layer, executes a graph.
+  /// Whether the body, or the body of a layer, is executing a graph.
   private var executesGraph: Bool {
     let (graph, children) = core.read { state in
       (state.runs[self].details.extensions.graph, Array(state.runs[self].details.children.byID.values))
@@ -80,7 +80,7 @@ extension Run {
     for child in children {
       switch child.kind {
       case .added, .structured: part.adopt(child)
-      // The graph counts its nodes. A node that executes a graph is as far as that graph.
+      // The graph counts its nodes. A node that executes a graph has the progress of that graph.
       case .node, .bareNode: if child.executesGraph { _ = child.progressNode }
       case .layer, .call, .copy: child.adoptParts(into: part)
       case .graphWorker: break
