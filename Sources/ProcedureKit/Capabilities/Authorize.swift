@@ -28,8 +28,8 @@ public struct Authorize<C: Capability>: InputlessProcedure {
   ///
   /// - Returns: A status that meets the requirement.
   /// - Throws: ``ProcedureError/Kind/capabilityUnavailable`` or ``ProcedureError/Kind/capabilityUnauthorized``, each with the
-  ///   ``CapabilityError``; ``ProcedureError/Kind/exclusionDeadlock`` if another request is waiting for a resource that an enclosing body
-  ///   holds; the capability's errors; `CancellationError`, or the reason for the cancellation.
+  ///   ``CapabilityError`` as the underlying error; ``ProcedureError/Kind/exclusionDeadlock`` if another request is waiting for a resource
+  ///   that an enclosing body holds; the capability's errors; `CancellationError`, or the reason for the cancellation.
   public func execute() async throws -> C.Status {
     guard let context = ProcedureContext.current else { return try await ProcedureTask(executing: self).execute() }
     do {
@@ -82,9 +82,9 @@ public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
 
 /// Internal. The authorization requests in the process: at most one at a time for each capability type, in order of arrival.
 ///
-/// A request asks for a capability and a requirement. Callers with an equal request share one answer, including a
-/// refusal. A caller with another request reads the status at its turn and asks only if the status is insufficient. An
-/// error or a cancellation is not an answer.
+/// A request asks for a capability and a requirement. Callers with an equal request share one answer, including a refusal. A caller with
+/// another request reads the status at its turn and asks only if the status is insufficient. An error or a cancellation does not count as
+/// an answer.
 enum AuthorizationRequests {
   /// The open requests, by identity.
   private static let openRequests = Mutex<[ObjectIdentifier: (question: Question, isAnswered: Bool)]>([:])

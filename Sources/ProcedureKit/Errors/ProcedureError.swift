@@ -15,8 +15,8 @@
 /// }
 /// ```
 ///
-/// Later versions can add kinds, so a `switch` needs a `default`. The ``description`` states what happened and why, and the
-/// ``advice`` states what the programmer can do. The details are properties of the error: `error.duration`.
+/// Later versions can add kinds, so a `switch` needs a `default`. The ``description`` states what happened and why, and the ``advice``
+/// states what the developer can do. The details are properties of the error: `error.duration`.
 @dynamicMemberLookup
 public struct ProcedureError: Error, Sendable {
   /// The kind of a ``ProcedureError``.
@@ -136,7 +136,7 @@ public struct ProcedureError: Error, Sendable {
 
   private let content: Content
 
-  /// Creates an error, for tests and for code that replaces a queue.
+  /// Creates an error, for tests and for code that stands in for a queue.
   ///
   /// - Parameters:
   ///   - kind: The kind.

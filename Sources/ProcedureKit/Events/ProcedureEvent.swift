@@ -94,7 +94,7 @@ public struct ProcedureEvent: Sendable {
 // MARK: - The properties
 
 extension ProcedureEvent {
-  /// The number of the attempt, from 1.
+  /// The number of the attempt, starting at 1.
   ///
   /// For ``Kind-swift.struct/retrying``, this is the attempt that has failed. For every other event, it is the latest attempt that has
   /// started, or 0 before the first.
@@ -299,7 +299,7 @@ extension ProcedureEvent: CustomStringConvertible {
 
 /// The reason why a node of a durable graph is executed even though there is a journal.
 public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible {
-  /// The journal has no value of the node.
+  /// The journal has no value for the node.
   case notRemembered
   /// The version of the node, or of the graph, was different.
   case versionChanged
@@ -325,7 +325,7 @@ public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible
 }
 
 extension ProcedureEvent {
-  /// The reason why a node of a durable graph is executed even though the journal contains values of the graph.
+  /// The reason why a node of a durable graph is executed even though the journal contains values from the graph.
   ///
   /// Set for ``Kind-swift.struct/willExecute``. `nil` for every other run, and for a node that is executed for the first time.
   ///

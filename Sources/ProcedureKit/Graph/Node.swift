@@ -14,8 +14,8 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
     @usableFromInline let slot: ValueSlot<Value>
     @usableFromInline var making: Making?
 
-    /// Creates a value from the value of another type in the slot. It is a class because most nodes need no conversion, and should not pay
-    /// for the space.
+    /// Creates a value from the value of another type in the slot. It is a class, so that the many nodes that need no conversion take up
+    /// little space.
     @usableFromInline
     final class Making: Sendable {
       @usableFromInline let make: @Sendable (GraphValues) -> Value

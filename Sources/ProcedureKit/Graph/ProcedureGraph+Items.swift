@@ -17,7 +17,7 @@ extension ProcedureGraph where Input == Void {
   ///   - needs: Returns the ids of the items that an item needs.
   ///   - operation: Returns the value of an item, given the values of the needed items in the order of `needs`. The
   ///     function never executes on the caller's actor.
-  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, need an unknown id, or have an equal id.
+  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, need an unknown id, or have the same id.
   /// - Complexity: O(n + e) for n items that need e ids in total.
   public init<Items: Sequence, ID: Hashable & Sendable, Value: Sendable>(
     _ items: Items, named name: String = "ProcedureGraph", id: (Items.Element) -> ID,
@@ -35,7 +35,7 @@ extension ProcedureGraph where Input == Void {
   /// The input of the procedure is the values of the needed items, in the order of `needs`. The function `procedure` is called
   /// once for each item, before the initializer returns. The id replaces the name of the procedure.
   ///
-  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, need an unknown id, or have an equal id.
+  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, need an unknown id, or have the same id.
   public init<Items: Sequence, ID: Hashable & Sendable, P: Procedure>(
     _ items: Items, named name: String = "ProcedureGraph", id: (Items.Element) -> ID,
     needs: (Items.Element) -> [ID], procedure: (Items.Element) -> P

@@ -39,12 +39,12 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     self.init(builder, outputs: [output.reference], takeOutput: output.source.take)
   }
 
-  /// Creates a graph without an input and with a value.
+  /// Creates a graph that has a value but no input.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder) -> Node<Output>) where Input == Void {
     self.init(name) { builder, _ in build(builder) }
   }
 
-  /// Creates a graph with an input and without a value. A graph without nodes does nothing.
+  /// Creates a graph that has an input but no value. A graph without nodes does nothing.
   @_disfavoredOverload  // A single-line closure can also match the overload with a value, with the same effect.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Void) where Output == Void {
     let builder = GraphBuilder(graphName: name)
@@ -52,7 +52,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     self.init(builder, outputs: []) { _ in }
   }
 
-  /// Creates a graph without an input and without a value. A graph without nodes does nothing.
+  /// Creates a graph that has neither an input nor a value. A graph without nodes does nothing.
   @_disfavoredOverload  // A single-line closure can also match the overload with a value, with the same effect.
   public init(
     _ name: String = "ProcedureGraph", _ build: (GraphBuilder) -> Void

@@ -1,7 +1,7 @@
 import Synchronization
 
 extension Procedure {
-  /// Returns the procedure repeated after each success, with pauses.
+  /// Returns a procedure that repeats this one after each success, with pauses in between.
   ///
   /// ```swift
   /// GetStatus().repeating(.constant(.seconds(1)), maxCount: 60) { $0 == .pending }
@@ -24,7 +24,7 @@ extension Procedure {
     repeating(maxCount, shouldRepeat) { _, generator in .delays(schedule.delays(using: generator)) }
   }
 
-  /// Returns the procedure repeated after each success at a fixed rate; see ``repeating(_:maxCount:while:)``.
+  /// Returns a procedure that repeats this one after each success, at a fixed rate; see ``repeating(_:maxCount:while:)``.
   ///
   /// `period` is the time from one start to the next; a value that is not positive means no pause. After an execution
   /// that takes longer, the next execution starts at the next multiple of the period. Missed multiples are skipped.

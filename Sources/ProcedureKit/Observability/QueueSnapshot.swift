@@ -39,7 +39,7 @@ public struct QueueSnapshot: Codable, Sendable {
     public let slot: Int?
     /// The progress of the run, if progress is being reported or read; see ``ProgressReporter``. Nodes without modifiers have none.
     public let progress: Double?
-    /// The reason why a node of a durable graph is executed even though the journal contains values of the graph; `nil` for every other
+    /// The reason why a node of a durable graph is executed even though the journal contains values from the graph; `nil` for every other
     /// run.
     public let executionCause: ExecutionCause?
     /// The wait of the run; `nil` while the body is working, or is waiting for something outside of the library.

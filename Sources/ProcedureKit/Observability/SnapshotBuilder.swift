@@ -72,8 +72,8 @@ private struct SnapshotEntryBuilder: Sendable {
     limitOfKey = state.machine.isKeyFull(owner) ? state.machine.fairQueue.limit : nil
     waits = state.runs[run].details.waits.values.compactMap { BodyWaitLook($0.wait) }
     pauseEnd = state.runs[run].details.pause.end
-    // Other queues may have ended a dependency or released a resource, but not have notified this run yet. In that case, the snapshot shows
-    // no wait.
+    // Other queues may have ended a dependency or released a resource, but may not have notified this run yet. In that case, the snapshot
+    // shows no wait.
     dependencies = state.runs[run].details.dependencies.handles.filter { !$0.asRunDependency.dependencyRun.isFinished }
       .map(\.identity)
     holders = phase == .claiming ? run.core.resources.holders(of: run) : []

@@ -76,7 +76,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
 
   /// The value or the error of the procedure, available once it has finished, like `Task.result`.
   ///
-  /// Cancelling the waiting task does not end the wait. A deadlock is a failure, as for ``outcome``.
+  /// Cancelling the waiting task does not end the wait. A deadlock is reported as a failure, as for ``outcome``.
   public var result: Result<Output, any Error> {
     get async {
       let outcome = await outcome

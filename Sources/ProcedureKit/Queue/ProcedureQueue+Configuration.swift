@@ -91,9 +91,9 @@ extension ProcedureQueue {
 
     /// The function that is called with each failure that no handle can report any longer; `nil` logs a warning.
     ///
-    /// A failure is unobserved if the last handle of the procedure is released before any code has read the handle's `value`, `result`
-    /// or `outcome`, subscribed to its events, or depended on the procedure. Within ``withProcedureQueue(_:onFailure:_:)``
-    /// a failure is thrown instead. The function is called by the task that drops the last handle, and must return quickly.
+    /// A failure is unobserved if the last handle to the procedure is released before any code has read the handle's `value`, `result` or
+    /// `outcome`, subscribed to its events, or depended on the procedure. Within ``withProcedureQueue(_:onFailure:_:)`` a failure is thrown
+    /// instead. The function is called by the task that drops the last handle, and must return quickly.
     public var onUnobservedFailure: (@Sendable (ProcedureFailure) -> Void)?
 
     /// The time without progress after which the queue counts as stalled and calls ``onStall``; `nil` to disable the check. A duration

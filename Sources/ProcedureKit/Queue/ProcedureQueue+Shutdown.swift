@@ -6,7 +6,8 @@ extension ProcedureQueue {
   /// ```
   ///
   /// Later calls of `run` and `add` fail with ``ProcedureError/Kind/queueShutDown``, except for calls from bodies that are still executing
-  /// on the queue: such a call belongs to its body. The streams of ``events`` end after the last procedure. A suspended queue is resumed.
+  /// on the queue: such a call belongs to its body. The streams of ``events`` end after the last procedure has finished. A suspended queue
+  /// is resumed.
   ///
   /// When the grace period is over, all remaining procedures are cancelled, and so are procedures that bodies add later. The reason is
   /// ``ProcedureError/Kind/queueShutDown``, which contains the name of the cancelled procedure. The function still waits for bodies that

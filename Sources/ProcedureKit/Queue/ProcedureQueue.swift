@@ -75,7 +75,7 @@ public actor ProcedureQueue {
     try await run(procedure.procedureTask, given: input)
   }
 
-  /// Runs a procedure without an input; see ``run(_:input:)``, also for the errors. Cancelling the caller cancels the procedure.
+  /// Runs a procedure without an input; see ``run(_:input:)``, which also lists the errors. Cancelling the caller cancels the procedure.
   @inlinable
   public nonisolated(nonsending) final func run<P: Procedure>(_ procedure: P) async throws -> P.Output
   where P.Input == Void {
@@ -109,7 +109,7 @@ public actor ProcedureQueue {
 
   // MARK: Adding
 
-  /// Adds a procedure, which runs independently of the caller. The order of calls is the order of admission.
+  /// Adds a procedure, which runs independently of the caller. Procedures are admitted in the order of the calls.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
@@ -248,7 +248,7 @@ public actor ProcedureQueue {
 
   // MARK: The queue as a whole
 
-  /// Suspends the queue: no further procedure is evaluated or started. Executing bodies continue.
+  /// Suspends the queue: no further conditions are evaluated, and no further procedures start. Executing bodies continue.
   public func suspend() { core.suspend() }
 
   /// Resumes the queue after ``suspend()``.
@@ -256,7 +256,7 @@ public actor ProcedureQueue {
 
   /// Changes the number of bodies that may execute at a time. The change affects only later starts; no executing body is interrupted.
   ///
-  /// - Parameter width: At least 1, otherwise the call traps.
+  /// - Parameter width: At least 1; otherwise the call traps.
   public func setMaxConcurrentProcedures(_ width: Int) {
     require(
       width >= 1,
@@ -272,8 +272,8 @@ public actor ProcedureQueue {
 
   /// Returns when all procedures of the queue have finished; immediately if the queue is idle.
   ///
-  /// On a suspended queue the wait can last until the queue is resumed. Cancelling the caller does not shorten the wait. A body that
-  /// waits for its own queue to become idle waits neither for itself nor for other bodies that do the same.
+  /// On a suspended queue, the wait can last until the queue is resumed. Cancelling the caller does not shorten the wait. A body that waits
+  /// for its own queue to become idle waits neither for itself nor for other bodies that do the same.
   @concurrent public nonisolated func waitUntilIdle() async {
     await core.waitUntilIdle()
   }

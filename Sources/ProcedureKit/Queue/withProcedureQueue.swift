@@ -35,8 +35,8 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 /// If the function is called in the body of a procedure, the body releases its slot while the function waits.
 ///
 /// - Parameters:
-///   - configuration: The settings of the queue. `onUnobservedFailure` is called only for procedures that are added after the function has
-///     returned.
+///   - configuration: The settings of the queue. `onUnobservedFailure` is called only for procedures that are added, and refused, after the
+///     function has returned.
 ///   - policy: The response to the failure of an added procedure.
 ///   - body: The function that adds procedures to the queue. The failure of a procedure does not cancel the task that executes `body`.
 /// - Returns: The value of `body`.

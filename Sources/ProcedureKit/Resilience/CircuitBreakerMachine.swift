@@ -46,7 +46,7 @@ struct CircuitBreakerMachine {
   private(set) var state = State.closed
   /// The calls that have ended since the breaker closed.
   private var window: SlidingWindow
-  /// The number of states before the current one.
+  /// The number of the current period: how many states preceded the current one.
   private var period = 0
 
   init(_ limits: Limits) {

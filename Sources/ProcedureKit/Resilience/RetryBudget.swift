@@ -39,7 +39,7 @@ public final class RetryBudget: Sendable {
     self.bucket = Locked(bucket)
   }
 
-  /// The number of retries available now.
+  /// The number of retries that are currently available.
   public var retriesLeft: Int {
     let now = time.now.sinceStart
     return bucket.withLock { $0.tokens(at: now) }

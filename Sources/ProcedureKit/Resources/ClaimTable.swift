@@ -19,9 +19,9 @@ struct ClaimDemand: Equatable {
 /// A claim has an *entry* in each pool from which it takes units. The entry waits in the *line* of the pool until the claim is granted, and then
 /// belongs to the *holders* of the pool. A claim is granted when its entries are first in all their lines and all units are free.
 ///
-/// A run inside a holder takes units from the inner pool of the holder, and only the rest from pools further out (R4). In a category
-/// (capacity `Int32.max`), an inner pool has the same capacity, so readers inside a reader share it. A writer inside a reader waits for the
-/// readers inside its ancestors, and for all holders that are not its ancestors.
+/// A run inside a holder takes units from the inner pool of the holder, and only the remaining units from pools further out (R4). In a
+/// category (capacity `Int32.max`), an inner pool has the same capacity, so readers inside a reader share it. A writer inside a reader
+/// waits for the readers inside its ancestors, and for all holders that are not its ancestors.
 ///
 /// Each event is O(e) for the e entries of the claims that it grants or ends, and constant for a claim for one resource.
 struct ClaimTable {

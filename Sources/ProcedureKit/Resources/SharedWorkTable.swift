@@ -94,7 +94,7 @@ final class SharedWorkTable: Sendable {
       // The followers that have left are released without the lock.
       _ = ended
       guard let next else { return }
-      // The other followers are now waiting for the new leader, which searches for a deadlock when it waits itself (R4).
+      // The other followers are now waiting for the new leader, which searches for a deadlock when it starts to wait itself (R4).
       next.run.setAwaited()
       next.run.core.raise(next.run.slotOwner, to: priority)
       if next.signal.signal() { return }

@@ -252,7 +252,8 @@ extension QueueCore {
 }
 
 extension RunState {
-  /// Whether the outcome of the run depends only on its body, so that both can end in one visit to the lock, in which a worker takes its next run.
+  /// Whether the outcome of the run depends only on its body, in which case both can end in one visit to the lock, during which a worker
+  /// takes its next run.
   ///
   /// A run with listeners cannot: its dependents become ready before the worker takes another run. Neither can a run with tasks that wait for
   /// its slot: they continue before the run leaves the machine.

@@ -1,6 +1,6 @@
 /// Durations in messages. `Duration.description` prints every digit.
 extension Duration {
-  /// The duration in a form for people: `12.3 milliseconds`, `1 second`, `90 seconds`.
+  /// The duration in human-readable form: `12.3 milliseconds`, `1 second`, `90 seconds`.
   ///
   /// The text has three significant digits, in the largest unit in which the value is at least one; long durations are given in whole
   /// seconds.

@@ -89,7 +89,7 @@ package struct GraphShape: Sendable {
   let roots: ContiguousArray<Int32>
   /// The priority of each node; empty if all are equal.
   let priorities: ContiguousArray<UInt8>
-  /// The node whose failure is the value of the graph, so the graph does not fail with it; -1 if there is none.
+  /// The node whose failure is the value of the graph, and therefore does not fail the graph; -1 if there is none.
   let acceptedOutput: Int32
   /// Whether the failure of each node stays within the graph; empty if none does.
   private let acceptance: ContiguousArray<Bool>

@@ -200,7 +200,7 @@ final class GraphCountdown: Sendable {
     return released.first
   }
 
-  /// A node has not succeeded. The caller has to record the errors of the skipped nodes, and then to call `release(byStopping:_:)`.
+  /// A node has not succeeded. The caller has to record the errors of the skipped nodes, and then call `release(byStopping:_:)`.
   ///
   /// - Returns: Every node that is skipped as a result. Each cause precedes its effects.
   func nodeStopped(_ node: Int32, _ ending: GraphProgress.Ending) -> [Skipped] {

@@ -192,7 +192,7 @@ final class GraphRun: Sendable {
 
   // MARK: Events of nodes
 
-  /// Returns whether a node is not a run, so that the graph publishes its events.
+  /// Returns whether a node is not a run, in which case the graph publishes the node's events.
   func isBare(_ node: Int32) -> Bool { plan.traits[Int(node)].isPlain && !makesRuns }
 
   /// Counts the start or the end of a node as a change for the stall detector.
@@ -336,7 +336,7 @@ final class GraphRun: Sendable {
         do {
           try await worker.driveToEnd(admitted: nil, as: Void.self)
         } catch {
-          // The worker was cancelled while it waited for its slot. Unless the graph itself cancelled the worker because all nodes have
+          // The worker was cancelled while it was waiting for its slot. Unless the graph itself cancelled the worker because all nodes have
           // ended, the graph is cancelled, too.
           if !self.state.withLock(\.progress.isComplete) { self.taskWasCancelled() }
         }

@@ -91,7 +91,7 @@ package final class GraphValues: @unchecked Sendable {
 
   // MARK: Values
 
-  /// Returns whether a type is trivial, so that its values need no destruction.
+  /// Returns whether a type is trivial, in which case its values need no destruction.
   @inlinable
   static func isBits<Value>(_ type: Value.Type) -> Bool { _isPOD(type) }
 

@@ -182,8 +182,8 @@ package final class ProgressNode: Sendable {
 
 /// Computes the progress of one run with its children, or of one graph with its nodes.
 ///
-/// The body of a run, once it has reported, is a part of weight 1, and each child is a part of the child's weight. The nodes of a graph are
-/// parts of the graph, whose weight is the sum of theirs. The published progress never decreases.
+/// The body of a run, once it has reported, counts as a part with weight 1, and each child as a part with the child's weight. The nodes of
+/// a graph are parts of the graph, whose weight is the sum of theirs. The published progress never decreases.
 struct ProgressState {
   private struct Child {
     let weight: Double

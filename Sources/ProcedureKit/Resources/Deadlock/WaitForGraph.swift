@@ -1,8 +1,8 @@
 /// Internal. A snapshot of the waits of runs for claims and for each other, which finds deadlocks (R4).
 ///
-/// A run without a wait in the graph can finish. A waiting run finishes when all runs that it waits for have finished, one run of each set of
-/// alternatives has finished, and all units that it needs are free. A finished run releases its units. The runs that cannot finish are in a
-/// deadlock, or wait for one.
+/// A run without a wait in the graph can finish. A waiting run finishes when all runs that it waits for have finished, one run of each set
+/// of alternatives has finished, and all units that it needs are free. A finished run releases its units. The runs that cannot finish are
+/// in a deadlock, or are waiting for runs that are.
 struct WaitForGraph {
   /// One wait of a cycle: `run` waits for `resource`, which `blocker` holds. If `resource` is `nil`, `run` waits for `blocker` to end.
   struct Link: Equatable {

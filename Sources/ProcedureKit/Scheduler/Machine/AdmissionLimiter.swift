@@ -125,7 +125,7 @@ struct AdmissionLimiter: Sendable {
 
   // MARK: Waiting for room
 
-  /// Returns whether only runs of the key can make room for a caller.
+  /// Returns whether only runs with the key can make room for a caller.
   ///
   /// `nil` if there is room, or if a reservation shows that room is about to be used: no run has to start first.
   func waitsForKey(_ key: ObjectIdentifier?, _ machine: QueueMachine) -> Bool? {

@@ -54,7 +54,7 @@ extension QueueMachine {
   }
 
   /// A body continues with a nested run that has a different key. The body keeps its slot if that key has a free one; otherwise, the caller
-  /// then has to call `slotNeeded`.
+  /// has to call `slotNeeded` next.
   mutating func keyReplaced(of member: MemberID, by id: ObjectIdentifier?, _ next: inout Next) {
     let (previousKey, key) = (members[Int(member)].key, fairQueue.joined(id))
     let isReturning = members[Int(member)].isReturning

@@ -66,7 +66,7 @@ struct QueueMachine: Sendable {
     var claims = false
     /// The number of waits in progress in the body.
     var waits: Int32 = 0
-    /// The number of waits for idleness in the body and its nested runs.
+    /// The number of waits, in the body and its nested runs, for the queue to become idle.
     var idleWaits: Int32 = 0
     /// The number of the key in `fairQueue`; -1 for a run without a slot of its own, or if the queue does not use keys.
     var key: Int32 = -1
@@ -484,7 +484,7 @@ struct QueueMachine: Sendable {
 
   /// The queue was suspended (Q2). Returns the waiting runs that hold a claim, which they release (R2).
   ///
-  /// O(n) for n runs that wait for a slot.
+  /// O(n) for n runs that are waiting for a slot.
   mutating func suspended() -> [MemberID] {
     isSuspended = true
     let waiting = fairQueue.isUsed ? fairQueue.members.filter { !members[Int($0)].isResuming } : ready.all

@@ -30,7 +30,7 @@ extension Run {
     }
   }
 
-  /// Whether cancellation has ended the pause between two executions of the body, so that no execution has recorded a result.
+  /// Whether cancellation has ended the pause between two executions of the body, in which case no execution has recorded a result.
   var endsPausedBody: Bool {
     layer.repeats && core.read { $0.runs[self].hasStarted && $0.runs[self].details.result == nil }
   }

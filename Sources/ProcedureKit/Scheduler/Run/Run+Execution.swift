@@ -401,7 +401,8 @@ extension Run {
     return nil
   }
 
-  /// Starts the timer of the deadline. Called after the admission, since a timer that fires before it would find no run to cancel.
+  /// Starts the timer of the deadline. Called after the admission, since a timer that fires before the admission would find no run to
+  /// cancel.
   func startDeadline() {
     guard let deadline = layer.traits.deadline else { return }
     schedule(after: deadline.remaining) { [self] in deadlinePassed() }

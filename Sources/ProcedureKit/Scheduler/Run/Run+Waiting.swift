@@ -1,5 +1,6 @@
-/// How a body waits (Q3): it releases its slot and reacquires it only in this file. There is one exception: `switchKey` only reacquires a
-/// slot, since the machine has already released it if the new key has no free slot (`QueueMachine.keyReplaced`).
+/// How a body waits (Q3). Only the functions in this file release the slot of a body for a wait, and reacquire it. A change of key is
+/// different: the machine releases the slot if the new key has no free one (`QueueMachine.keyReplaced`), and `switchKey` then reacquires a
+/// slot.
 extension Run {
   /// Executes an operation that waits. The body releases its slot, and reacquires it before the function returns (Q3).
   ///
@@ -126,7 +127,7 @@ extension Run {
     case ended
     /// The waiting task or run was cancelled.
     case cancelled
-    /// The run could never finish, since it is waiting for the run that waits (R4).
+    /// The run could never finish, since it is itself waiting for the waiting run (R4).
     case refused(ProcedureError)
   }
 
@@ -181,7 +182,7 @@ extension Run {
 
   /// Calls a listener when the run has finished, or immediately if it already has.
   ///
-  /// The key is the id of the waiting run, so that `forget` can remove the listener, or a reserved id.
+  /// The key is either the id of the waiting run, by which `forget` can remove the listener, or a reserved id.
   func whenFinished(by key: ProcedureID = .reserve(), _ listener: @escaping RunDetails.Listener) {
     let isOver = core.update { runs in
       guard outcome == nil else { return true }

@@ -142,7 +142,7 @@ package final class Run: @unchecked Sendable {
   /// The metrics of a finished run that was measured, for its handle and its graph.
   var metrics: ProcedureMetrics? { core.read { $0.runs[self].metrics } }
 
-  /// Records that code observes the outcome, so that a failure is not reported as unobserved.
+  /// Records that code has observed the outcome, so that a failure is not reported as unobserved.
   func setObserved() { marks.bitwiseOr(Self.observedMark, ordering: .relaxed) }
 
   /// Whether the events of the run are kept in a log.

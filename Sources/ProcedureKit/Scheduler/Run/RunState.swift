@@ -100,7 +100,7 @@ struct RunDetails: ~Copyable, Sendable {
   typealias Listener = @Sendable (ProcedureOutcome<Void>) -> Void
 
   var cancellation: Cancellation?
-  /// The functions to call when the run is cancelled, or a child is stopping its body.
+  /// The functions to call when the run is cancelled, or when a child stops its body.
   var cancellationHandlers: [ProcedureID: @Sendable () -> Void] = [:]
   var children = Children()
   var observers = Observers()
@@ -256,7 +256,7 @@ enum RunWait: Sendable {
   case eventsOfRun(Run)
   /// An event of something else: a queue, a circuit breaker, a stream.
   case events(of: String)
-  /// A permit of a rate limiter.
+  /// A permit from a rate limiter.
   case rateLimit
 
   /// Whether the wait can end with an error.

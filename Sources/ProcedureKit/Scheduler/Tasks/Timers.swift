@@ -149,14 +149,14 @@ extension Timers {
       var start: UInt64?
     }
 
-    /// Whether the task keeps sleeping until an earlier deadline than needed, after a timer was cancelled.
+    /// Whether the task keeps sleeping until the deadline of the nearest timer, even after that timer has been cancelled.
     let keepsSleeping: Bool
     var heap = TimerHeap()
     /// The actions, by the slots of the heap.
     var actions: ContiguousArray<Pending?> = []
     var sleeper: Sleeper?
     var sleeperCount: UInt64 = 0
-    /// The number of timers that have been due so far.
+    /// The number of timers that have become due so far.
     var dueCount = 0
 
     mutating func insert(_ deadline: ProcedureInstant, _ action: @escaping Action) -> TimerHeap.ID {
