@@ -37,8 +37,10 @@ public struct ProcedureError: Error, Sendable {
     /// Nodes of a graph, elements of a collection, or children of a body failed under the policy
     /// ``FailurePolicy/collect``.
     public static let childrenFailed = Kind("childrenFailed")
-    /// The procedure would have waited forever. Either it was waiting for a resource, and the body was not executed; or its body was
-    /// waiting for the procedure itself, or for another procedure that is waiting for it.
+    /// The procedure would have waited forever.
+    ///
+    /// Either it was waiting for a resource, and the body was not executed; or its body was waiting for the procedure itself, or for
+    /// another procedure that is waiting for it.
     public static let exclusionDeadlock = Kind("exclusionDeadlock")
     /// The procedure and another one declare a ``Resource`` with different capacities. The body was not executed.
     public static let resourceConflict = Kind("resourceConflict")
@@ -75,12 +77,15 @@ public struct ProcedureError: Error, Sendable {
     public var condition: String?
     /// The direct dependency that failed, for ``Kind/dependencyFailed``.
     public var dependency: ProcedureIdentity?
-    /// The run that failed first. For ``Kind/dependencyFailed``, it is the start of the chain of dependents, however long the chain is; for
-    /// ``Kind/stopped``, it is the node or child that failed.
+    /// The run that failed first.
+    ///
+    /// For ``Kind/dependencyFailed``, it is the start of the chain of dependents, however long the chain is; for ``Kind/stopped``, it is
+    /// the node or child that failed.
     public var origin: ProcedureIdentity?
     /// The name of the queue, for ``Kind/queueShutDown``, ``Kind/queueFull`` and ``Kind/bodySkipped``.
     public var queue: String?
     /// The errors of all failed children in the order in which they failed, for ``Kind/childrenFailed``; the error of the body comes last.
+    ///
     /// Empty for every other kind.
     public var failures: [ProcedureFailure] = []
     /// The waits that form the deadlock, for ``Kind/exclusionDeadlock``; empty for every other kind.

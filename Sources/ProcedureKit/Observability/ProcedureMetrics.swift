@@ -148,8 +148,9 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
     return [.nanoseconds(unit), .nanoseconds(unit * 5 / 2), .nanoseconds(unit * 5)]
   }
 
-  /// The number of durations in each bucket. A duration is in the first bucket whose bound it does not exceed. The array has one more
-  /// element than ``bounds``.
+  /// The number of durations in each bucket.
+  ///
+  /// A duration is in the first bucket whose bound it does not exceed. The array has one more element than ``bounds``.
   public private(set) var counts: [Int]
   /// The sum of all durations, saturated.
   public private(set) var sum: Duration

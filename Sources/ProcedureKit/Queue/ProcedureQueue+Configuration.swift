@@ -108,8 +108,9 @@ extension ProcedureQueue {
     /// after twice this time at the latest.
     public var stallTimeout: Duration?
 
-    /// The function that is called with the snapshot of a stalled queue; `nil` logs the snapshot as a warning. It is called once for each
-    /// stall: there must be progress before it is called again.
+    /// The function that is called with the snapshot of a stalled queue; `nil` logs the snapshot as a warning.
+    ///
+    /// It is called once for each stall: there must be progress before it is called again.
     ///
     /// The function is called in the task that runs the queue's timers, and must return quickly.
     public var onStall: (@Sendable (QueueSnapshot) -> Void)?
@@ -182,9 +183,11 @@ public enum QueueFairness: Sendable, Hashable {
 public enum QueueOverflow: Sendable, Hashable {
   /// The queue refuses the procedure, which fails with ``ProcedureError/Kind/queueFull``.
   case refuse
-  /// The procedure replaces the oldest waiting procedure with the same key. The replaced procedure is cancelled, with
-  /// ``ProcedureError/Kind/replaced`` as the reason. If no waiting procedure has the same key, the queue refuses the new procedure.
-  /// ``Procedure/keyed(by:)`` sets the key; all procedures without a key are treated as having the same key.
+  /// The procedure replaces the oldest waiting procedure with the same key.
+  ///
+  /// The replaced procedure is cancelled, with ``ProcedureError/Kind/replaced`` as the reason. If no waiting procedure has the same key,
+  /// the queue refuses the new procedure. ``Procedure/keyed(by:)`` sets the key; all procedures without a key are treated as having the
+  /// same key.
   case replaceOldest
   /// The procedure replaces the newest waiting procedure with the same key; see ``replaceOldest``.
   case replaceNewest

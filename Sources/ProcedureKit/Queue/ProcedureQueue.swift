@@ -145,8 +145,9 @@ public actor ProcedureQueue {
     submit(procedure.procedureTask, after: dependencies + [handle]) { handle.successfulValue }
   }
 
-  /// Adds a procedure that takes the values of other procedures as its input. The procedure starts when all of the other procedures, on any
-  /// queue, have finished.
+  /// Adds a procedure that takes the values of other procedures as its input.
+  ///
+  /// The procedure starts when all of the other procedures, on any queue, have finished.
   ///
   /// If a dependency fails, the procedure is not executed, and fails with ``ProcedureError/Kind/dependencyFailed``. If a dependency is
   /// cancelled or ignored, the procedure is cancelled or ignored, too. To run the procedure after any outcome, depend on

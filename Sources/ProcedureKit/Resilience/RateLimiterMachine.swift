@@ -66,8 +66,10 @@ struct RateLimiterMachine {
     skipGone()
   }
 
-  /// A granted call will not be made. Puts its token back, so that waiting calls move up, unless another call has been granted since: the
-  /// next call would then come too early.
+  /// A granted call will not be made.
+  ///
+  /// Puts its token back, so that waiting calls move up, unless another call has been granted since: the next call would then come too
+  /// early.
   mutating func callAbandoned(_ ticket: Ticket, at now: Duration) {
     guard latest == ticket else { return }
     bucket.add(oneOf: 1, at: now)

@@ -1,5 +1,6 @@
-/// Makes external names and messages harmless for terminals, logs, diagrams and error messages. This is the only place that decides which
-/// characters may be shown.
+/// Makes external names and messages harmless for terminals, logs, diagrams and error messages.
+///
+/// This is the only place that decides which characters may be shown.
 ///
 /// A name can come from a file, a server or a command line. A control character in a name could erase a line of a terminal or imitate
 /// another line, and a character that changes the direction of text affects all text after it.
@@ -35,8 +36,10 @@ extension StringProtocol {
     return result
   }
 
-  /// The text with some scalars replaced. Works on scalars: to Swift, a quotation mark with an accent or a joiner is a different character,
-  /// but to every other language it is a quotation mark. O(n).
+  /// The text with some scalars replaced. O(n).
+  ///
+  /// The function works on scalars: to Swift, a quotation mark with an accent or a joiner is a different character, but to every other
+  /// language it is a quotation mark.
   ///
   /// - Parameter replacement: Returns the text for a scalar; `nil` keeps the scalar.
   /// - Returns: The text.

@@ -16,8 +16,9 @@ package enum RunDriver {
     return try await drive(Run(.unqueued, task.layer, .structured, parent: nil, closures: task.closures), task, input)
   }
 
-  /// Runs a task as a layer or an attempt of the current run. If that run has finished, since its body left behind the task that calls this
-  /// function, the procedure runs as a call.
+  /// Runs a task as a layer or an attempt of the current run.
+  ///
+  /// If that run has finished, since its body left behind the task that calls this function, the procedure runs as a call.
   static func runLayer<Input, Output>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, attempt: Int? = nil
   ) async throws -> Output {

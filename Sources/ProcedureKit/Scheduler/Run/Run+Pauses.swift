@@ -109,8 +109,9 @@ extension [Run] {
     }
   }
 
-  /// Releases the claims of layers that ended while the joint claim was pending. This can happen because a task that outlives its body can
-  /// still be pausing within those layers (R3).
+  /// Releases the claims of layers that ended while the joint claim was pending.
+  ///
+  /// This can happen because a task that outlives its body can still be pausing within those layers (R3).
   func releaseClaimsOfEnded(_ runs: borrowing RunTable, _ effects: inout QueueCore.Effects) {
     for layer in self where runs[layer].isDecided { layer.releaseHeldClaim(&effects) }
   }
