@@ -26,7 +26,7 @@ final class CollectedBody: BodySink {
     guard length ?? 0 <= limit else { throw tooLarge(request, response) }
     state.withLock { state in
       state.head = (request, response)
-      // The announced length is a claim of the server: no more than a piece is reserved for the claim.
+      // The announced length is only a claim by the server, so at most the size of one piece is reserved for it.
       state.reservation = Int(min(length ?? 0, 1 << 20))
     }
     return BodyStart(total: length)
@@ -36,7 +36,7 @@ final class CollectedBody: BodySink {
     let head = state.withLock { state in
       guard Int64(state.data.count + data.count) <= limit else { return state.head }
       if state.data.isEmpty {
-        // Most bodies come in one piece.
+        // Most bodies arrive in one piece.
         state.data = data
         if data.count < state.reservation { state.data.reserveCapacity(state.reservation) }
       } else {

@@ -5,36 +5,36 @@ public import ProcedureKit
   public import FoundationNetworking
 #endif
 
-/// A procedure that sends a request, and returns the response with the bytes of its body.
+/// A procedure that sends a request and returns the response with the bytes of its body.
 ///
 /// ```swift
 /// let load = NetworkDataProcedure("load").resilient()
 /// let kitten = try await queue.run(load, input: URLRequest(url: url))
 /// ```
 ///
-/// Every status is a success unless ``TransferSettings/acceptsStatus`` says otherwise, as a 404 may be the answer that was asked for. Redirects
-/// are followed as ``TransferSettings/redirects`` says. A body that is shorter than announced, or longer than ``TransferSettings/sizeLimit``,
-/// is an error. The received bytes are the progress of the procedure.
+/// Every status counts as a success unless ``TransferSettings/acceptsStatus`` says otherwise, because a 404 may be the answer that the
+/// caller is looking for. Redirects are followed according to ``TransferSettings/redirects``. A body that is shorter than announced, or
+/// longer than ``TransferSettings/sizeLimit``, is an error. The procedure reports the received bytes as its progress.
 ///
-/// *Cancelling* ends the transfer: the procedure finishes when the connection is closed. A body that is sent is
-/// `httpBody` of the request, or that of ``NetworkUploadProcedure``.
+/// *Cancelling* ends the transfer: the procedure finishes when the connection is closed. To send a body, set the request's `httpBody`, or
+/// use ``NetworkUploadProcedure``.
 public struct NetworkDataProcedure: Procedure {
   /// The name of the procedure.
   public var name: String
-  /// The limits, the redirects, the progress and the transport.
+  /// The limits, the redirect policy, the progress settings, and the transport.
   public var settings: TransferSettings
 
   /// Creates a procedure.
   ///
   /// - Parameters:
   ///   - name: The name of the procedure.
-  ///   - settings: The limits, the redirects, the progress and the transport.
+  ///   - settings: The limits, the redirect policy, the progress settings, and the transport.
   public init(_ name: String = "load", _ settings: TransferSettings = TransferSettings()) {
     self.name = name
     self.settings = settings
   }
 
-  /// Sends a request, and collects the body of the response. Cancelling the procedure ends the transfer.
+  /// Sends a request and collects the body of the response. Cancelling the procedure ends the transfer.
   ///
   /// - Parameter request: The request, for an `http` or `https` URL.
   /// - Returns: The response and its body.

@@ -5,23 +5,23 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A file beside the destination that receives a body, by one attempt or several, and is moved to the destination when it is whole.
+/// A file beside the destination that receives a body in one or more attempts, and is moved to the destination when it is complete.
 ///
-/// The file exists from the first attempt to ``remove()``, or to the release of the object.
+/// The file exists from the first attempt until ``remove()`` is called or the object is released.
 final class PartialFile: BodySink {
   private struct State {
     var handle: FileHandle?
     var count: Int64 = 0
-    /// The value of `If-Range` for the rest; `nil` if there is nothing to continue from.
+    /// The value of `If-Range` for requesting the rest; `nil` if there is nothing to continue from.
     var validator: String?
-    /// What identifies the version of the part.
+    /// What identifies the version of the file that the part comes from.
     var version: Version?
-    /// The length of the whole, as far as known.
+    /// The length of the complete file, if known.
     var total: Int64?
-    /// The bytes that the response announces, if the response is a requested part.
+    /// The range of bytes that the response announces, if the response is a requested part.
     var part: Range<Int64>?
     var head: (request: URLRequest, response: HTTPURLResponse)?
-    /// Whether the current attempt has asked for the rest.
+    /// Whether the current attempt has asked for the rest of the file.
     var asksForRest = false
   }
 
@@ -40,7 +40,7 @@ final class PartialFile: BodySink {
     remove()
   }
 
-  /// Creates the file at the first attempt, so that a folder that cannot be written to is reported before a connection is made.
+  /// Creates the file at the first attempt, so that an unwritable folder is reported before a connection is made.
   func open(for request: URLRequest) throws(NetworkError) {
     guard state.withLock({ $0.handle == nil }) else { return }
     do {
@@ -48,7 +48,7 @@ final class PartialFile: BodySink {
       guard !destination.containsNUL else { throw CocoaError(.fileWriteInvalidFileName) }
       try Data().write(to: place, options: .withoutOverwriting)
       let handle = try FileHandle(forWritingTo: place)
-      // Otherwise programs that this process starts in the meantime would keep the file open, on Linux.
+      // Otherwise, on Linux, processes that this process starts in the meantime would keep the file open.
       _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
       state.withLock { $0.handle = handle }
     } catch {
@@ -56,10 +56,10 @@ final class PartialFile: BodySink {
     }
   }
 
-  /// Returns the request for the whole, or, if a part of an identified version is there, for the rest.
+  /// Returns the request for the rest of the file if a part of an identified version exists, and otherwise for the complete file.
   func asking(_ request: URLRequest) -> URLRequest {
     var request = request
-    // The range of the caller is the whole of this download.
+    // If the caller requests a range, that range is the complete file for this download.
     guard request.value(forHTTPHeaderField: "Range") == nil else { return request }
     if request.value(forHTTPHeaderField: "Accept-Encoding") == nil {
       request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
@@ -74,17 +74,17 @@ final class PartialFile: BodySink {
     return request
   }
 
-  /// Returns the request that follows a redirect with the caller's fields instead of those that ``asking(_:)`` has set.
+  /// Returns the request that follows a redirect, with the caller's fields instead of those that ``asking(_:)`` set.
   static func withoutPart(_ next: URLRequest, of request: URLRequest) -> URLRequest {
     var next = next
-    // A field that the redirect has removed stays removed.
+    // A field that the redirect removed stays removed.
     for name in ["Range", "If-Range", "Accept-Encoding"] where next.value(forHTTPHeaderField: name) != nil {
       next.setValue(request.value(forHTTPHeaderField: name), forHTTPHeaderField: name)
     }
     return next
   }
 
-  /// Forgets what is there, so that the next attempt asks for the whole. Returns whether there was something.
+  /// Discards what has been received, so that the next attempt requests the complete file. Returns whether there was anything to discard.
   func forget() -> Bool {
     state.withLock { state in
       defer { state.validator = nil }
@@ -125,7 +125,7 @@ final class PartialFile: BodySink {
     }
   }
 
-  /// Whether a part begins where the file ends, and is of the same version: a server may overlook `If-Range`.
+  /// Whether a part begins where the file ends and is of the same version. Both are checked because a server may ignore `If-Range`.
   private func continues(_ part: HTTPURLResponse, _ range: ContentRange?) -> Bool {
     let (count, total, version) = state.withLock { ($0.count, $0.total, $0.version) }
     guard let range, range.bytes.lowerBound == count, let version, version.isSame(as: part) else { return false }
@@ -133,9 +133,9 @@ final class PartialFile: BodySink {
     return (range.total ?? total) == total && range.bytes.upperBound <= total
   }
 
-  /// Whether the whole has more bytes than the part that has just ended completely.
+  /// Whether bytes are still missing after the part that has just been received completely.
   ///
-  /// Without a known total, the next request shows whether there are more.
+  /// If the total is unknown, the next request shows whether there are more.
   var needsNextPart: Bool {
     state.withLock { state in
       guard let part = state.part, state.count == part.upperBound else { return false }
@@ -143,7 +143,7 @@ final class PartialFile: BodySink {
     }
   }
 
-  /// Returns the head of the last part if a response to the request for more says that the file ended there; otherwise `nil`.
+  /// Returns the head of the last part if the response to the request for more says that the file ended there; otherwise `nil`.
   func end(at response: HTTPURLResponse?) -> HTTPURLResponse? {
     let length = response?.value(forHTTPHeaderField: "Content-Range")?.wholeMatch(
       of: /bytes +\*\/(\d{1,18})/.ignoresCase())
@@ -170,7 +170,7 @@ final class PartialFile: BodySink {
 
   // MARK: The end
 
-  /// Moves the whole file to the destination, where it replaces another file.
+  /// Moves the complete file to the destination, where it replaces any existing file.
   func moveToDestination() throws(NetworkError) {
     let (count, total, head) = state.withLock { ($0.count, $0.total, $0.head) }
     guard let head else { return }
@@ -189,7 +189,7 @@ final class PartialFile: BodySink {
     }
   }
 
-  /// Removes the file, if it was not moved.
+  /// Removes the file if it has not been moved.
   func remove() {
     closeFile()
     try? FileManager.default.removeItem(at: place)
@@ -214,6 +214,6 @@ final class PartialFile: BodySink {
 }
 
 extension URL {
-  /// Whether the path contains NUL, where the system would cut it.
+  /// Whether the path contains a NUL, at which the system would cut it off.
   var containsNUL: Bool { path.utf8.contains(0) || absoluteString.contains("%00") }
 }

@@ -4,16 +4,17 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What identifies the version of a file byte for byte.
+/// What identifies the exact bytes of a version of a file.
 struct Version: Equatable {
   /// The strong `ETag`.
   let tag: String?
-  /// The `Last-Modified`, if it identifies the version.
+  /// The `Last-Modified` date, if it identifies the version.
   let date: String?
 
-  /// Reads the fields of a response with the whole file; `nil` if the server does not serve parts, or does not identify the version.
+  /// Reads the fields of a response that contains the complete file; `nil` if the server does not serve parts, or does not identify the
+  /// version.
   init?(_ response: HTTPURLResponse) {
-    // The bytes that have arrived are decompressed, which says nothing about the place in the compressed body.
+    // The bytes that have arrived are decompressed, so their count does not give the position in the compressed body.
     guard !response.isEncoded, response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() != "none" else {
       return nil
     }
@@ -25,10 +26,10 @@ struct Version: Equatable {
     if tag == nil, date == nil { return nil }
   }
 
-  /// The value of `If-Range` with which the rest of the file can be requested (RFC 9110, section 13.1.5).
+  /// The value of `If-Range` for requesting the rest of the file (RFC 9110, section 13.1.5).
   var validator: String? { tag ?? date }
 
-  /// Whether a part is of this version. Without a tag and a date, the part may be of any.
+  /// Whether a part is of this version. A part without a tag and a date may be of any version.
   func isSame(as part: HTTPURLResponse) -> Bool {
     guard !part.isEncoded else { return false }
     if let tag, let other = part.value(forHTTPHeaderField: "ETag") { return Array(tag.utf8) == Array(other.utf8) }
@@ -42,7 +43,7 @@ extension HTTPURLResponse {
     value(forHTTPHeaderField: "Content-Encoding").map { $0.lowercased() != "identity" } ?? false
   }
 
-  /// A date identifies a version only if the version was not new when the response was made.
+  /// The date, if it identifies the version: the file must not have been modified shortly before the response was made.
   fileprivate var strongDate: String? {
     guard let modified = value(forHTTPHeaderField: "Last-Modified"), modified.isHTTPFieldValue,
       let change = HTTPDate.date(from: modified),

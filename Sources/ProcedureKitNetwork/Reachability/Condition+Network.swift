@@ -3,9 +3,9 @@
   public import ProcedureKit
 
   extension Condition {
-    /// A condition that is satisfied when the system has a network, and otherwise fails with a ``ReachabilityError``.
+    /// A condition that is satisfied if the system has a network, and otherwise fails with a ``ReachabilityError``.
     ///
-    /// The condition asks the system (`NWPathMonitor`), and sends nothing. A host may be out of reach all the same; see
+    /// The condition asks the system (`NWPathMonitor`) and sends nothing. A host may still be unreachable; see
     /// `reachable(host:port:within:clock:)`, which also exists on Linux.
     public static var hasNetwork: Condition {
       Condition("the system has a network") {

@@ -2,25 +2,26 @@ public import Foundation
 public import ProcedureKit
 
 extension Condition {
-  /// Returns a condition that is satisfied when a host takes a TCP connection, and otherwise fails with a ``ReachabilityError``.
+  /// Returns a condition that is satisfied if a host accepts a TCP connection, and otherwise fails with a ``ReachabilityError``.
   ///
   /// ```swift
   /// let synchronize = Synchronize().condition(.reachable(host: "example.org", port: 443))
   /// ```
   ///
-  /// The addresses of the host, at most the first 16, are tried at once, and the connection is closed as soon as it is made. A procedure whose host is
-  /// reachable can still fail, because the host may disappear afterwards. `.ignored(.reachable(…))` ignores the procedure instead of failing it.
+  /// The host's addresses (at most the first 16) are tried in parallel, and the connection is closed as soon as it is established. A
+  /// procedure whose host was reachable can still fail, because the host may become unreachable afterwards. `.ignored(.reachable(…))`
+  /// ignores the procedure instead of failing it.
   ///
-  /// One thread makes the connections of all conditions, and conditions for the same host and port that overlap share one attempt. The
-  /// system's search for a name blocks a thread, so at most 64 names are searched for at a time: 64 that the system's resolver is slow to answer
-  /// delay further names, whose conditions fail after the limit. Cancelling the procedure ends its wait at once; a search that has begun
-  /// continues for some seconds.
+  /// One thread makes the connections for all conditions. Conditions that are evaluated at the same time for the same host and port share
+  /// one attempt. The system's name lookup blocks a thread, so at most 64 names are looked up at a time: if 64 lookups are slow, further
+  /// names have to wait, and their conditions fail when the time limit is reached. Cancelling the procedure ends its wait at once, but a
+  /// lookup that has begun continues for some seconds.
   ///
   /// - Parameters:
-  ///   - host: The name or the address of the host.
+  ///   - host: The name or address of the host.
   ///   - port: The port.
-  ///   - limit: The time for name and connection.
-  ///   - clock: The clock of the time.
+  ///   - limit: The time limit for the name lookup and the connection.
+  ///   - clock: The clock that measures the time limit.
   /// - Returns: The condition.
   public static func reachable(
     host: String, port: Int, within limit: Duration = .seconds(5), clock: any Clock<Duration> = ContinuousClock()
@@ -34,12 +35,12 @@ extension Condition {
     }
   }
 
-  /// Returns a condition that is satisfied when the host of an address takes a TCP connection; see `reachable(host:port:within:clock:)`.
+  /// Returns a condition that is satisfied if the host of a URL accepts a TCP connection; see `reachable(host:port:within:clock:)`.
   ///
   /// - Parameters:
-  ///   - url: The address. Without a port, the port of `https` or `http` counts.
-  ///   - limit: The time for name and connection.
-  ///   - clock: The clock of the time.
+  ///   - url: The URL. If it has no port, the default port of `https` or `http` is used.
+  ///   - limit: The time limit for the name lookup and the connection.
+  ///   - clock: The clock that measures the time limit.
   /// - Returns: The condition.
   public static func reachable(
     _ url: URL, within limit: Duration = .seconds(5), clock: any Clock<Duration> = ContinuousClock()
@@ -48,7 +49,7 @@ extension Condition {
     return reachable(host: url.host ?? "", port: port, within: limit, clock: clock)
   }
 
-  /// Makes a connection, and closes the connection.
+  /// Makes a connection, and closes it.
   ///
   /// - Throws: ``ReachabilityError``; `CancellationError`.
   private static func connect(

@@ -2,16 +2,16 @@ public import Foundation
 
 /// Why a host cannot be reached.
 public struct ReachabilityError: Error, Sendable, CustomStringConvertible, LocalizedError {
-  /// The kind of a ``ReachabilityError``. Later versions can add kinds, so a `switch` has a `default`.
+  /// The kind of a ``ReachabilityError``. Later versions can add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
-    /// The name of the kind: `refused`.
+    /// The name of the kind, for example `refused`.
     public let description: String
 
-    /// No address is known for the name of the host.
+    /// The name of the host could not be resolved to an address.
     public static let unknownHost = Kind(description: "unknownHost")
-    /// No address of the host takes a connection.
+    /// No address of the host accepts a connection.
     public static let refused = Kind(description: "refused")
-    /// No connection was made within the time.
+    /// No connection was made within the time limit.
     public static let timedOut = Kind(description: "timedOut")
     /// The system has no network.
     public static let noNetwork = Kind(description: "noNetwork")
@@ -19,7 +19,7 @@ public struct ReachabilityError: Error, Sendable, CustomStringConvertible, Local
 
   /// The kind of the error.
   public let kind: Kind
-  /// The host and the port, with the reason, as a sentence.
+  /// A sentence with the host, the port, and the reason.
   public let description: String
 
   init(_ kind: Kind, _ description: String) {

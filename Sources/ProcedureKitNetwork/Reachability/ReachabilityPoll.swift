@@ -1,21 +1,21 @@
 import Foundation
 import Synchronization
 
-/// Makes TCP connections to find out whether hosts can be reached: one thread and one `poll` for all, however many wait.
+/// Makes TCP connections to find out whether hosts can be reached. One thread and one `poll` serve all waiters, however many there are.
 ///
-/// Equal questions (host and port) that overlap share one answer. The system's search for the name of a host blocks a thread and cannot be
-/// ended, so at most ``searchLimit`` more threads search for names; the addresses of a host need no search. A question that no waiter is left
-/// of is not searched for. A thread ends when it has nothing to do.
+/// Waiters that ask about the same host and port at the same time share one answer. The system's lookup of a host name blocks a thread and
+/// cannot be interrupted, so up to ``searchLimit`` further threads look up names; a host given as an address needs no lookup. A name is not
+/// looked up if no waiter is left for it. A thread ends when it has nothing to do.
 ///
-/// The lock guards `State`. Sockets belong to the polling thread, which alone makes and closes them; others leave a message in `State`, and
-/// wake the thread by its bell.
+/// The lock guards `State`. Only the polling thread opens, uses and closes sockets; other threads leave a message in `State` and wake the
+/// polling thread through its bell.
 final class ReachabilityPoll: Sendable {
-  /// The poll of the process.
+  /// The instance that the whole process shares.
   static let shared = ReachabilityPoll()
 
-  /// How many names are searched for at a time. A search takes as long as the system's resolver, often up to 30 seconds.
+  /// How many names are looked up at a time. A lookup takes as long as the system's resolver does, often up to 30 seconds.
   static let searchLimit = 64
-  /// How many addresses of a host are tried: a name server may answer with thousands.
+  /// How many addresses of a host are tried, because a name server may answer with thousands.
   static let addressLimit = 16
 
   struct Question: Hashable, Sendable {
@@ -28,7 +28,7 @@ final class ReachabilityPoll: Sendable {
   private struct Entry {
     let question: Question
     var waiters: [Int: Waiter] = [:]
-    /// What the polling thread has not taken yet; `nil` while the name is searched for, and afterwards.
+    /// What the polling thread has not taken yet; `nil` while the name is being looked up, and after the thread has taken the addresses.
     var addresses: [SocketAddress]?
   }
 
@@ -40,7 +40,7 @@ final class ReachabilityPoll: Sendable {
     var nextID = 0
     var searches: [Int] = []
     var searchThreads = 0
-    /// The writing end of the polling thread's pipe; `nil` if there is no such thread.
+    /// The write end of the polling thread's pipe; `nil` if there is no such thread.
     var bell: Int32?
 
     mutating func makeID() -> Int {
@@ -48,7 +48,7 @@ final class ReachabilityPoll: Sendable {
       return nextID
     }
 
-    /// Removes a question, and returns those that wait for its answer.
+    /// Removes a question, and returns the waiters that are waiting for its answer.
     mutating func end(_ id: Int) -> [Waiter] {
       guard let entry = entries.removeValue(forKey: id) else { return [] }
       if current[entry.question] == id { current[entry.question] = nil }
@@ -63,20 +63,21 @@ final class ReachabilityPoll: Sendable {
   private let state = Mutex(State())
   private let findAddresses: @Sendable (Question) -> [SocketAddress]
 
-  /// Creates a poll.
+  /// Creates an instance.
   ///
-  /// - Parameter findAddresses: Searches for the addresses of a name, which may block.
+  /// - Parameter findAddresses: Looks up the addresses of a name, which may block.
   init(
     _ findAddresses: @escaping @Sendable (Question) -> [SocketAddress] = {
       SocketAddress.addresses(of: $0.host, $0.port, isSearching: true)
     }
   ) { self.findAddresses = findAddresses }
 
-  /// Waits until a host takes a connection. Cancelling the task ends the wait at once, and the attempt with its last waiter.
+  /// Waits until a host accepts a connection. Cancelling the task ends its wait at once, and ends the attempt if no other task is waiting
+  /// for it.
   ///
   /// - Throws: ``ReachabilityError``; `CancellationError`.
   func connect(to host: String, _ port: UInt16) async throws {
-    // Names of hosts have no case.
+    // Host names are not case-sensitive.
     let question = Question(host: host.lowercased(), port: port)
     let waiterID = state.withLock { $0.makeID() }
     // A cancellation that came after the answer has left its mark.
@@ -89,7 +90,7 @@ final class ReachabilityPoll: Sendable {
   }
 
   private func begin(_ question: Question, _ waiterID: Int, _ waiter: Waiter) {
-    // Without a search, this does not block.
+    // Because no lookup is allowed here, this call does not block.
     let known = SocketAddress.addresses(of: question.host, question.port, isSearching: false)
     let error: (any Error)? = state.withLock { state in
       if state.cancelled.remove(waiterID) != nil { return CancellationError() }
@@ -120,7 +121,7 @@ final class ReachabilityPoll: Sendable {
     let waiter = state.withLock { state -> Waiter? in
       guard let id = state.current[question], let waiter = state.entries[id]?.waiters.removeValue(forKey: waiterID)
       else {
-        // The waiter does not wait yet, or has its answer.
+        // The waiter has not begun to wait, or already has its answer.
         state.cancelled.insert(waiterID)
         return nil
       }
@@ -133,7 +134,7 @@ final class ReachabilityPoll: Sendable {
     waiter?.resume(throwing: CancellationError())
   }
 
-  // MARK: The search for names
+  // MARK: The name lookup
 
   private func search() {
     while let (id, question) = nextSearch() {
@@ -150,7 +151,7 @@ final class ReachabilityPoll: Sendable {
     }
   }
 
-  /// Takes the next question; without one, the thread of the caller ends.
+  /// Returns the next host to look up, or `nil` if there is none, in which case the calling thread must end.
   private func nextSearch() -> (Int, Question)? {
     state.withLock { state in
       while !state.searches.isEmpty {
@@ -164,7 +165,8 @@ final class ReachabilityPoll: Sendable {
 
   // MARK: The polling thread
 
-  /// Leaves the addresses of a question to the polling thread, which is started if there is none. Returns an error number of the system.
+  /// Hands the addresses for a question to the polling thread, which is started if there is none. Returns a system error number if that
+  /// fails.
   private func connectEntry(_ id: Int, _ addresses: [SocketAddress], _ state: inout State) -> Int32? {
     state.entries[id]?.addresses = Array(addresses.prefix(Self.addressLimit))
     guard state.bell == nil else {
@@ -191,7 +193,7 @@ final class ReachabilityPoll: Sendable {
     thread.start()
   }
 
-  /// The sockets of the polling thread.
+  /// The sockets that belong to the polling thread.
   private struct Sockets {
     /// The descriptors of each question.
     var ofQuestion: [Int: [Int32]] = [:]
@@ -206,7 +208,7 @@ final class ReachabilityPoll: Sendable {
     while let work = nextWork(sockets) {
       for id in work.abandoned { sockets.close(id) }
       for (id, addresses) in work.new { begin(id, addresses, &sockets) }
-      // The next turn ends the thread, unless a question has been added.
+      // The next iteration ends the thread, unless a question has been added.
       if sockets.ofQuestion.isEmpty { continue }
       var polled = [pollfd(fd: bell, events: Int16(POLLIN), revents: 0)]
       var owners = [0]
@@ -232,7 +234,8 @@ final class ReachabilityPoll: Sendable {
     }
   }
 
-  /// Returns the questions that are new to the thread, and those that no waiter is left of; `nil` if there is nothing to do, and the thread ends.
+  /// Returns the questions that are new to the thread, and those without any waiter left; `nil` if there is nothing to do and the thread
+  /// must end.
   private func nextWork(_ sockets: Sockets) -> (new: [(Int, [SocketAddress])], abandoned: [Int])? {
     state.withLock { state in
       let abandoned = sockets.ofQuestion.keys.filter { state.entries[$0] == nil }
@@ -251,7 +254,7 @@ final class ReachabilityPoll: Sendable {
     }
   }
 
-  /// Tries all addresses of a question at once.
+  /// Tries all addresses for a question at once.
   private func begin(_ id: Int, _ addresses: [SocketAddress], _ sockets: inout Sockets) {
     var code = ECONNREFUSED
     for address in addresses {
@@ -265,7 +268,7 @@ final class ReachabilityPoll: Sendable {
   }
 
   private func polledSocket(_ descriptor: Int32, of id: Int, _ sockets: inout Sockets) {
-    // Another socket of the question has answered in the same turn.
+    // Another socket for the same question has already answered in this iteration.
     guard let descriptors = sockets.ofQuestion[id] else { return }
     guard let failure = SocketAddress.failure(of: descriptor) else { return end(id, nil, &sockets) }
     if descriptors == [descriptor] { return end(id, failure, &sockets) }
@@ -273,7 +276,7 @@ final class ReachabilityPoll: Sendable {
     close(descriptor)
   }
 
-  /// Ends a question with its answer: `nil` for a connection, otherwise the error number of the system.
+  /// Ends a question with its answer: `nil` for a connection, otherwise the system's error number.
   private func end(_ id: Int, _ failure: Int32?, _ sockets: inout Sockets) {
     sockets.close(id)
     let (question, waiters) = state.withLock { ($0.entries[id]?.question, $0.end(id)) }

@@ -5,24 +5,24 @@ struct SocketAddress {
   enum Connection {
     case made
     case underWay(Int32)
-    /// The error number of the system.
+    /// The system's error number.
     case failed(Int32)
   }
 
   private let family: Int32
   private let bytes: [UInt8]
 
-  /// Asks the system for the addresses of a host; none if the host is not known. A search blocks the thread; without a search, the host has
-  /// to be an address.
+  /// Asks the system for the addresses of a host; empty if the host is unknown. A lookup blocks the thread; if lookups are not allowed, the
+  /// host must be a numeric address.
   static func addresses(of host: String, _ port: UInt16, isSearching: Bool) -> [SocketAddress] {
-    // The system would ask for the name before NUL.
+    // The system would look up only the part of the name before the NUL.
     guard !host.utf8.contains(0) else { return [] }
     var hints = addrinfo()
     if !isSearching { hints.ai_flags = AI_NUMERICHOST }
     hints.ai_family = AF_UNSPEC
     hints.ai_socktype = streamType
     var list: UnsafeMutablePointer<addrinfo>?
-    // The host of an address in IPv6 may stand in brackets.
+    // The host of an IPv6 URL may be enclosed in brackets.
     let name = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     guard getaddrinfo(name, String(port), &hints, &list) == 0 else { return [] }
     defer { freeaddrinfo(list) }
@@ -33,7 +33,7 @@ struct SocketAddress {
     }
   }
 
-  /// Begins to connect, without waiting. The caller closes a socket that is connecting.
+  /// Begins to connect without waiting. If the socket is still connecting, the caller must close it.
   func beginConnection() -> Connection {
     let descriptor = socket(family, Self.streamType, 0)
     guard descriptor >= 0 else { return .failed(errno) }
@@ -48,7 +48,7 @@ struct SocketAddress {
     return status == 0 ? .made : .failed(code)
   }
 
-  /// The error number of a connection that is no longer in progress; `nil` if it was made.
+  /// The error number of a connection that is no longer in progress; `nil` if it was established.
   static func failure(of descriptor: Int32) -> Int32? {
     var code: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)

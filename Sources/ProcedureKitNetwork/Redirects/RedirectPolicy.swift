@@ -4,30 +4,31 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Which redirects are followed, and which header fields stay behind (RFC 9110, section 15.4).
+/// Which redirects are followed, and which header fields are removed from the next request (RFC 9110, section 15.4).
 ///
-/// The statuses 301, 302, 303, 307 and 308 with a `Location` are redirects. After a 303, and after a 301 or 302 of a `POST`, the next
-/// request is a `GET` without a body; otherwise method and body are kept. A request to another origin (scheme, host or
-/// port, compared as RFC 3986 says, without a dot at the end of the host) does not carry the credentials of the request before, and does
-/// not regain them later. Unless the policy allows otherwise, a redirect from `https` to `http`, and one that would send a body to another
-/// origin, fail with ``NetworkError/Kind-swift.struct/refusedRedirect``.
+/// A response with the status 301, 302, 303, 307 or 308 and a `Location` is a redirect. After a 303, and after a 301 or 302 in response to
+/// a `POST`, the next request is a `GET` without a body; otherwise the method and the body are kept. A request to another origin (scheme,
+/// host or port, compared according to RFC 3986, ignoring a dot at the end of the host) does not carry the credentials of the previous
+/// request, and later requests do not regain them. Unless the policy allows it, a redirect from `https` to `http`, or one that would send a
+/// body to another origin, fails with ``NetworkError/Kind-swift.struct/refusedRedirect``.
 ///
-/// The body of a redirect is not awaited. A redirect status without `Location` is a response like any other.
+/// The body of a redirect is not read. A response with one of these statuses but without `Location` is treated like any other response.
 public struct RedirectPolicy: Sendable, Hashable {
-  /// How many redirects one request may take. With 0, a redirect is a response like any other.
+  /// How many redirects are followed for one request. If the limit is 0, a redirect is treated like any other response.
   public var limit: Int
   /// The names of the header fields that are not sent to another origin.
   ///
-  /// Add the names of your own credentials. `Authorization`, `Cookie` and `Proxy-Authorization` cannot be removed.
+  /// Add the names of the fields in which you send other credentials. `Authorization`, `Cookie` and `Proxy-Authorization` cannot be
+  /// removed.
   public var credentialHeaders = standardCredentials {
     didSet { credentialHeaders.formUnion(Self.standardCredentials) }
   }
 
   private static let standardCredentials: Set<String> = ["Authorization", "Cookie", "Proxy-Authorization"]
 
-  /// Whether a redirect may lead from `https` to `http`, where others can read the request and write the response.
+  /// Whether a redirect may lead from `https` to `http`, where others can read the request and alter the response.
   public var allowsInsecureRedirects = false
-  /// Whether a redirect that keeps the body (307 and 308, and others except of a `POST`) may send the body to another origin.
+  /// Whether a redirect that keeps the body (307, 308, and 301 or 302 for methods other than `POST`) may send the body to another origin.
   public var sendsBodyToOtherOrigins = false
 
   /// Creates a policy.
@@ -35,17 +36,17 @@ public struct RedirectPolicy: Sendable, Hashable {
     self.limit = limit
   }
 
-  /// A policy that follows no redirect: the response is the redirect.
+  /// A policy that follows no redirects: a redirect is returned as the response.
   public static let never = RedirectPolicy(limit: 0)
 
-  /// Internal. Decides about a response.
+  /// Internal. Decides what follows a response.
   ///
   /// - Parameters:
   ///   - response: The response.
   ///   - request: The request that was answered.
-  ///   - count: How many redirects were followed before.
+  ///   - count: How many redirects have been followed so far.
   ///   - hasBody: Whether the request that was answered has a body.
-  /// - Returns: The next request; `nil` if the response is no redirect, or redirects are not followed.
+  /// - Returns: The next request; `nil` if the response is not a redirect, or redirects are not followed.
   /// - Throws: ``NetworkError``.
   func next(
     after response: ReceivedResponse, to request: URLRequest, count: Int, hasBody: Bool

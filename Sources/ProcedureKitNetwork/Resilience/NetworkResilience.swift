@@ -5,28 +5,29 @@ public import ProcedureKit
   public import FoundationNetworking
 #endif
 
-/// How a request is repeated after a failure that may pass.
+/// The rules for repeating a request after a failure that may be temporary.
 ///
 /// | what happens | what follows |
 /// |---|---|
-/// | no connection, or a lost one; a body that ends early; no end within ``attemptTimeout`` | another attempt, after a pause |
+/// | no connection or a lost connection, a body that ends early, or no result within ``attemptTimeout`` | another attempt, after a pause |
 /// | the status 408, 429, or 500 … 599 | another attempt, after `Retry-After` or a pause |
-/// | another status, 404 say | the response is the result |
-/// | a certificate that is not trusted, a body that is too long, too many redirects, … | the error is thrown |
+/// | another status, for example 404 | the response is the result |
+/// | an untrusted certificate, a body that is too long, too many redirects, … | the error is thrown |
 ///
-/// The last error is thrown after ``maxAttempts``, or when the server asks for a longer pause than ``longestRetryAfter``: for a
-/// status, a ``NetworkError`` of the kind ``NetworkError/Kind-swift.struct/unacceptableStatus``.
+/// The last error is thrown when ``maxAttempts`` attempts have failed, or when the server asks for a longer pause than
+/// ``longestRetryAfter``. If the failure is a status, the error is a ``NetworkError`` of the kind
+/// ``NetworkError/Kind-swift.struct/unacceptableStatus``.
 ///
-/// A request that ``isRepeatable`` does not allow is repeated only if the server has not acted on the request: no
-/// connection was made, or the status is 408, 429 or 503.
+/// A request that ``isRepeatable`` does not allow is repeated only if the server has not acted on it: no connection was made, or the status
+/// is 408, 429 or 503.
 public struct NetworkResilience: Sendable {
   /// How long one attempt may take; a duration that is not positive means no limit.
   public var attemptTimeout: Duration = .seconds(8)
   /// The largest number of attempts, including the first; at least 1.
   public var maxAttempts = 3
-  /// The pauses before the attempts that follow, unless the server asks for another.
+  /// The pauses before further attempts, unless the server asks for a different pause.
   public var backoff: Schedule = .exponential(from: .milliseconds(500)).capped(at: .seconds(30)).jittered()
-  /// The longest pause that a server may ask for by `Retry-After`. If the server asks for more, the attempt was the last.
+  /// The longest pause that a server may ask for with `Retry-After`. If the server asks for a longer one, there are no further attempts.
   public var longestRetryAfter: Duration = .seconds(60)
   /// Whether the request may be carried out twice. The default allows the idempotent methods of RFC 9110, and requests with
   /// an `Idempotency-Key`.
@@ -35,15 +36,15 @@ public struct NetworkResilience: Sendable {
     return ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method)
       || request.value(forHTTPHeaderField: "Idempotency-Key") != nil
   }
-  /// The present date, for a `Retry-After` with a date in a response without one.
+  /// Returns the current date, which is used for a `Retry-After` that is a date if the response has no `Date`.
   public var now: @Sendable () -> Date = { Date() }
 
-  /// Creates the rules of the table, with 8 seconds for each of 3 attempts.
+  /// Creates the rules in the table, with 3 attempts of up to 8 seconds each.
   public init() {}
 }
 
 extension NetworkResilience {
-  /// Internal. The answer to a failed attempt.
+  /// Internal. What follows a failed attempt.
   enum Answer: Equatable {
     /// Another attempt, after the next pause of ``backoff``.
     case `repeat`
@@ -52,12 +53,12 @@ extension NetworkResilience {
     case giveUp
   }
 
-  /// Internal. Whether a status can pass with another attempt.
+  /// Internal. Whether another attempt may succeed after this status.
   static func isTransient(_ status: HTTPStatusCode) -> Bool {
     status == 408 || status == 429 || status.isServerError
   }
 
-  /// Internal. Decides about the error of an attempt.
+  /// Internal. Decides what follows the error of an attempt.
   func answer(to error: any Error, of request: URLRequest) -> Answer {
     if (error as? ProcedureError)?.kind == .timedOut { return isRepeatable(request) ? .repeat : .giveUp }
     guard let error = error as? NetworkError else { return .giveUp }
@@ -78,7 +79,7 @@ extension NetworkResilience {
   private func answer(to response: HTTPURLResponse) -> Answer {
     guard let pause = RetryAfter.pause(of: response, now: now) else { return .repeat }
     if pause > longestRetryAfter { return .giveUp }
-    // "At once" is left to the back-off: a server that fails is not asked without a pause.
+    // A request to repeat at once is left to the back-off, because a failing server should not be asked again without a pause.
     return pause > .zero ? .repeatAfter(pause) : .repeat
   }
 

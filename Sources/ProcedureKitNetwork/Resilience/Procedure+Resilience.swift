@@ -2,7 +2,7 @@ import Foundation
 public import ProcedureKit
 
 extension Procedure where Input: NetworkRequest {
-  /// Returns the procedure with a time limit for each attempt, and with further attempts after failures that may pass.
+  /// Returns the procedure with a time limit for each attempt, and with further attempts after failures that may be temporary.
   ///
   /// ```swift
   /// let load = NetworkDataProcedure("load").resilient()
@@ -11,14 +11,15 @@ extension Procedure where Input: NetworkRequest {
   /// }
   /// ```
   ///
-  /// The table of ``NetworkResilience`` says what is repeated. A pause holds no slot, and cancellation ends a pause at once. A download that
-  /// is repeated continues where the failed attempt has stopped; see ``NetworkDownloadProcedure/resilient(_:budget:each:)``.
+  /// The table in ``NetworkResilience`` shows which failures are repeated. A pause does not hold a slot, and cancellation ends a pause at
+  /// once. A repeated download continues where the failed attempt stopped; see ``NetworkDownloadProcedure/resilient(_:budget:each:)``.
   ///
   /// - Parameters:
   ///   - resilience: The limits and the rules.
-  ///   - budget: The limit for the retries of all callers of one service.
-  ///   - modify: Returns an attempt with further modifiers, which are around its time limit: a breaker, a rate limiter, whose waits do not
-  ///     count for the limit. A status that is repeated is an error there. The function is called when the procedure starts.
+  ///   - budget: The limit on the retries of all callers of one service.
+  ///   - modify: Returns an attempt with further modifiers outside its time limit, for example a circuit breaker, or a rate limiter, whose
+  ///     waits do not count towards the limit. These modifiers see a status that is repeated as an error. The function is called when the
+  ///     procedure starts.
   /// - Returns: The procedure with its retries.
   public func resilient<Payload>(
     _ resilience: NetworkResilience = NetworkResilience(), budget: RetryBudget? = nil,

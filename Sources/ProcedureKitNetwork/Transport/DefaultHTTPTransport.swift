@@ -1,11 +1,11 @@
 import Foundation
 
-/// The choice of the transport of procedures that name none.
+/// The transport for procedures that do not specify one.
 ///
-/// That is ``CurlTransport`` where libcurl is found (on Linux), and ``URLSessionTransport`` elsewhere. The environment variable
-/// `PROCEDUREKIT_HTTP_TRANSPORT` with the value `URLSession` chooses the latter everywhere, for tests and for comparison.
+/// This is ``CurlTransport`` where libcurl is available (on Linux), and ``URLSessionTransport`` elsewhere. If the environment variable
+/// `PROCEDUREKIT_HTTP_TRANSPORT` is set to `URLSession`, it is ``URLSessionTransport`` everywhere, for tests and comparisons.
 public enum DefaultHTTPTransport {
-  /// The transport.
+  /// The default transport.
   public static let shared: any HTTPTransport = {
     let choice = ProcessInfo.processInfo.environment["PROCEDUREKIT_HTTP_TRANSPORT"]?.lowercased()
     if choice != "urlsession", let transport = CurlTransport.shared { return transport }

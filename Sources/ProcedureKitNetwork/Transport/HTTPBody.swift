@@ -8,11 +8,12 @@ public import Foundation
 public enum HTTPBody: Sendable, Hashable {
   /// Bytes.
   case data(Data)
-  /// The contents of a regular file, which is read while the request is sent.
+  /// The contents of a regular file, which is read while the request is being sent.
   ///
-  /// A folder, a pipe and a device are errors: reading a pipe can block a thread without an end. Send their bytes as a ``stream(_:)``.
+  /// A folder, a pipe or a device is an error, because reading from a pipe can block a thread forever. Send the bytes as a ``stream(_:)``
+  /// instead.
   case file(URL)
-  /// Bytes that are produced while the request is sent.
+  /// Bytes that are produced while the request is being sent.
   case stream(HTTPBodyStream)
 
   /// Whether there is nothing to send, as far as that is known without reading.
@@ -20,7 +21,7 @@ public enum HTTPBody: Sendable, Hashable {
     if case .data(let data) = self { data.isEmpty } else { false }
   }
 
-  /// The length; `nil` for what is no regular file, and if a stream does not know its length.
+  /// The length; `nil` if the file is not a regular file, or the stream does not know its length.
   var byteCount: Int64? {
     switch self {
     case .data(let data): return Int64(data.count)
@@ -34,7 +35,7 @@ public enum HTTPBody: Sendable, Hashable {
 
   /// Calls a function with each piece of the body.
   ///
-  /// - Throws: ``NetworkError`` of the kind `fileFailed`; the error of the stream or of `body`.
+  /// - Throws: ``NetworkError`` of the kind `fileFailed`; any error thrown by the stream or by `body`.
   func forEachPiece(_ request: URLRequest, _ body: (Data) async throws -> Void) async throws {
     switch self {
     case .data(let data): try await body(data)
@@ -60,7 +61,8 @@ public enum HTTPBody: Sendable, Hashable {
 
   private static func open(_ url: URL, _ request: URLRequest) throws(NetworkError) -> FileHandle {
     guard !url.containsNUL else { throw NetworkError(.fileFailed, request, "the path of the file contains NUL") }
-    // Without waiting, since a pipe is opened only when there is a writer. A program that this process starts does not get the file.
+    // Opened without waiting, because opening a pipe otherwise blocks until it has a writer. Processes that this process starts do not
+    // inherit the file.
     let descriptor = url.withUnsafeFileSystemRepresentation { path in
       path.map { Foundation.open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC) } ?? -1
     }
@@ -84,7 +86,7 @@ public enum HTTPBody: Sendable, Hashable {
     return NetworkError(.fileFailed, request, "the file \(url.path) cannot be read", underlying: error)
   }
 
-  /// The body has another length than it had at the start.
+  /// The error for a body whose length has changed since the start.
   func lengthError(_ request: URLRequest) -> NetworkError {
     guard case .file(let url) = self else {
       return NetworkError(.fileFailed, request, "the stream of the body has another length than it says")
@@ -93,19 +95,19 @@ public enum HTTPBody: Sendable, Hashable {
   }
 }
 
-/// A body whose bytes are produced while they are sent, so that a long body needs little memory.
+/// A body whose bytes are produced while they are being sent, so a long body needs little memory.
 ///
 /// ```swift
 /// let body = HTTPBody.stream(HTTPBodyStream { lines.map { Data($0.utf8) } })
 /// ```
 ///
-/// The next piece is requested when libcurl has taken the piece before. ``URLSessionTransport`` writes all pieces to a temporary file first.
-/// A sequence that throws ends the transfer with its error. The task that iterates is cancelled when the transfer ends, which waits for it.
-/// Two streams are equal if one is a copy of the other.
+/// The next piece is requested when libcurl has taken the previous one. ``URLSessionTransport`` writes all pieces to a temporary file
+/// first. If the sequence throws, the transfer ends with that error. When the transfer ends, it cancels the task that iterates over the
+/// sequence and waits for it. Two streams are equal if one is a copy of the other.
 public struct HTTPBodyStream: Sendable, Hashable {
   private final class Identity: Sendable {}
 
-  /// The length of the body. Without a length, the body is sent in chunks, which some servers refuse.
+  /// The length of the body. If the length is `nil`, the body is sent in chunks, which some servers refuse.
   public let byteCount: Int64?
   private let identity = Identity()
   private let iterate: @Sendable ((Data) async throws -> Void) async throws -> Void
@@ -113,8 +115,9 @@ public struct HTTPBodyStream: Sendable, Hashable {
   /// Creates a body.
   ///
   /// - Parameters:
-  ///   - byteCount: The length of the body, if known. Another length is an error.
-  ///   - makePieces: Returns the bytes in pieces. Called for each time that the body is sent: a redirect and a retry send the body again.
+  ///   - byteCount: The length of the body, if known. If the pieces have a different total length, the transfer fails.
+  ///   - makePieces: Returns the bytes in pieces. The function is called each time the body is sent: a redirect or a retry sends the body
+  ///     again.
   public init<Pieces: AsyncSequence & SendableMetatype>(
     byteCount: Int64? = nil, _ makePieces: @escaping @Sendable () -> Pieces
   ) where Pieces.Element == Data, Pieces.AsyncIterator: SendableMetatype {

@@ -4,10 +4,10 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// A request for an ``HTTPTransport``, and the receiver of the response.
+/// A request for an ``HTTPTransport``, and the receiver of its response.
 ///
-/// A transport calls the functions one after the other: first for the sent bytes, once for the response, then for each piece of
-/// the body.
+/// A transport calls the functions one after the other: first those for the sent bytes, then once the one for the response, then the one
+/// for the body with each piece.
 public struct HTTPExchange: Sendable {
   /// The request, without a body.
   public let request: URLRequest
@@ -17,7 +17,7 @@ public struct HTTPExchange: Sendable {
   private let onReceived: @Sendable (ReceivedResponse) throws -> Void
   private let onData: @Sendable (Data) throws -> Void
 
-  /// Creates an exchange, for tests of a transport.
+  /// Creates an exchange for testing a transport.
   public init(
     _ request: URLRequest, body: HTTPBody? = nil, onSent: @escaping @Sendable (Int64) -> Void = { _ in },
     onResponse: @escaping @Sendable (HTTPURLResponse) throws -> Void, onData: @escaping @Sendable (Data) throws -> Void
@@ -38,7 +38,7 @@ public struct HTTPExchange: Sendable {
     self.onData = onData
   }
 
-  /// Reports how many bytes of the request's body were sent so far.
+  /// Reports how many bytes of the request's body have been sent so far.
   public func didSend(totalBytes: Int64) { onSent(totalBytes) }
 
   /// Reports the head of the response.
@@ -46,7 +46,7 @@ public struct HTTPExchange: Sendable {
   /// - Throws: An error that ends the transfer.
   public func didReceive(_ response: HTTPURLResponse) throws { try onReceived(ReceivedResponse(response)) }
 
-  /// Internal. Reports the head of the response before there is an object for it.
+  /// Internal. Reports the head of the response before an `HTTPURLResponse` has been created for it.
   func didReceive(_ response: ReceivedResponse) throws { try onReceived(response) }
 
   /// Reports a piece of the response's body.

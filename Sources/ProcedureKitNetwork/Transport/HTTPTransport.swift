@@ -1,6 +1,6 @@
-/// The means to send a request and to receive the response: ``CurlTransport``, ``URLSessionTransport``, or a substitute for tests.
+/// Sends a request and receives its response: ``CurlTransport``, ``URLSessionTransport``, or a substitute for tests.
 ///
-/// ``DefaultHTTPTransport`` is the choice of procedures that name none.
+/// Procedures that do not specify a transport use ``DefaultHTTPTransport``.
 ///
 /// ```swift
 /// struct CannedKitten: HTTPTransport {
@@ -12,13 +12,13 @@
 /// }
 /// ```
 ///
-/// A transport follows no redirects, retries nothing and limits nothing: the procedures do.
+/// A transport does not follow redirects, retry requests or enforce limits; the procedures do.
 public protocol HTTPTransport: Sendable {
   /// Sends the request of an exchange, and passes the response and the pieces of its body to the exchange.
   ///
-  /// The function returns when the body has ended, and no part of the exchange continues afterwards. Cancelling the procedure
-  /// or the task ends the exchange: the function throws soon, and leaves no connection.
+  /// The function returns when the body has ended, and no part of the exchange continues after that. Cancelling the procedure or the task
+  /// ends the exchange: the function throws soon, and leaves no connection open.
   ///
-  /// - Throws: The error of the connection; the error of a function of the exchange, which ends the transfer; `CancellationError`.
+  /// - Throws: The error of the connection; any error thrown by a function of the exchange, which ends the transfer; `CancellationError`.
   @concurrent func perform(_ exchange: HTTPExchange) async throws
 }

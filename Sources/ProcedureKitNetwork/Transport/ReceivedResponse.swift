@@ -7,13 +7,14 @@ import Synchronization
 
 /// The head of a response, as a transport has received it.
 ///
-/// Foundation's object is made when it is first requested: on Linux, that takes as long as all else that is done with a small response.
+/// Foundation's object is created when it is first requested: on Linux, creating it takes as long as everything else that is done with a
+/// small response.
 final class ReceivedResponse: Sendable {
   let status: Int
-  /// The head and the URL from which the object is made; `nil` if the transport has made the object.
+  /// The head and the URL from which the object is created; `nil` if the transport created the object.
   private let source: (head: ResponseHead, url: URL)?
   private let made: Mutex<HTTPURLResponse?>
-  /// Whether a redirect to another origin has taken `Authorization` from the request that was answered.
+  /// Whether a redirect to another origin removed `Authorization` from the request that was answered.
   let hasLostAuthorization: Bool
 
   init(_ head: ResponseHead, from url: URL) {
@@ -38,18 +39,18 @@ final class ReceivedResponse: Sendable {
     hasLostAuthorization = true
   }
 
-  /// Returns the response as one to the last request of a chain of redirects.
+  /// Returns the response as the answer to the last request in a chain of redirects.
   func redirected(from first: URLRequest, to last: URLRequest) -> ReceivedResponse {
     let name = "Authorization"
     let isLost = first.value(forHTTPHeaderField: name) != nil && last.value(forHTTPHeaderField: name) == nil
     return isLost ? ReceivedResponse(toUnauthorized: self) : self
   }
 
-  /// Foundation's object.
+  /// Foundation's object for the response.
   var object: HTTPURLResponse {
     made.withLock { made in
       if let made { return made }
-      // The initializer is failable, and never fails.
+      // The initializer is failable, but never fails here.
       guard let source,
         let response = HTTPURLResponse(
           url: source.url, statusCode: status, httpVersion: source.head.version, headerFields: source.head.fields)
@@ -59,19 +60,19 @@ final class ReceivedResponse: Sendable {
     }
   }
 
-  /// Returns the value of a field, whose name is compared without regard to case.
+  /// Returns the value of a field. Its name is compared without regard to case.
   func value(of name: String) -> String? {
     guard let source else { return object.value(forHTTPHeaderField: name) }
     return source.head.value(of: name)
   }
 
-  /// The announced count of the bytes that a transport passes on; `nil` if the length is unknown, or the body is decompressed.
+  /// The announced number of bytes that a transport passes on; `nil` if the length is unknown, or the body is decompressed.
   func bodyLength(to request: URLRequest) -> Int64? {
     if request.httpMethod == "HEAD" || status == 204 || status == 304 { return nil }
-    // The chunks say where the body ends, and a length beside them counts for nothing (RFC 9112, section 6.3).
+    // The chunks determine where the body ends, and a length in addition to them is ignored (RFC 9112, section 6.3).
     if value(of: "Transfer-Encoding") != nil { return nil }
     guard value(of: "Content-Encoding")?.lowercased() ?? "identity" == "identity" else { return nil }
-    // A length that no body has is none, and no sum with another length overflows.
+    // A length that no body can have is ignored, so sums with other lengths cannot overflow.
     return value(of: "Content-Length")
       .flatMap { text in text.utf8.allSatisfy { (48...57).contains($0) } ? Int64(text) : nil }
       .flatMap { 0...(1 << 60) ~= $0 ? $0 : nil }

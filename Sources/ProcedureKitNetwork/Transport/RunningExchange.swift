@@ -7,12 +7,12 @@ import Synchronization
 
 /// An exchange of a session, from its start to the completion of the session's task.
 ///
-/// The continuation is resumed exactly once: by `mayStart` if the exchange was stopped before, otherwise by the completion of
-/// the task, which the session reports once for each task that was resumed.
+/// The continuation is resumed exactly once: by `mayStart` if the exchange was stopped before its task was created, otherwise when the task
+/// completes. The session reports one completion for each task on which `resume()` was called.
 final class RunningExchange: Sendable {
   private struct State {
     var continuation: CheckedContinuation<Void, any Error>?
-    /// The task, as long as the task may be cancelled.
+    /// The task, as long as it may be cancelled.
     var task: URLSessionTask?
     /// Why the exchange was stopped from this side.
     var reason: (any Error)?
@@ -28,14 +28,14 @@ final class RunningExchange: Sendable {
     state.withLock { $0.continuation = continuation }
   }
 
-  /// Returns whether a task is to be made. If not, the exchange has ended.
+  /// Returns whether a task should be created. If not, the exchange has ended.
   func mayStart() -> Bool {
     guard state.withLock({ $0.reason != nil }) else { return true }
     end(nil)
     return false
   }
 
-  /// The task has been resumed, so that cancellation reaches its completion.
+  /// Reports that the task has been resumed. From now on, cancelling it leads to its completion.
   func didResume(_ task: URLSessionTask) {
     let isStopped = state.withLock { state in
       if state.continuation != nil { state.task = task }
@@ -44,7 +44,7 @@ final class RunningExchange: Sendable {
     if isStopped { task.cancel() }
   }
 
-  /// Ends the transfer. The exchange throws the first reason when the session has let go of the task.
+  /// Ends the transfer. When the session has let go of the task, the exchange throws the first reason.
   func stop(_ reason: any Error) {
     let task = state.withLock { state -> URLSessionTask? in
       guard state.reason == nil else { return nil }
@@ -80,8 +80,8 @@ final class RunningExchange: Sendable {
     do { try report() } catch { stop(error) }
   }
 
-  /// Calls a function of the session that must not follow a cancellation. The lock keeps the cancellation behind the call: on Linux, the
-  /// process ends if a redirect is answered after a cancellation.
+  /// Calls a function of the session that must not be called after a cancellation. The lock ensures that a cancellation comes only after
+  /// the call: on Linux, the process crashes if a redirect is answered after a cancellation.
   func unlessStopped(_ answer: () -> Void) {
     state.withLock { state in
       if state.reason == nil { answer() }
@@ -89,7 +89,7 @@ final class RunningExchange: Sendable {
   }
 
   func didComplete(_ task: URLSessionTask, _ error: (any Error)?) {
-    // On Linux, a redirect without a target is reported only by the task.
+    // On Linux, a redirect without a target is available only from the task.
     if error == nil, let response = task.response, !state.withLock({ $0.hasResponse }) { didReceive(response) }
     end(error)
   }

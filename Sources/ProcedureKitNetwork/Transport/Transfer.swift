@@ -14,7 +14,7 @@ struct Transfer: Sendable {
 
   init(_ settings: TransferSettings) {
     self.settings = settings
-    // The transport calls from threads of its own, which have no context.
+    // The transport calls from its own threads, which have no context.
     reporter = settings.reportsProgress ? ProcedureContext.current?.progress : nil
   }
 
@@ -42,15 +42,16 @@ struct Transfer: Sendable {
 
 /// The receiver of a body. A transport calls the functions one after the other.
 protocol BodySink: Sendable {
-  /// The response is accepted, and its body follows, whose length is known if it was announced. Returns what is there already, and what is to come.
+  /// Reports that the response is accepted and its body follows. The length is passed if it was announced. Returns what has already been
+  /// received, and what is still to come.
   func begin(_ response: ReceivedResponse, to request: URLRequest, length: Int64?) throws -> BodyStart
   func receive(_ data: Data) throws
 }
 
 /// The state of a body when a response begins.
 struct BodyStart {
-  /// How many bytes of the whole are there already.
+  /// How many bytes of the complete body have already been received.
   var receivedCount: Int64 = 0
-  /// How many bytes the whole has, if known.
+  /// How many bytes the complete body has, if known.
   var total: Int64?
 }

@@ -7,22 +7,22 @@ import ProcedureKit
   public import Foundation
 #endif
 
-/// A transport over `URLSession`.
+/// A transport that uses `URLSession`.
 ///
-/// The default on Apple's systems, and on Linux without libcurl; see ``DefaultHTTPTransport``. A transport owns one session, whose idle
-/// connections are closed with the transport. Without another configuration, the session keeps no cookies, credentials or cached responses,
-/// so that a request carries only what its `URLRequest` says. The `timeoutInterval` of a request (60 s by default; whole seconds on
-/// Linux) limits how long nothing may arrive.
+/// This is the default on Apple's platforms, and on Linux without libcurl; see ``DefaultHTTPTransport``. A transport owns one session,
+/// whose idle connections are closed when the transport is deallocated. By default, the session keeps no cookies, credentials or cached
+/// responses, so a request carries only what its `URLRequest` specifies. The `timeoutInterval` of a request (60 s by default; whole seconds
+/// on Linux) limits how long the transport waits without receiving any data.
 ///
-/// On Linux, `URLSession` is weaker than ``CurlTransport``: a hostile server can end or stall the process, a waiting request takes a processor, bytes
-/// that are not read yet pile up, and cancelling waits for a fast server.
+/// On Linux, `URLSession` is less robust than ``CurlTransport``: a hostile server can crash or stall the process, a waiting request keeps a
+/// CPU core busy, unread bytes accumulate without limit, and cancellation does not take effect while a server is sending quickly.
 public final class URLSessionTransport: HTTPTransport {
   /// The transport that procedures share.
   public static let shared = URLSessionTransport()
 
-  /// A configuration without cookies, credentials and cache.
+  /// A configuration without cookies, credentials or a cache.
   ///
-  /// At most 256 connections go to one host at a time. Bound the transfers by the width of a queue.
+  /// It allows at most 256 connections to one host at a time. Limit the number of concurrent transfers with the width of a queue.
   public static var configuration: URLSessionConfiguration {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = nil
@@ -37,7 +37,7 @@ public final class URLSessionTransport: HTTPTransport {
   private let exchanges = SessionExchanges()
   private let session: URLSession
 
-  /// Creates a transport with a session of its own.
+  /// Creates a transport with its own session.
   ///
   /// - Parameter configuration: The configuration, which is copied.
   public init(configuration: URLSessionConfiguration = URLSessionTransport.configuration) {
@@ -47,16 +47,16 @@ public final class URLSessionTransport: HTTPTransport {
   }
 
   deinit {
-    // Breaks the cycle of the session and its delegate. Each exchange keeps its transport, so nothing is under way.
+    // This breaks the reference cycle between the session and its delegate. Each exchange retains its transport, so no exchange is running.
     session.finishTasksAndInvalidate()
   }
 
   /// Sends the request of an exchange; see ``HTTPTransport/perform(_:)``.
   ///
-  /// - Throws: `URLError`; ``NetworkError`` for a file that cannot be read; the error of a function of the exchange; `CancellationError`.
+  /// - Throws: `URLError`; ``NetworkError`` if a file cannot be read; any error thrown by a function of the exchange; `CancellationError`.
   @concurrent public func perform(_ exchange: HTTPExchange) async throws {
     guard case .stream(let stream) = exchange.body else { return try await perform(exchange, exchange.body) }
-    // A session sends bytes or a file again by itself, but not a stream.
+    // A session can send bytes or a file again by itself, but not a stream.
     let file = try await stream.collected(exchange.request)
     defer { try? FileManager.default.removeItem(at: file) }
     try await perform(exchange, .file(file))

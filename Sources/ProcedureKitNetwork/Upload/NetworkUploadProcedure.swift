@@ -5,7 +5,7 @@ public import ProcedureKit
   import FoundationNetworking
 #endif
 
-/// A procedure that sends a request with a body, of bytes, of a file or of a stream, and returns the response with the bytes of its body.
+/// A procedure that sends a request whose body consists of bytes, a file or a stream, and returns the response with the bytes of its body.
 ///
 /// ```swift
 /// let upload = NetworkUploadProcedure("upload").resilient()
@@ -13,30 +13,30 @@ public import ProcedureKit
 /// let response = try await queue.run(upload, input: request)
 /// ```
 ///
-/// A file is read while the request is sent, and must not change in the meantime. Redirects that keep the method send the body again;
-/// see ``RedirectPolicy``. A server may answer before the whole body was sent, and the rest is not sent then. The sent bytes are the
-/// progress of the procedure.
+/// A file is read while the request is being sent, and must not change during that time. Redirects that keep the method send the body
+/// again; see ``RedirectPolicy``. A server may answer before the whole body has been sent, in which case the rest is not sent. The
+/// procedure reports the sent bytes as its progress.
 ///
 /// *Cancelling* ends the transfer: the procedure finishes when the connection is closed.
 public struct NetworkUploadProcedure: Procedure {
   /// The name of the procedure.
   public var name: String
-  /// The limits, the redirects, the progress and the transport.
+  /// The limits, the redirect policy, the progress settings, and the transport.
   public var settings: TransferSettings
 
   /// Creates a procedure.
   ///
   /// - Parameters:
   ///   - name: The name of the procedure.
-  ///   - settings: The limits, the redirects, the progress and the transport.
+  ///   - settings: The limits, the redirect policy, the progress settings, and the transport.
   public init(_ name: String = "upload", _ settings: TransferSettings = TransferSettings()) {
     self.name = name
     self.settings = settings
   }
 
-  /// Sends a request with its body, and collects the body of the response. Cancelling the procedure ends the transfer.
+  /// Sends a request with its body and collects the body of the response. Cancelling the procedure ends the transfer.
   ///
-  /// - Parameter request: The request, for an `http` or `https` URL, with a method that has a body.
+  /// - Parameter request: The request, for an `http` or `https` URL, with a method that allows a body.
   /// - Returns: The response and its body.
   /// - Throws: ``NetworkError``; `CancellationError`.
   @concurrent public func execute(_ request: HTTPPayloadRequest) async throws -> HTTPPayloadResponse<Data> {

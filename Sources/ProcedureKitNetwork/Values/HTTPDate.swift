@@ -1,10 +1,10 @@
 import Foundation
 
-/// The dates of header fields, in the three forms of RFC 9110, section 5.6.7.
+/// The dates in header fields, in the three formats of RFC 9110, section 5.6.7.
 enum HTTPDate {
-  /// Reads a date. The years of two digits are 1970 … 2069.
+  /// Reads a date. A year of two digits stands for one in 1970 … 2069.
   ///
-  /// - Returns: `nil` if the text is no such date.
+  /// - Returns: `nil` if the text is not such a date.
   static func date(from text: String) -> Date? {
     let words = text.split { " ,-".contains($0) }.map(String.init)
     guard words.count >= 5 else { return nil }
@@ -17,7 +17,7 @@ enum HTTPDate {
 
   private static func date(day: String, month: String, year: String, time: String) -> Date? {
     let clock = time.split(separator: ":").compactMap { Int($0) }
-    // A year of more digits is further away than a duration can say.
+    // A year with more digits is too far away to be expressed as a duration.
     guard year.count <= 4, let day = Int(day), let month = months.firstIndex(of: month), var number = Int(year),
       clock.count == 3,
       (1...31).contains(day), (0...23).contains(clock[0]), (0...59).contains(clock[1]), (0...60).contains(clock[2])

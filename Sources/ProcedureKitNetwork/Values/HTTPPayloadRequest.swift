@@ -4,29 +4,29 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// A request with the body that is sent along: the input of ``NetworkUploadProcedure``.
+/// A request together with its body: the input of ``NetworkUploadProcedure``.
 public struct HTTPPayloadRequest: NetworkRequest, Hashable {
   /// The body.
   public var body: HTTPBody
-  /// The method, the address and the header fields.
+  /// The method, the URL and the header fields.
   public var urlRequest: URLRequest
 
   /// Creates a request with a body.
   ///
   /// - Parameters:
   ///   - body: The body.
-  ///   - urlRequest: The method, the address and the header fields. `httpBody` has to be `nil`.
+  ///   - urlRequest: The method, the URL and the header fields. Its `httpBody` must be `nil`.
   public init(_ body: HTTPBody, _ urlRequest: URLRequest) {
     self.body = body
     self.urlRequest = urlRequest
   }
 
-  /// Creates a request to an address.
+  /// Creates a request to a URL.
   ///
   /// - Parameters:
   ///   - body: The body.
-  ///   - url: The address.
-  ///   - method: The method, `POST` or `PUT` say.
+  ///   - url: The URL.
+  ///   - method: The method, for example `POST` or `PUT`.
   ///   - contentType: The media type of the body.
   public init(
     _ body: HTTPBody, to url: URL, method: String = "POST", contentType: String = "application/octet-stream"
@@ -36,13 +36,13 @@ public struct HTTPPayloadRequest: NetworkRequest, Hashable {
     urlRequest.put(contentType, inField: "Content-Type")
   }
 
-  /// Creates a request with a value as JSON.
+  /// Creates a request with a value encoded as JSON.
   ///
   /// - Parameters:
   ///   - value: The value.
-  ///   - url: The address.
-  ///   - method: The method, `POST` or `PUT` say.
-  ///   - configure: Configures the encoder, which is new.
+  ///   - url: The URL.
+  ///   - method: The method, for example `POST` or `PUT`.
+  ///   - configure: Configures a new encoder.
   /// - Returns: The request.
   /// - Throws: `EncodingError`.
   public static func json(

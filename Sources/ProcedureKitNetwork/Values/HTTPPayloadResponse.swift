@@ -5,18 +5,18 @@
   public import Foundation
 #endif
 
-/// A response, and the payload that came with the response: the bytes of the body, or the file that holds them.
+/// A response and its payload, which is the bytes of the body or the file that contains them.
 public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
   /// The payload.
   public var payload: Payload
-  /// The status, the header fields, and the URL that has answered, which is another than the requested one after a redirect.
+  /// The status, the header fields, and the URL that answered. After a redirect, it differs from the requested URL.
   public var response: HTTPURLResponse {
     get { received.object }
     set { received = ReceivedResponse(newValue) }
   }
   private var received: ReceivedResponse
 
-  /// Internal. Whether a redirect to another origin has taken `Authorization` from the request that was answered.
+  /// Internal. Whether a redirect to another origin removed `Authorization` from the request that was answered.
   var hasLostAuthorization: Bool { received.hasLostAuthorization }
 
   /// Creates a response.
@@ -32,12 +32,12 @@ public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
   /// The status code.
   public var status: HTTPStatusCode { HTTPStatusCode(rawValue: received.status) }
 
-  /// Returns the value of a header field, whose name is compared without regard to case.
+  /// Returns the value of a header field. Its name is compared without regard to case.
   public func header(_ name: String) -> String? { received.value(of: name) }
 
   /// Returns the response with another payload.
   ///
-  /// - Throws: The error of `transform`.
+  /// - Throws: The error thrown by `transform`.
   public func map<Other: Sendable>(_ transform: (Payload) throws -> Other) rethrows -> HTTPPayloadResponse<Other> {
     HTTPPayloadResponse<Other>(try transform(payload), received)
   }

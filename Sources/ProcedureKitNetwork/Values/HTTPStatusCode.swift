@@ -1,25 +1,25 @@
 /// The status code of an HTTP response (RFC 9110, section 15).
 public struct HTTPStatusCode: RawRepresentable, Sendable, Hashable, Codable, ExpressibleByIntegerLiteral {
-  /// The number, 404 say.
+  /// The number, for example 404.
   public let rawValue: Int
 
-  /// Makes the code of a number. Any number is allowed, since servers send others than those of the standard.
+  /// Creates a status code from a number. Any number is allowed, because servers also send codes that are not in the standard.
   public init(rawValue: Int) {
     self.rawValue = rawValue
   }
 
-  /// Makes the code of a number.
+  /// Creates a status code from an integer literal.
   public init(integerLiteral value: Int) {
     self.init(rawValue: value)
   }
 
-  /// Whether the code is one of 200 … 299.
+  /// Whether the code is in 200 … 299.
   public var isSuccess: Bool { (200...299).contains(rawValue) }
-  /// Whether the code is one of 300 … 399.
+  /// Whether the code is in 300 … 399.
   public var isRedirection: Bool { (300...399).contains(rawValue) }
-  /// Whether the code is one of 400 … 499.
+  /// Whether the code is in 400 … 499.
   public var isClientError: Bool { (400...499).contains(rawValue) }
-  /// Whether the code is one of 500 … 599.
+  /// Whether the code is in 500 … 599.
   public var isServerError: Bool { (500...599).contains(rawValue) }
 }
 

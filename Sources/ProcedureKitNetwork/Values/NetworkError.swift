@@ -4,28 +4,28 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// Why a request has no usable response.
+/// The reason why a request did not lead to a usable response.
 public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedError {
-  /// The kind of a ``NetworkError``. Later versions can add kinds, so a `switch` has a `default`.
+  /// The kind of a ``NetworkError``. Later versions can add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
-    /// The name of the kind: `transferFailed`.
+    /// The name of the kind, for example `transferFailed`.
     public let description: String
 
     /// The request cannot be sent as it is. Nothing was sent.
     public static let invalidRequest = Kind(description: "invalidRequest")
     /// The connection failed, or the server did not speak HTTP; see ``NetworkError/code``.
     public static let transferFailed = Kind(description: "transferFailed")
-    /// The body has ended early: its length is not the announced one.
+    /// The body ended early: it is shorter than announced.
     public static let incomplete = Kind(description: "incomplete")
     /// The body is longer than the procedure allows.
     public static let tooLarge = Kind(description: "tooLarge")
     /// The status is not accepted; see ``NetworkError/status`` and ``NetworkError/body``.
     public static let unacceptableStatus = Kind(description: "unacceptableStatus")
-    /// More redirects than ``RedirectPolicy/limit``.
+    /// The server redirected more than ``RedirectPolicy/limit`` times.
     public static let tooManyRedirects = Kind(description: "tooManyRedirects")
-    /// A redirect that leads to no HTTP address.
+    /// The server redirected to something that is not an HTTP URL.
     public static let invalidRedirect = Kind(description: "invalidRedirect")
-    /// A redirect that ``RedirectPolicy`` does not allow.
+    /// The server sent a redirect that ``RedirectPolicy`` does not allow.
     public static let refusedRedirect = Kind(description: "refusedRedirect")
     /// The body is not the expected JSON; see ``NetworkError/underlying``.
     public static let undecodable = Kind(description: "undecodable")
@@ -35,23 +35,23 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
 
   /// The kind of the error.
   public let kind: Kind
-  /// The request concerned; after a redirect, the last one.
+  /// The request that failed; after a redirect, the last one.
   ///
-  /// Only the method, the address without user, password, query and fragment, and header fields that hold no credentials are
-  /// kept: those of content negotiation, conditions, ranges and caches, the description of the content, and `User-Agent`.
+  /// Only the method, the URL without user, password, query and fragment, and header fields that hold no credentials are kept: those for
+  /// content negotiation, conditions, ranges and caches, those that describe the content, and `User-Agent`.
   public let request: URLRequest
-  /// The response, if one has begun, without cookies, credentials and the queries of addresses.
+  /// The response, if one has begun, without cookies, credentials and the queries of URLs.
   public let response: HTTPURLResponse?
-  /// The body that came with a status that is not accepted, at most 64 KB of it.
+  /// The body that came with a status that is not accepted, up to 64 KB of it.
   public let body: Data
-  /// The error of the system or the decoder.
+  /// The error from the system or the decoder.
   public let underlying: (any Error)?
-  /// Internal. Whether the request concerned was sent without `Authorization`: it has none, or a redirect to another origin has taken it away.
+  /// Internal. Whether the request was sent without `Authorization`: it had none, or a redirect to another origin removed it.
   let lacksAuthorization: Bool
   private let detail: String
   private let subject: String
 
-  /// How much of a body is kept for an error.
+  /// How many bytes of a body an error keeps.
   static let bodyLimit = 64 << 10
 
   init(
@@ -64,7 +64,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
       lacksAuthorization: request.value(forHTTPHeaderField: "Authorization") == nil)
   }
 
-  /// Keeps all values, none of which holds a secret.
+  /// Stores all values. None of them holds a secret.
   private init(
     _ kind: Kind, _ request: URLRequest, _ detail: String, _ response: HTTPURLResponse?, _ body: Data,
     _ underlying: (any Error)?, _ subject: String, lacksAuthorization: Bool
@@ -89,10 +89,10 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   /// The status code of the response, if one has begun.
   public var status: HTTPStatusCode? { response.map { HTTPStatusCode(rawValue: $0.statusCode) } }
 
-  /// The code of the connection's error, of ``Kind-swift.struct/transferFailed``.
+  /// The code of the connection's error, for errors of the kind ``Kind-swift.struct/transferFailed``.
   public var code: URLError.Code? { (underlying as? URLError)?.code }
 
-  /// The request, the failure, and the cause. Credentials and the query of the address are left out.
+  /// The request, the failure, and the cause. Credentials and the query of the URL are left out.
   public var description: String { "\(subject) \(explanation)" }
 
   private var explanation: String {
@@ -103,7 +103,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .fileFailed: "failed, since \(detail)\(underlying.map { ": \($0.localizedDescription)" } ?? ".")"
     case .tooLarge: "was stopped, since the body of the response is longer than \(detail). Raise sizeLimit if need be."
     case .unacceptableStatus: "was answered with the status \(status.map { "\($0)" } ?? "?")."
-    case .tooManyRedirects: "failed: the server has redirected more often than \(detail)."
+    case .tooManyRedirects: "failed: the server redirected more than \(detail)."
     case .invalidRedirect: "failed: the server redirects to \"\(detail)\", which is no HTTP address."
     case .refusedRedirect: "was not redirected, since \(detail)."
     case .undecodable: "was answered with JSON that \(detail) cannot be decoded from: \(underlyingText)"
@@ -124,7 +124,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     .badServerResponse: "the server has sent no HTTP response",
     .serverCertificateUntrusted: "the certificate of the host is not trusted",
     .secureConnectionFailed: "no secure connection was possible",
-    // With URLSession on Linux, the code of a response that is no HTTP. Other addresses than HTTP's are refused before.
+    // With URLSession on Linux, this is the code for a response that is not HTTP. URLs with other schemes are refused earlier.
     .unsupportedURL: "the server has sent no HTTP response",
   ]
 

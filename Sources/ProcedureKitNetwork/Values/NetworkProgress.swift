@@ -1,15 +1,15 @@
-/// How much of a request and its response was transferred so far.
+/// How much of a request and its response has been transferred so far.
 public struct NetworkProgress: Sendable, Hashable {
-  /// How many bytes of the request's body were sent.
+  /// How many bytes of the request's body have been sent.
   public var bytesSent: Int64 = 0
-  /// How many bytes of the request's body there are, if the procedure uploads and the length is known.
+  /// The length of the request's body in bytes, if the procedure uploads and the length is known.
   public var bytesToSend: Int64?
-  /// How many bytes of the response's body were received, decompressed, and with those of a resumed file.
+  /// How many bytes of the response's body have been received, after decompression, including those of a resumed file.
   public var bytesReceived: Int64 = 0
-  /// How many bytes the response's body has, if the server says so.
+  /// The length of the response's body in bytes, if the server announces it.
   public var bytesToReceive: Int64?
 
-  /// Creates a progress.
+  /// Creates a progress value.
   public init(
     bytesSent: Int64 = 0, bytesToSend: Int64? = nil, bytesReceived: Int64 = 0, bytesToReceive: Int64? = nil
   ) {
@@ -19,7 +19,7 @@ public struct NetworkProgress: Sendable, Hashable {
     self.bytesToReceive = bytesToReceive
   }
 
-  /// The received part of the response's body, from 0 to 1; `nil` if the length is not known.
+  /// The fraction of the response's body that has been received, from 0 to 1; `nil` if the length is unknown.
   public var fractionReceived: Double? {
     guard let bytesToReceive else { return nil }
     return bytesToReceive > 0 ? min(1, Double(bytesReceived) / Double(bytesToReceive)) : 1

@@ -5,7 +5,7 @@
   public import Foundation
 #endif
 
-/// The input of a procedure of the network: `URLRequest`, ``HTTPPayloadRequest``, or a type of one's own that holds one.
+/// The input of a network procedure: `URLRequest`, ``HTTPPayloadRequest``, or your own type that contains one of these.
 ///
 /// `resilient()` reads the method of the request, and `authorized(by:)` adds a header field.
 public protocol NetworkRequest: Sendable {

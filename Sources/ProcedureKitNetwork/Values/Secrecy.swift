@@ -5,11 +5,10 @@ import ProcedureKit
   import FoundationNetworking
 #endif
 
-/// What an error keeps of requests, responses and causes: nothing that can hold a secret, and no text without a bound.
+/// What an error keeps of requests, responses and causes: nothing that could be a secret, and no text of unlimited length.
 ///
-/// A program cannot know which field of a request is a credential (`X-Api-Key`), so an error keeps only the fields of a
-/// short list. A response keeps its fields, which a program may need (`Retry-After`), except for those that carry cookies,
-/// credentials or addresses.
+/// Code cannot know which field of a request is a credential (`X-Api-Key`), so an error keeps only the fields on a short list. A response
+/// keeps the fields that the caller may need (`Retry-After`), but not those that carry cookies, credentials or URLs.
 enum Secrecy {
   static let harmlessRequestFields: Set = [
     "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-encoding",
@@ -24,9 +23,9 @@ enum Secrecy {
 }
 
 extension URLRequest {
-  /// Returns a request with the method, the address without its secrets, and the header fields that hold none.
+  /// Returns a request with the method, the URL without its secrets, and the header fields that hold none.
   ///
-  /// - Parameter names: The names of more header fields that hold credentials.
+  /// - Parameter names: The names of further header fields that hold credentials.
   /// - Returns: The request.
   func withoutSecrets(_ names: Set<String> = []) -> URLRequest {
     let names = Set(names.map { $0.lowercased() })
@@ -38,14 +37,14 @@ extension URLRequest {
       let name = name.lowercased()
       return Secrecy.harmlessRequestFields.contains(name) && !names.contains(name)
     }
-    // The last change: on Linux, changing a request without a URL ends the process.
+    // This must be the last change: on Linux, changing a request without a URL crashes the process.
     if address == nil { request.url = nil }
     return request
   }
 }
 
 extension URL {
-  /// The address without user, password, query and fragment.
+  /// The URL without user, password, query and fragment.
   var withoutSecrets: URL {
     let text = absoluteString.withoutSecretsOfAddress
     return URL(string: text) ?? URL(filePath: "/")
@@ -53,10 +52,10 @@ extension URL {
 }
 
 extension HTTPURLResponse {
-  /// Returns the status, the address without its secrets, and the header fields that hold none.
+  /// Returns the status, the URL without its secrets, and the header fields that hold none.
   ///
-  /// - Parameter names: The names of more header fields that hold credentials.
-  /// - Returns: The response; `nil` if Foundation makes none.
+  /// - Parameter names: The names of further header fields that hold credentials.
+  /// - Returns: The response; `nil` if Foundation cannot create it.
   func withoutSecrets(_ names: Set<String> = []) -> HTTPURLResponse? {
     let names = Secrecy.secretResponseFields.union(names.map { $0.lowercased() })
     var fields: [String: String] = [:]
@@ -72,7 +71,7 @@ extension HTTPURLResponse {
 }
 
 extension URLError {
-  /// The error without the address that `URLSession` adds, with its secrets, under several keys.
+  /// The error without the URL, which `URLSession` adds with its secrets under several keys.
   var withoutSecrets: URLError {
     let text = userInfo[NSLocalizedDescriptionKey] as? String
     return URLError(code, userInfo: text.map { [NSLocalizedDescriptionKey: $0] } ?? [:])
@@ -80,7 +79,7 @@ extension URLError {
 }
 
 extension String {
-  /// The text of an address, or of what should be one, without user, password, query and fragment.
+  /// The text of a URL, or of what should be one, without user, password, query and fragment.
   var withoutSecretsOfAddress: String {
     let bytes = utf8
     let end = bytes.firstIndex { "?#".utf8.contains($0) } ?? bytes.endIndex
@@ -90,6 +89,6 @@ extension String {
     return String(self[..<start]) + String(self[bytes.index(after: at)..<end])
   }
 
-  /// At most 200 characters of a text from elsewhere, in one line and without control characters, for a message.
+  /// At most 200 characters of a text from elsewhere, on one line and without control characters, for a message.
   var quotable: String { shortened(to: 200) }
 }

@@ -5,7 +5,7 @@
   public import Foundation
 #endif
 
-/// What loading, downloading and uploading have in common: the `settings` of the procedures of the network.
+/// The settings that loading, downloading and uploading have in common: the `settings` of the network procedures.
 ///
 /// ```swift
 /// var settings = TransferSettings()
@@ -13,31 +13,31 @@
 /// let load = NetworkDataProcedure("load", settings)
 /// ```
 public struct TransferSettings: Sendable {
-  /// How many bytes the body of the response may have, decompressed. A longer body ends the transfer.
+  /// The largest number of bytes in the body of the response, after decompression. A longer body ends the transfer.
   public var sizeLimit: Int64 = 16 << 20
   /// Whether a status is a success; otherwise the procedure fails with ``NetworkError/Kind-swift.struct/unacceptableStatus``.
   public var acceptsStatus: @Sendable (HTTPStatusCode) -> Bool = { _ in true }
   /// Which redirects are followed.
   public var redirects = RedirectPolicy()
-  /// Called before a redirect is followed, with the next request, which ``redirects`` allows. An error ends the transfer, and is the error of
-  /// the procedure: a program can refuse hosts, or send the next request by itself.
+  /// Called before a redirect is followed, with the next request, after ``redirects`` has allowed it. If the function throws, the transfer
+  /// ends and the procedure fails with that error. Use the function to refuse hosts, or to send the next request yourself.
   public var onRedirect: (@Sendable (URLRequest) async throws -> Void)?
-  /// Whether the transferred bytes are the progress of the procedure: those of the request's body if the procedure uploads, otherwise
-  /// those of the response's body. A length that is not known is not reported.
+  /// Whether the procedure reports the transferred bytes as its progress: those of the request's body if it uploads, otherwise those of the
+  /// response's body. An unknown length is not reported.
   ///
-  /// A procedure that a body calls without a queue reports as the procedure around. A body with several transfers, or other work, sets
-  /// `false` and reports by itself.
+  /// If a body calls the procedure directly, without a queue, the bytes are reported as the progress of the enclosing procedure. If a body
+  /// performs several transfers, or other work as well, set the property to `false` and report the progress in the body.
   public var reportsProgress = true
-  /// Called at the beginning of each body and after each piece that was sent or received, one call after the other, on any thread; the
-  /// function must return soon.
+  /// Called at the beginning of each body and after each piece that was sent or received. The calls do not overlap, but can be on any
+  /// thread; the function must return quickly.
   public var onProgress: (@Sendable (NetworkProgress) -> Void)?
-  /// The means to send the request.
+  /// The transport that sends the request.
   public var transport: any HTTPTransport = DefaultHTTPTransport.shared
 
-  /// Creates the settings of loading and uploading: bodies up to 16 MiB, with any status.
+  /// Creates the settings for loading and uploading: bodies of up to 16 MiB, and any status.
   public init() {}
 
-  /// The settings of downloading: bodies up to 4 GiB, with a status of 200 … 299.
+  /// The settings for downloading: bodies of up to 4 GiB, and a status of 200 … 299.
   public static var download: TransferSettings {
     var settings = TransferSettings()
     settings.sizeLimit = 4 << 30
@@ -45,7 +45,7 @@ public struct TransferSettings: Sendable {
     return settings
   }
 
-  /// Internal. Performs an attempt, whose errors do not hold the header fields that the policy names as credentials.
+  /// Internal. Performs an attempt, and removes from its errors the header fields that the redirect policy lists as credentials.
   func hidingCredentials<R>(_ attempt: () async throws -> R) async throws -> R {
     do {
       return try await attempt()

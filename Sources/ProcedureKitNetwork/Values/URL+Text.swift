@@ -1,14 +1,14 @@
 public import Foundation
 
 extension URL {
-  /// Creates an address from text as people and servers write it, encoded as browsers do: `http://müller.example/zürich nord|süd`.
+  /// Creates a URL from text as people and servers write it, and encodes it as browsers do: `http://müller.example/zürich nord|süd`.
   ///
-  /// `nil` if the text is empty, or is no address. White space around the text, and tabs and line ends within, do not count. `URL(string:)` would also encode the percent signs of what is
-  /// encoded already.
+  /// The result is `nil` if the text is empty or not a URL. White space around the text, and tabs and line breaks within it, are ignored.
+  /// `URL(string:)` would also encode the percent signs of characters that are already encoded.
   ///
   /// - Parameters:
-  ///   - text: The address, or a reference to be resolved.
-  ///   - base: The address that a reference is relative to.
+  ///   - text: The URL, or a reference to be resolved.
+  ///   - base: The URL that a reference is relative to.
   public init?(lenient text: String, relativeTo base: URL? = nil) {
     let scalars = text.unicodeScalars.filter { ![9, 10, 13].contains($0.value) }
     let isBlank = { (scalar: Unicode.Scalar) in scalar.value <= 32 }
@@ -16,13 +16,13 @@ extension URL {
     else { return nil }
     let bytes = Array(String(String.UnicodeScalarView(scalars[first...last])).utf8)
     let start = Self.authorityEnd(in: bytes)
-    // The host stays as it is: Foundation encodes the names of hosts (IDNA).
+    // The host stays as it is, because Foundation encodes host names (IDNA).
     let encoded = String(decoding: bytes[..<start], as: UTF8.self) + Self.percentEncoded(bytes[start...])
     guard let url = URL(string: encoded, relativeTo: base)?.absoluteURL else { return nil }
     self = url
   }
 
-  /// Where the path begins: behind `//host`, `scheme://host`, or at the start.
+  /// The index at which the path begins: after `//host` or `scheme://host`, or at the start.
   private static func authorityEnd(in bytes: [UInt8]) -> Int {
     let scheme = bytes.prefix { ($0.isAlphanumeric || "+-.".utf8.contains($0)) }
     let start = bytes.starts(with: "//".utf8) ? 2 : scheme.count + 3
@@ -51,13 +51,13 @@ extension URL {
     return text
   }
 
-  /// The name of the host in small letters, without the dot of a root (RFC 3986, section 6.2.2); empty without a host.
+  /// The host name in lower case, without the trailing dot of the root (RFC 3986, section 6.2.2); empty if there is no host.
   public var comparableHost: String {
     let host = (host ?? "").lowercased()
     return host.hasSuffix(".") ? String(host.dropLast()) : host
   }
 
-  /// The port of an HTTP address, which is that of the scheme unless the address names another: 80 for `http`, and 443 for `https`.
+  /// The port of an HTTP URL. If the URL does not specify a port, it is the scheme's default port: 80 for `http`, and 443 for `https`.
   public var effectivePort: Int { port ?? (scheme?.lowercased() == "http" ? 80 : 443) }
 }
 

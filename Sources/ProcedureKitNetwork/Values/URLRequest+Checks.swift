@@ -5,12 +5,12 @@ import Foundation
 #endif
 
 extension URLRequest {
-  /// The method and the address for messages: without user, password, query and fragment, which may hold secrets.
+  /// The method and the URL for messages, without user, password, query and fragment, which may hold secrets.
   var summary: String {
     url == nil ? "a request without a URL" : "\((httpMethod ?? "GET").quotable) \(address)"
   }
 
-  /// The address for messages, whose length is bounded.
+  /// The URL for messages, with a limited length.
   var address: String {
     guard let url else { return "" }
     let port = url.port.map { ":\($0)" } ?? ""
@@ -18,7 +18,7 @@ extension URLRequest {
     return "\("\(url.scheme ?? "")://\(url.host ?? "")\(port)\(url.path)".quotable)\(query)"
   }
 
-  /// Checks that the request can be sent, and sent again after a failure.
+  /// Checks that the request can be sent, and can be sent again after a failure.
   ///
   /// - Throws: ``NetworkError`` of the kind `invalidRequest`.
   func check(hasBody: Bool = false) throws(NetworkError) {
@@ -50,15 +50,15 @@ extension URLRequest {
     return nil
   }
 
-  /// Sets a header field, and keeps a value that the check refuses: `setValue` of `URLRequest` drops such a value in silence, and a
-  /// request without the field would be sent.
+  /// Sets a header field, and keeps a value that the check would refuse: `setValue` of `URLRequest` silently drops such a value, and the
+  /// request would be sent without the field.
   mutating func put(_ value: String, inField name: String) {
     if value.isHTTPFieldValue { return setValue(value, forHTTPHeaderField: name) }
     removeHeaders([name])
     allHTTPHeaderFields = (allHTTPHeaderFields ?? [:]).merging([name: value]) { $1 }
   }
 
-  /// Removes some header fields, whose names are compared without regard to case.
+  /// Removes header fields. Their names are compared without regard to case.
   mutating func removeHeaders(_ names: Set<String>) {
     let names = Set(names.map { $0.lowercased() })
     for name in (allHTTPHeaderFields ?? [:]).keys where names.contains(name.lowercased()) {
@@ -68,15 +68,15 @@ extension URLRequest {
 }
 
 extension NetworkRequest {
-  /// Sets a header field, and replaces an earlier value of the same name.
+  /// Sets a header field, replacing any earlier value of the same name.
   ///
-  /// `setValue(_:forHTTPHeaderField:)` of `URLRequest` ignores a value with a line end or a NUL: a token that was read from a file
-  /// with its last line end is not sent, and the request goes out without authorization. This function throws instead.
+  /// `setValue(_:forHTTPHeaderField:)` of `URLRequest` ignores a value that contains a line break or a NUL. For example, a token read from
+  /// a file together with the final line break is dropped, and the request is sent without authorization. This function throws instead.
   ///
   /// - Parameters:
   ///   - name: The name of the field.
-  ///   - value: The value, of one line.
-  /// - Throws: ``NetworkError`` of the kind ``NetworkError/Kind-swift.struct/invalidRequest``, without the value.
+  ///   - value: The value, which must be a single line.
+  /// - Throws: ``NetworkError`` of the kind ``NetworkError/Kind-swift.struct/invalidRequest``. The error does not contain the value.
   public mutating func setHeader(_ name: String, _ value: String) throws(NetworkError) {
     if let problem = URLRequest.problem(ofField: name, value) {
       throw NetworkError(.invalidRequest, urlRequest, problem)
@@ -91,12 +91,12 @@ extension URL {
     return (scheme == "http" || scheme == "https") && host?.isEmpty == false
   }
 
-  /// Whether both addresses have the same scheme, host and port (RFC 6454), compared as RFC 3986 says.
+  /// Whether both URLs have the same scheme, host and port (RFC 6454), compared according to RFC 3986.
   func hasSameOrigin(as other: URL) -> Bool {
     origin == other.origin
   }
 
-  /// Compared byte by byte: Swift takes two spellings of a letter for equal.
+  /// The parts are compared byte by byte, because Swift's `==` treats two spellings of a letter as equal.
   private var origin: [[UInt8]] {
     [scheme?.lowercased() ?? "", comparableHost, "\(effectivePort)"].map { Array($0.utf8) }
   }
@@ -107,6 +107,6 @@ extension String {
     !isEmpty && utf8.allSatisfy { $0.isAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains($0) }
   }
 
-  /// Whether the text stays within one header field. A line end or a NUL could begin another field, or cut this one.
+  /// Whether the text stays within one header field. A line break or a NUL could begin another field, or cut this one off.
   var isHTTPFieldValue: Bool { !utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 } }
 }

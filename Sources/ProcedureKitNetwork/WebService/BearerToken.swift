@@ -1,8 +1,8 @@
-/// A token, whose text appears in no description.
+/// A token whose text does not appear in any description.
 struct BearerToken: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
   let text: String
 
-  /// - Returns: `nil` for text that is no `b64token` of RFC 6750, and must not get into a header field.
+  /// - Returns: `nil` if the text is not a `b64token` according to RFC 6750, and therefore must not be put into a header field.
   init?(_ text: String) {
     guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else { return nil }
     self.text = text

@@ -1,25 +1,25 @@
 public import Foundation
 
-/// Why a token endpoint has given no token. Failures of the network are ``NetworkError``.
+/// The reason why a token endpoint did not provide a token. Network failures are reported as ``NetworkError``.
 public struct OAuthError: Error, Sendable, CustomStringConvertible, LocalizedError {
-  /// The kind of an ``OAuthError``. Later versions can add kinds, so a `switch` has a `default`.
+  /// The kind of an ``OAuthError``. Later versions can add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
-    /// The name of the kind: `refused`.
+    /// The name of the kind, for example `refused`.
     public let description: String
 
     /// The configuration cannot work. Nothing was sent.
     public static let invalidConfiguration = Kind(description: "invalidConfiguration")
-    /// The server has refused; see ``OAuthError/code``.
+    /// The server refused the request; see ``OAuthError/code``.
     public static let refused = Kind(description: "refused")
-    /// The response is none of RFC 6749.
+    /// The response does not conform to RFC 6749.
     public static let invalidResponse = Kind(description: "invalidResponse")
   }
 
   /// The kind of the error.
   public let kind: Kind
-  /// The service.
+  /// The name of the service.
   public let service: String
-  /// The error code of the server: `invalid_client`, `invalid_grant`, …; see RFC 6749, section 5.2.
+  /// The error code from the server, such as `invalid_client` or `invalid_grant`; see RFC 6749, section 5.2.
   public let code: String?
   private let detail: String
 

@@ -6,16 +6,16 @@ public import ProcedureKit
 #endif
 
 extension Procedure where Input: NetworkRequest {
-  /// Returns the procedure with the token of a web service in each request (`Authorization: Bearer`, RFC 6750).
+  /// Returns a procedure that sends the token of a web service with each request (`Authorization: Bearer`, RFC 6750).
   ///
-  /// If the service answers with the status 401, one new token is requested, for all procedures whose token was refused, and the
-  /// request is sent once more. A second 401 is the result, like any other status. A 401 of another origin, to which a redirect has led, does
-  /// not count, and neither does one after a redirect back: the token is sent to no other origin, and not again afterwards. The procedure
-  /// waits without a slot for a token.
-  /// `.resilient()` after this modifier includes the token request in the time of an attempt, before it does not.
+  /// If the service answers with the status 401, one new token is requested for all procedures whose token was refused, and the request is
+  /// sent once more. A second 401 is returned like any other status. A 401 from another origin that a redirect led to does not count, and
+  /// neither does one after a redirect back: the token is not sent to another origin, and not sent again after that. The procedure does not
+  /// hold a slot while it waits for a token. If `.resilient()` is applied after this modifier, the time limit of an attempt includes the
+  /// token request; if it is applied before, the limit does not include it.
   ///
   /// - Parameter service: The service.
-  /// - Returns: The procedure, which fails with ``OAuthError`` if the service gives no token.
+  /// - Returns: The procedure, which fails with ``OAuthError`` if the service does not provide a token.
   public func authorized<Payload>(
     by service: WebServiceCapability
   ) -> ProcedureTask<Input, Output> where Output == HTTPPayloadResponse<Payload> {
@@ -40,8 +40,8 @@ extension Procedure where Input: NetworkRequest {
     }
   }
 
-  /// Throws ``RejectedToken`` for the status 401, be the status accepted or not. A 401 that answers a request without the token says nothing
-  /// about the token: a redirect to another origin takes the token away, also for a redirect back.
+  /// Throws ``RejectedToken`` for the status 401, whether the status is accepted or not. If the request was sent without the token, a 401
+  /// says nothing about the token: a redirect to another origin removes the token, and a redirect back does not restore it.
   private func reportingRejectedTokens<Payload>() -> ProcedureTask<Input, Output>
   where Output == HTTPPayloadResponse<Payload> {
     configured { input, procedure in
@@ -71,13 +71,13 @@ extension NetworkRequest {
   }
 }
 
-/// The service has answered a token with the status 401.
+/// The service rejected a token with the status 401.
 private struct RejectedToken<Payload: Sendable>: Error, CustomStringConvertible, CustomReflectable {
   let token: BearerToken
   let answer: Result<HTTPPayloadResponse<Payload>, any Error>
 
   var description: String { "the service no longer accepts the token (the status 401)" }
 
-  /// Nothing, since the answer holds the whole address and all header fields.
+  /// Empty, because the answer contains the complete URL and all header fields.
   var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The response of a token endpoint (RFC 6749, sections 5.1 and 5.2).
+/// The response from a token endpoint (RFC 6749, sections 5.1 and 5.2).
 struct TokenResponse {
   let token: BearerToken
-  /// How long the token is valid; `nil` if the server does not say so.
+  /// How long the token is valid; `nil` if the server does not say.
   let lifetime: Duration?
   let refreshToken: String?
 
@@ -37,7 +37,7 @@ struct TokenResponse {
         let description = failure.errorDescription ?? "without a reason"
         throw OAuthError(.refused, service, code: failure.error.quotable, description.quotable)
       }
-      // Many servers refuse a client by HTTP's own means, without the JSON of RFC 6749.
+      // Many servers refuse a client with plain HTTP, without the JSON of RFC 6749.
       if response.status == 401 {
         throw OAuthError(.refused, service, code: "invalid_client", "the status 401")
       }
@@ -51,10 +51,10 @@ struct TokenResponse {
         .invalidResponse, service, "a token of the type \(success.tokenType.quotable), not Bearer")
     }
     guard let token = BearerToken(success.accessToken) else {
-      throw OAuthError(.invalidResponse, service, "a token that no header field can have")
+      throw OAuthError(.invalidResponse, service, "a token that is not valid in a header field")
     }
     self.token = token
-    // More than a century means forever, and does not overflow.
+    // A lifetime of more than a century is shortened, so that it cannot overflow.
     lifetime = success.expiresIn?.count.flatMap { $0.isNaN ? nil : .seconds(min(max($0, 0), 4e9)) }
     refreshToken = success.refreshToken
   }

@@ -6,18 +6,18 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// The token of a ``WebServiceCapability``, and its renewal: one at a time, for all who wait.
+/// The token of a ``WebServiceCapability`` and its renewal. There is one renewal at a time, which all callers wait for.
 final class TokenStore: Sendable {
   private struct State {
     var token: BearerToken?
-    /// When the token is to be renewed, from the creation of the store; `nil` for never.
+    /// The time at which the token must be renewed, counted from the creation of the store; `nil` for never.
     var end: Duration?
     var refreshToken: String?
-    /// How many tokens there were: the key that the runs of one renewal share.
+    /// How many tokens there have been so far. The number is the key that the runs of one renewal share.
     var renewals = 0
   }
 
-  /// The runs with an equal key share one execution. The key keeps the store, so that no other store has its identity.
+  /// Runs with the same key share one execution. The key retains the store, so that no other store can have the same identity.
   private struct Renewal: Hashable {
     let store: TokenStore
     let number: Int
@@ -43,7 +43,7 @@ final class TokenStore: Sendable {
     self.configuration = configuration
     elapsed = Self.stopwatch(configuration.clock)
     state = Mutex(State(refreshToken: configuration.refreshToken))
-    // A separate queue: the runs that share an execution have to be in one table of resources, whichever queue asks.
+    // A separate queue is used because runs that share an execution must use the same resource table, whichever queue the caller runs in.
     var queueConfiguration = ProcedureQueue.Configuration("tokens of \(service)")
     queueConfiguration.clock = configuration.clock
     queueConfiguration.onUnobservedFailure = { _ in }
@@ -55,7 +55,7 @@ final class TokenStore: Sendable {
     return { start.duration(to: clock.now) }
   }
 
-  /// The token, if it is valid now.
+  /// The token, if it is currently valid.
   var validToken: BearerToken? {
     let now = elapsed()
     return state.withLock { state in
@@ -64,7 +64,7 @@ final class TokenStore: Sendable {
     }
   }
 
-  /// Returns the token, after a renewal if need be. Cancelling the caller ends the wait at once.
+  /// Returns the token, renewing it if necessary. Cancelling the caller ends the wait at once.
   ///
   /// - Throws: ``OAuthError``; ``NetworkError``; `CancellationError`.
   func token() async throws -> BearerToken {
@@ -74,23 +74,23 @@ final class TokenStore: Sendable {
     }
   }
 
-  /// Shares a renewal with all who ask for the same. Returns `nil` if another renewal had ended before.
+  /// Shares a renewal with all callers that need the same one. Returns `nil` if another renewal has ended in the meantime.
   private func renewal(after number: Int) async throws -> BearerToken? {
     let renewal = ProcedureTask("token of \(service)") { [self] () -> BearerToken? in
-      // A renewal may have ended between the caller's looks at the token and at the number, or since then.
+      // A renewal may have ended after the caller checked the token and before it read the number, or since then.
       guard validToken == nil, state.withLock({ $0.renewals == number }) else { return nil }
       return try await renew()
     }
     .coalesced(by: Renewal(store: self, number: number))
-    // The token is no part of the work that waits for it.
+    // The token request does not count towards the progress of the work that waits for it.
     .progressWeight(0)
-    // If the caller is cancelled, a request for client credentials passes to the next waiting caller. A refresh comes to its end: the
-    // server may have replaced the refresh token already.
+    // If the caller is cancelled, a request for client credentials passes to the next waiting caller. A refresh always runs to completion,
+    // because the server may already have replaced the refresh token.
     if state.withLock({ $0.refreshToken == nil }) { return try await queue.run(renewal) }
     return try await queue.add(renewal).value
   }
 
-  /// The service does not take the token any more.
+  /// Reports that the service no longer accepts the token.
   func reject(_ token: BearerToken) {
     state.withLock { state in
       if state.token == token { state.token = nil }
@@ -106,12 +106,12 @@ final class TokenStore: Sendable {
     load.settings.transport = configuration.transport
     load.settings.reportsProgress = false
     var resilience = configuration.resilience
-    // The client-credentials grant has no effect but the token.
+    // The client-credentials grant has no effect other than issuing a token.
     resilience.isRepeatable = { _ in refreshToken == nil }
     let start = elapsed()
     let request = TokenRequest(configuration: configuration, refreshToken: refreshToken).urlRequest
     let response = try TokenResponse(try await load.resilient(resilience)(request), service: service)
-    // Some servers send an empty text instead of no new refresh token.
+    // Some servers send an empty string if there is no new refresh token.
     if let token = response.refreshToken, !token.isEmpty, refreshToken != nil, token != refreshToken {
       state.withLock { $0.refreshToken = token }
       configuration.onNewRefreshToken?(token)

@@ -1,27 +1,26 @@
 public import ProcedureKit
 
-/// The permission to use a web service, by the tokens of OAuth 2.0 (RFC 6749, RFC 6750).
+/// The permission to use a web service, obtained with OAuth 2.0 tokens (RFC 6749, RFC 6750).
 ///
 /// ```swift
 /// let service = WebServiceCapability("kittens", OAuthConfiguration(tokenURL: url, clientID: "me", clientSecret: secret))
 /// let load = NetworkDataProcedure("load").authorized(by: service).resilient()
 /// ```
 ///
-/// `authorized(by:)` adds the token to each request. `.condition(.authorized(for: service))` gets a token before the
-/// procedure starts.
+/// `authorized(by:)` adds the token to each request. `.condition(.authorized(for: service))` gets a token before the procedure starts.
 ///
-/// A token is requested when there is none, when its lifetime ends, or when the service answers with the status 401. All who
-/// need the token in the meantime wait for the one request. All copies of a capability share the token. Tokens and secrets appear in
-/// no description, mirror, event or log message; errors hold requests without credentials.
+/// A token is requested if there is none, if the current one is about to expire, or if the service answers with the status 401. All callers
+/// that need the token in the meantime wait for the same request. All copies of a capability share the token. Tokens and secrets do not
+/// appear in any description, mirror, event or log message; errors contain requests without credentials.
 public struct WebServiceCapability: Capability {
-  /// Whether a valid token is there.
+  /// Whether there is a valid token.
   public enum Status: AuthorizationStatus, Hashable {
-    /// A valid token is there.
+    /// There is a valid token.
     case authorized
-    /// There is no token, or its lifetime has ended. The service may give another one.
+    /// There is no token, or the token has expired. The service may issue another one.
     case unauthorized
 
-    /// Whether a valid token is there.
+    /// Returns whether there is a valid token.
     public func meets(_ requirement: Void) -> Bool { self == .authorized }
   }
 
@@ -39,13 +38,13 @@ public struct WebServiceCapability: Capability {
     tokens = TokenStore(name, configuration)
   }
 
-  /// Returns `true`: whether the service can be reached is found by asking. See `Condition.reachable`.
+  /// Returns `true`, because only a request shows whether the service can be reached. See `Condition.reachable`.
   public func isAvailable() async -> Bool { true }
 
-  /// Returns whether a valid token is there, without asking the service.
+  /// Returns whether there is a valid token, without asking the service.
   public func authorizationStatus() async -> Status { tokens.validToken == nil ? .unauthorized : .authorized }
 
-  /// Requests a token, unless a valid one is there. Cancelling the caller ends the wait at once.
+  /// Requests a token unless there is a valid one. Cancelling the caller ends the wait at once.
   ///
   /// - Throws: ``OAuthError`` if the service refuses; ``NetworkError``; `CancellationError`.
   public func requestAuthorization(_ requirement: Void) async throws {
@@ -54,9 +53,9 @@ public struct WebServiceCapability: Capability {
 }
 
 extension WebServiceCapability: CustomStringConvertible, CustomReflectable {
-  /// The name.
+  /// The name of the service.
   public var description: String { name }
 
-  /// Nothing, since a mirror would show the token.
+  /// Empty, because a mirror would show the token.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

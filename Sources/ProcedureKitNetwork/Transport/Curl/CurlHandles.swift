@@ -1,26 +1,26 @@
 import LoadedLibraries
 import Synchronization
 
-/// The handles of transfers that have ended, for the next ones: making a handle, with its long buffer, takes longer than clearing one.
+/// The handles of finished transfers, kept for later transfers: creating a handle, with its long buffer, takes longer than clearing one.
 ///
-/// A handle keeps nothing of its last request.
+/// A handle keeps nothing from its last request.
 final class CurlHandles: Sendable {
-  /// Invariant of `@unchecked Sendable`: the handle belongs to the list, or to the one transfer that has taken the handle.
+  /// Invariant of `@unchecked Sendable`: the handle belongs either to the list or to the one transfer that has taken it.
   private struct Idle: @unchecked Sendable {
     let handle: OpaquePointer
   }
 
-  /// The most handles that are kept, with some 70 KB each.
+  /// The largest number of handles that are kept, of some 70 KB each.
   private static let limit = 64
 
   private let idle = Mutex<[Idle]>([])
 
-  /// Returns a handle without options; `nil` without memory.
+  /// Returns a handle without options; `nil` if there is no memory.
   func take() -> OpaquePointer? {
     idle.withLock { $0.popLast() }?.handle ?? pk_curl_easy_init()
   }
 
-  /// Keeps a handle that libcurl has no more, or releases the handle if there are enough.
+  /// Keeps a handle that libcurl no longer uses, or releases it if enough handles are kept.
   func put(_ handle: OpaquePointer) {
     pk_curl_easy_reset(handle)
     let candidate = Idle(handle: handle)

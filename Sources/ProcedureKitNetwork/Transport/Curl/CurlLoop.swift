@@ -2,50 +2,51 @@ import Foundation
 import LoadedLibraries
 import Synchronization
 
-/// The thread that performs the transfers of a ``CurlTransport``, all of them.
+/// The single thread that performs all transfers of a ``CurlTransport``.
 ///
-/// The thread starts with the first transfer. It ends, and closes the connections that are kept for reuse, when no transfer was
-/// there for ``lingering``, or with its transport; the next transfer starts another thread. All of libcurl but `curl_multi_wakeup` is called by
-/// the thread.
+/// The thread starts with the first transfer. It ends, and closes the connections kept for reuse, when there has been no transfer for
+/// ``lingering`` or when its transport is deallocated. The next transfer starts another thread. Every libcurl function except
+/// `curl_multi_wakeup` is called only on this thread.
 final class CurlLoop: Sendable {
   private enum Command {
     case add(CurlTransfer)
     case resume(CurlTransfer)
-    /// The transfer knows why.
+    /// The transfer knows the reason.
     case end(CurlTransfer)
   }
 
   private struct State {
-    /// libcurl's set of transfers, while a thread runs.
+    /// libcurl's set of transfers, while a thread is running.
     var multi: Multi?
     var commands: [Command] = []
-    /// Whether the thread waits in `curl_multi_poll`, or is about to: a command has to wake it.
+    /// Whether the thread is waiting in `curl_multi_poll`, or about to wait there: a command must wake it.
     var isPolling = false
     var isStopped = false
   }
 
-  /// libcurl's set of transfers, which is closed when neither the thread nor a task that wakes the thread needs it any more.
+  /// libcurl's set of transfers. It is closed when neither the thread nor a task that is waking the thread needs it any more.
   ///
-  /// Invariant of `@unchecked Sendable`: other tasks only wake, which libcurl allows.
+  /// Invariant of `@unchecked Sendable`: other tasks only wake the thread, which libcurl allows.
   private final class Multi: @unchecked Sendable {
     let set: OpaquePointer
-    /// Whether `curl_multi_wakeup` works: libcurl makes a set without the pair of sockets for it if the process has no descriptors left.
+    /// Whether `curl_multi_wakeup` works. If the process has no descriptors left, libcurl creates a set without the pair of sockets that a
+    /// wake-up needs.
     let isWakeable: Bool
 
     init(_ set: OpaquePointer) {
       self.set = set
-      // The first wait ends at once, which costs nothing.
+      // This makes the first wait end at once, which costs nothing.
       isWakeable = pk_curl_multi_wakeup(set) == 0
     }
 
     deinit { pk_curl_multi_cleanup(set) }
 
-    /// A set that can be woken at all is always woken: libcurl counts a full buffer of wake-ups as one more.
+    /// If waking works at all, it always works: if the buffer for wake-ups is full, libcurl still wakes up.
     func wake() { pk_curl_multi_wakeup(set) }
   }
 
   private static let lingering = Duration.seconds(30)
-  /// How long the thread waits at most if it cannot be woken.
+  /// The longest wait of a thread that cannot be woken.
   private static let unwakeableWait = Duration.milliseconds(20)
 
   private let configuration: CurlTransport.Configuration
@@ -56,13 +57,13 @@ final class CurlLoop: Sendable {
 
   func add(_ transfer: CurlTransfer) { send(.add(transfer)) }
 
-  /// The reader has taken what waited for it, or the supplier has given something.
+  /// The reader has taken the data that was waiting for it, or the supplier has provided more.
   func resume(_ transfer: CurlTransfer) { send(.resume(transfer)) }
 
-  /// Removes a transfer at once. One that has ended is left alone.
+  /// Removes a transfer at once. A transfer that has already ended is left alone.
   func end(_ transfer: CurlTransfer) { send(.end(transfer)) }
 
-  /// Ends the thread. No transfer is left.
+  /// Ends the thread. There must be no transfers left.
   func stop() {
     let multi = state.withLock { state in
       state.isStopped = true
@@ -83,7 +84,7 @@ final class CurlLoop: Sendable {
       state.multi = multi
       return (true, nil)
     }
-    // Outside the lock, which the thread takes as soon as it wakes.
+    // This happens outside the lock, because the woken thread takes the lock at once.
     sleeper?.wake()
     switch isFirst {
     case false?: break
@@ -101,7 +102,7 @@ final class CurlLoop: Sendable {
     guard let multi = pk_curl_multi_init() else { return nil }
     pk_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, configuration.maxIdleConnections)
     pk_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maxConnectionsPerHost)
-    // Each transfer has its connection: on a shared one of HTTP/2, a reader that pauses would hold up the others.
+    // Each transfer has its own connection: if an HTTP/2 connection were shared, a paused reader would hold up the other transfers.
     pk_curl_multi_set_long(multi, CURLMOPT_PIPELINING, 0)
     return Multi(multi)
   }
@@ -140,7 +141,7 @@ final class CurlLoop: Sendable {
   private func execute(_ command: Command, _ multi: OpaquePointer, _ transfers: inout [OpaquePointer: CurlTransfer]) {
     switch command {
     case .add(let transfer):
-      // A transfer that was cancelled before sends nothing.
+      // A transfer that has already been cancelled sends nothing.
       guard transfer.start(at: .now) else { return transfer.end(code: CURLE_OK) }
       let code = pk_curl_multi_add(multi, transfer.handle)
       guard code == CURLE_OK else { return transfer.end(code: CURLE_OUT_OF_MEMORY) }
@@ -160,7 +161,8 @@ final class CurlLoop: Sendable {
     if code != CURLE_OK { remove(transfer.handle, code: code, multi, &transfers) }
   }
 
-  /// Wakes the tasks that wait for a transfer, and ends transfers that have failed or are idle for too long. Returns the next time to look.
+  /// Wakes the tasks that are waiting for a transfer, and ends transfers that have failed or have been idle for too long. Returns the time
+  /// of the next check.
   private func publish(
     at now: ContinuousClock.Instant, _ multi: OpaquePointer, _ transfers: inout [OpaquePointer: CurlTransfer]
   ) -> ContinuousClock.Instant? {
@@ -179,7 +181,7 @@ final class CurlLoop: Sendable {
         continue
       }
       resume(transfer, at: now, multi, &transfers)
-      // The next turn takes up what has become possible.
+      // The next iteration handles what has become possible.
       next = now
     }
     return next

@@ -5,17 +5,17 @@ import LoadedLibraries
   import FoundationNetworking
 #endif
 
-/// A request as libcurl takes it.
+/// A request in the form that libcurl accepts.
 ///
-/// A class, since the transfer and the reception of the response share the request.
+/// It is a class because the transfer and the code that receives the response share the request.
 final class CurlRequest: Sendable {
   enum Body: Sendable {
     case none
     case data(Data)
-    /// Bytes that are fed while the transfer runs; the length, if known.
+    /// Bytes that are supplied while the transfer is running, and their number, if known.
     case stream(HTTPBody, byteCount: Int64?)
 
-    /// `nil` for an unknown length.
+    /// `nil` if the length is unknown.
     var byteCount: Int64? {
       switch self {
       case .none: 0
@@ -29,7 +29,7 @@ final class CurlRequest: Sendable {
   let method: String
   let lines: [String]
   let body: Body
-  /// The codings that the request offers, in small letters.
+  /// The content codings that the request offers, in lower case.
   let offeredCodings: Set<String>
   let idleLimit: Duration?
 
@@ -44,27 +44,28 @@ final class CurlRequest: Sendable {
     case .file, .stream: self.body = .stream(body ?? .data(Data()), byteCount: body?.byteCount)
     case nil: self.body = request.httpBody.map { .data($0) } ?? .none
     }
-    // URLRequest's interval; as with URLSession, none that is positive means no limit.
+    // The time-out interval of the request. As with URLSession, an interval that is not positive means no limit.
     let interval = request.timeoutInterval
     idleLimit = interval > 0 && interval < 1e9 ? .seconds(interval) : nil
 
     let fields = request.allHTTPHeaderFields ?? [:]
     var lines: [String] = []
     lines.reserveCapacity(fields.count + Self.ownLineCount)
-    // Otherwise libcurl waits up to a second for a `100 Continue` before it sends a long body.
+    // Otherwise, libcurl waits up to a second for a `100 Continue` before it sends a long body.
     lines.append("Expect:")
     var names: Set<String> = []
     var offered: Set<String> = []
     for (name, value) in fields {
       let small = name.lowercased()
       names.insert(small)
-      // What frames the body is libcurl's to say. A 417 to `Expect` would make it send the request again, behind the head of the 417.
+      // The fields that frame the body are left to libcurl. After a 417 in response to `Expect`, libcurl would send the request again, and
+      // pass on the second head after that of the 417.
       if ["content-length", "transfer-encoding", "expect"].contains(small) { continue }
-      // libcurl sends a line as it is, so a line end would begin another field.
+      // libcurl sends a line as it is, so a line break would begin another field.
       if let problem = URLRequest.problem(ofField: name, value) {
         throw NetworkError(.invalidRequest, request, problem)
       }
-      // To libcurl, "Name:" removes a field, and "Name;" sends an empty one.
+      // For libcurl, "Name:" removes a field, and "Name;" sends an empty one.
       lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
       if small == "accept-encoding" { offered.formUnion(Self.codings(of: value)) }
     }
@@ -72,7 +73,7 @@ final class CurlRequest: Sendable {
     if !names.contains("content-type"), method == "POST", body == nil, request.httpBody != nil {
       lines.append("Content-Type: application/x-www-form-urlencoded")
     }
-    // A part of a compressed body is of no use.
+    // A part of a compressed body could not be decompressed.
     if !names.contains("accept-encoding"), !names.contains("range"), GzipDecoder.isAvailable {
       lines.append("Accept-Encoding: gzip")
       offered = Self.ownCodings
@@ -81,20 +82,21 @@ final class CurlRequest: Sendable {
     offeredCodings = offered
   }
 
-  /// Whether libcurl may send the request again if a connection of the pool turns out to be closed.
+  /// Whether libcurl may send the request again if a connection from the pool turns out to be closed.
   var isRepeatable: Bool { ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method) }
 
-  /// Whether the request is not to use a connection of the pool: what cannot be sent twice must not meet one that the server is closing.
+  /// Whether the request must not use a connection from the pool: a request that cannot be sent twice must not use a connection that the
+  /// server may be closing.
   var needsNewConnection: Bool {
     switch body {
     case .none: !isRepeatable
-    // libcurl can send an empty body again without asking for it.
+    // libcurl can send an empty body again without calling back.
     case .data(let data): data.isEmpty && !isRepeatable
     case .stream: true
     }
   }
 
-  /// The most lines that are added to those of the request.
+  /// The largest number of lines that are added to those of the request.
   private static let ownLineCount = 4
   private static let ownCodings: Set = ["gzip"]
 

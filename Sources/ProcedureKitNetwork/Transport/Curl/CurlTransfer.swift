@@ -2,18 +2,18 @@ import Foundation
 import LoadedLibraries
 import Synchronization
 
-/// One transfer of libcurl: its handle, what waits for the reader of the response, and what waits to be sent.
+/// One libcurl transfer: its handle, the data waiting for the reader of the response, and the data waiting to be sent.
 ///
-/// This file contains all pointers. Invariant of `@unchecked Sendable`: the handle, its callbacks, its list and its sockets belong to the task
-/// that makes the transfer until it is added to a ``CurlLoop``, and afterwards to the thread of the loop, which also calls the callbacks and
-/// releases the four; `sentCount` and `hasNews` belong to that thread. All else is under the lock. libcurl's pointer to the
-/// transfer is valid, since the loop keeps the transfer for as long as libcurl has the handle.
+/// This file contains all pointers. Invariant of `@unchecked Sendable`: until the transfer is added to a ``CurlLoop``, the handle, its
+/// callbacks, its list and its sockets belong to the task that creates the transfer. Afterwards, they belong to the thread of the loop,
+/// which also calls the callbacks and releases all four; `sentCount` and `hasNews` belong to that thread. Everything else is guarded by the
+/// lock. libcurl's pointer to the transfer is valid because the loop retains the transfer for as long as libcurl has the handle.
 final class CurlTransfer: @unchecked Sendable {
-  /// What has happened since the reader has looked.
+  /// What has happened since the reader last looked.
   struct News {
-    /// The bytes of the request's body that libcurl has taken so far.
+    /// The number of bytes of the request's body that libcurl has taken so far.
     var sentCount: Int64?
-    /// The final head, complete.
+    /// The complete final head.
     var head: [UInt8]?
     var body = Data()
     var end: End?
@@ -29,21 +29,21 @@ final class CurlTransfer: @unchecked Sendable {
   private struct State {
     var machine: CurlTransferMachine
     var news = News()
-    /// The lines of the head so far.
+    /// The lines of the head received so far.
     var head: [UInt8] = []
     var reader: CheckedContinuation<Void, Never>?
-    /// What is sent next, and whether nothing follows.
+    /// The bytes to send next, and whether they are the last ones.
     var supply = Data()[...]
     var isSupplyComplete = false
     var supplier: CheckedContinuation<Void, Never>?
-    /// Why the body that is sent could not be produced.
+    /// The reason why the request's body could not be produced.
     var sourceError: (any Error)?
 
-    /// Whether the supplier is to produce more.
+    /// Whether the supplier should produce more.
     var isSupplyWanted: Bool { supply.isEmpty && !machine.isBodyRefused }
   }
 
-  /// The most bytes that libcurl passes in one call (`CURL_MAX_WRITE_SIZE`).
+  /// The largest number of bytes that libcurl passes in one call (`CURL_MAX_WRITE_SIZE`).
   private static let maxWriteSize = 16 << 10
   private static let usualHeadSize = 512
 
@@ -58,9 +58,9 @@ final class CurlTransfer: @unchecked Sendable {
   private var hasNews = false
   private let state: Mutex<State>
 
-  /// Makes a transfer.
+  /// Creates a transfer.
   ///
-  /// - Throws: `URLError` if libcurl has no memory, or does not take the address; if the path of the certificates contains NUL.
+  /// - Throws: `URLError` if libcurl has no memory, or does not accept the URL.
   init(_ request: CurlRequest, _ configuration: CurlTransport.Configuration, _ handles: CurlHandles) throws {
     // libcurl would trust the file whose path ends before the NUL.
     if configuration.trustedCertificates?.containsNUL == true { throw URLError(.cannotOpenFile) }
@@ -82,7 +82,7 @@ final class CurlTransfer: @unchecked Sendable {
   }
 
   private func configure(_ configuration: CurlTransport.Configuration) -> Bool {
-    // A string that is passed as a pointer is copied into an array first. `withCString` lends the bytes of the string.
+    // Passing the string as a pointer would first copy it into an array. `withCString` lends the string's own bytes.
     for line in request.lines { list = line.withCString { pk_curl_list_append(list, $0) } ?? list }
     pk_curl_set_callbacks(handle, callbacks)
     if let sockets { pk_curl_watch_sockets(handle, sockets) }
@@ -92,14 +92,14 @@ final class CurlTransfer: @unchecked Sendable {
     pk_curl_set_long(handle, CURLOPT_HTTP_VERSION, version)
     pk_curl_set_long(handle, CURLOPT_HTTP09_ALLOWED, 0)
     pk_curl_set_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    // The end of a transfer does not wait for a name that is being resolved (since 7.87).
+    // Ending a transfer does not wait for a name that is being resolved (since 7.87).
     pk_curl_set_long(handle, CURLOPT_QUICK_EXIT, 1)
     pk_curl_set_long(handle, CURLOPT_BUFFERSIZE, 64 << 10)
     pk_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.milliseconds)
     if let limit = configuration.totalTimeout { pk_curl_set_long(handle, CURLOPT_TIMEOUT_MS, limit.milliseconds) }
     if let file = configuration.trustedCertificates {
       pk_curl_set_text(handle, CURLOPT_CAINFO, file.path)
-      // Otherwise the certificates in the system's folder would be trusted, too.
+      // Otherwise, the certificates in the system's folder would also be trusted.
       pk_curl_set_text(handle, CURLOPT_CAPATH, nil)
     }
     if request.needsNewConnection { pk_curl_set_long(handle, CURLOPT_FRESH_CONNECT, 1) }
@@ -112,7 +112,7 @@ final class CurlTransfer: @unchecked Sendable {
     if request.method == "HEAD", !hasBody {
       pk_curl_set_long(handle, CURLOPT_NOBODY, 1)
     } else if hasBody || ["POST", "PUT", "PATCH"].contains(request.method) {
-      // These methods have a body, even if it is empty: "Content-Length: 0".
+      // With these methods, even an empty body is sent: "Content-Length: 0".
       pk_curl_set_long(handle, CURLOPT_UPLOAD, 1)
       pk_curl_set_offset(handle, CURLOPT_INFILESIZE_LARGE, request.body.byteCount ?? -1)
       pk_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, request.method)
@@ -144,7 +144,7 @@ final class CurlTransfer: @unchecked Sendable {
     return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
   }
 
-  /// One line of a head, or of the trailers. Returns whether the transfer continues.
+  /// One line of a head or of the trailers has arrived. Returns whether the transfer continues.
   private func headArrived(_ line: UnsafeRawBufferPointer) -> Bool {
     hasNews = true
     return state.withLock { state in
@@ -170,7 +170,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// The length of the response's body, if there is a body to send that the server may refuse.
+  /// The length of the response's body; `nil` unless the request has a body that the server may refuse.
   private func announcedLength(_ head: [UInt8]) -> Int64? {
     if case .none = request.body { return nil }
     return ResponseHead(head)?.announcedLength(to: request.method)
@@ -202,7 +202,8 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// libcurl sends the body again, after a connection of the pool was found closed. Only bytes of a request that can be repeated allow that.
+  /// libcurl wants to send the body again, because a connection from the pool turned out to be closed. This is possible only for bytes of a
+  /// request that can be repeated.
   private func rewind() -> Bool {
     guard case .data(let data) = request.body, request.isRepeatable || sentCount == 0 else { return false }
     sentCount = 0
@@ -212,7 +213,7 @@ final class CurlTransfer: @unchecked Sendable {
 
   // MARK: The loop's thread
 
-  /// Returns whether libcurl is to get the transfer.
+  /// Returns whether the transfer should be handed to libcurl.
   func start(at now: ContinuousClock.Instant) -> Bool {
     state.withLock { state in
       state.machine.wasActive(at: now)
@@ -220,7 +221,8 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// Ends the pauses whose reason is gone. Returns libcurl's code, which is that of a transfer that has to end unless the code is `CURLE_OK`.
+  /// Ends the pauses whose reason is gone. Returns libcurl's result code; any code other than `CURLE_OK` means that the transfer has to
+  /// end.
   func resume(at now: ContinuousClock.Instant) -> Int32 {
     let pauses = state.withLock { state in
       let machine = state.machine
@@ -231,13 +233,13 @@ final class CurlTransfer: @unchecked Sendable {
     guard
       pauses.0.isReceivingPaused != pauses.1.isReceivingPaused || pauses.0.isSendingPaused != pauses.1.isSendingPaused
     else { return CURLE_OK }
-    // libcurl may call the callbacks before this call returns, so the lock is free.
+    // libcurl may call the callbacks before this call returns, so the lock must not be held here.
     return pk_curl_pause(
       handle,
       (pauses.1.isReceivingPaused ? PK_CURL_PAUSE_RECEIVE : 0) | (pauses.1.isSendingPaused ? PK_CURL_PAUSE_SEND : 0))
   }
 
-  /// Wakes the reader and the supplier if something has happened. Returns what the loop does next for the transfer.
+  /// Wakes the reader and the supplier if something has happened. Returns what the loop must do next for the transfer.
   func publish(at now: ContinuousClock.Instant) -> CurlTransferMachine.Turn {
     let isActive = hasNews
     hasNews = false
@@ -278,16 +280,16 @@ final class CurlTransfer: @unchecked Sendable {
 
   // MARK: Any thread
 
-  /// Notes why the transfer ends; the loop ends it.
+  /// Records why the transfer has to end; the loop ends it.
   func fail(_ failure: CurlTransferMachine.Failure) {
     state.withLock { $0.machine.fail(failure) }
   }
 
   // MARK: The reader's task
 
-  /// Waits for news. Not cancellable: a cancelled transfer has an end.
+  /// Waits for news. The wait is not cancellable, because a cancelled transfer ends anyway.
   ///
-  /// - Returns: The news, and whether the transfer waits for its reader.
+  /// - Returns: The news, and whether the transfer is paused until its reader has taken data.
   func next() async -> (news: News, isPaused: Bool) {
     await withCheckedContinuation { continuation in
       let isReady = state.withLock { state in
@@ -299,7 +301,8 @@ final class CurlTransfer: @unchecked Sendable {
     return state.withLock { state in
       let news = state.news
       state.news = News()
-      // A long body comes in batches of the limit: growing from nothing each time would copy every byte twice.
+      // A long body arrives in batches as large as the limit. If the buffer grew from nothing for each of them, every byte would be copied
+      // twice.
       if news.body.count >= CurlTransferMachine.Limits.unreadBytes / 2 {
         state.news.body.reserveCapacity(CurlTransferMachine.Limits.unreadBytes + Self.maxWriteSize)
       }
@@ -311,9 +314,10 @@ final class CurlTransfer: @unchecked Sendable {
 
   // MARK: The supplier's task
 
-  /// Waits until the piece before was sent, and gives another piece. Not cancellable: a cancelled transfer has an end.
+  /// Waits until the previous piece has been sent, and provides the next one. The wait is not cancellable, because a cancelled transfer
+  /// ends anyway.
   ///
-  /// - Returns: Whether the transfer has not ended, and whether it waits for its supplier.
+  /// - Returns: Whether the transfer has not ended, and whether it is paused until its supplier provides data.
   func supply(_ piece: Data) async -> (isWanted: Bool, isPaused: Bool) {
     await withCheckedContinuation { continuation in
       let isReady = state.withLock { state in
@@ -330,7 +334,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// Nothing follows. Returns whether the transfer waits for its supplier.
+  /// Reports that no more data follows. Returns whether the transfer is paused until its supplier provides data.
   func completeSupply() -> Bool {
     state.withLock { state in
       state.isSupplyComplete = true
@@ -338,7 +342,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// The body could not be produced. Returns whether the loop has to end the transfer.
+  /// Reports that the body could not be produced. Returns whether the loop has to end the transfer.
   func failSupply(_ error: any Error) -> Bool {
     state.withLock { state in
       if state.sourceError == nil { state.sourceError = error }
@@ -348,14 +352,14 @@ final class CurlTransfer: @unchecked Sendable {
 }
 
 extension CurlRequest.Body {
-  /// Whether nothing is fed while the transfer runs.
+  /// Whether the whole body is available when the transfer starts.
   fileprivate var isWhole: Bool { if case .stream = self { false } else { true } }
 }
 
 extension UnsafeRawBufferPointer {
   fileprivate var isEmptyLine: Bool { count <= 2 && (elementsEqual("\r\n".utf8) || elementsEqual("\n".utf8)) }
 
-  /// For a field `Transfer-Encoding`: whether its value is `chunked` or `identity` alone.
+  /// Whether the value of a `Transfer-Encoding` field consists of `chunked` or `identity` alone; `nil` if the line is a different field.
   fileprivate var isChunkedCoding: Bool? {
     let name = "transfer-encoding:".utf8
     guard count >= name.count, zip(self, name).allSatisfy({ $0 | 0x20 == $1 || $0 == $1 }) else { return nil }

@@ -6,49 +6,53 @@ import ProcedureKit
   import FoundationNetworking
 #endif
 
-/// A transport over libcurl, which is found when the program runs (Linux, `libcurl.so.4` from version 7.68).
+/// A transport that uses libcurl, which is loaded at run time (Linux, `libcurl.so.4` from version 7.68).
 ///
-/// One thread performs the transfers of a transport. The thread starts with the first transfer; it ends when there was no transfer for
-/// 30 seconds, or with the transport, and closes the connections that are kept for reuse. The system's search for the name of a host blocks, so
-/// libcurl makes a thread for each name that is being searched for; a cancelled transfer does not wait for that thread.
+/// One thread performs all transfers of a transport. The thread starts with the first transfer. It ends, and closes the connections kept
+/// for reuse, when there has been no transfer for 30 seconds or when the transport is deallocated. The system's host name lookup blocks, so
+/// libcurl starts a thread for each name that is being looked up; a cancelled transfer does not wait for that thread.
 ///
-/// - *Protocols:* HTTP/1.1, and HTTP/2 over TLS if ``Configuration/offersHTTP2`` is set. TLS certificates are verified. IPv6. Proxies come from the
-///   environment, as for curl (`https_proxy`, `no_proxy`, …). Each transfer has a connection while it runs, and connections are reused.
-/// - *Limits:* A head with its trailers has at most ``Configuration/maxHeadSize`` bytes. The `timeoutInterval` of a request limits how long
-///   nothing may be sent or received, with the wait for a connection; see also ``Configuration/connectTimeout``.
-/// - *Back pressure:* 128 KB that are not read yet pause a transfer. A transfer holds at most 512 KB, beside what the program keeps of it.
-/// - *Uploads:* A server that answers with a status of 300 or more before it has all of a body gets no more of it, and its answer is the response. A
-///   body that is still produced keeps a transfer open until the peer closes the connection, which is noticed within a second. `Expect`,
-///   `Content-Length` and `Transfer-Encoding` are not taken from a request, since libcurl frames bodies.
-/// - *Content codings:* Without a field `Accept-Encoding`, a request that wants no part offers gzip, which is decompressed. A coding that the
-///   request has offered otherwise is passed on as it is. One that was not offered, more than one, a compressed body without its end, one whose bytes
-///   decompress to next to nothing, and a transfer coding other than `chunked` end the transfer with an error.
-/// - *Ends:* A head or a body that is cut is an error. The exception is a body that has neither a length nor chunks: it ends with the
-///   connection, and libcurl does not report whether the server has closed a TLS connection properly. Nothing is kept between requests but
-///   connections: no cookies, no credentials. A server can send the response to the next request of a kept connection before the request,
-///   but only for its own host and port.
+/// - *Protocols:* HTTP/1.1, and HTTP/2 over TLS if ``Configuration/offersHTTP2`` is set. TLS certificates are verified. IPv6 is supported.
+///   Proxies are taken from the environment, as with curl (`https_proxy`, `no_proxy`, …). Each transfer has its own connection while it is
+///   running, and connections are reused.
+/// - *Limits:* A head and its trailers have at most ``Configuration/maxHeadSize`` bytes in total. The `timeoutInterval` of a request limits
+///   how long nothing may be sent or received, including the wait for a connection; see also ``Configuration/connectTimeout``.
+/// - *Back pressure:* A transfer is paused when 128 KB have not been read yet. A transfer holds at most 512 KB, in addition to what your
+///   code keeps.
+/// - *Uploads:* If a server answers with a status of 300 or more before it has received the whole body, no more of the body is sent, and
+///   the answer is the response. If the body is still being produced, the transfer stays open until the peer closes the connection, which
+///   is noticed within a second. `Expect`, `Content-Length` and `Transfer-Encoding` are not taken from a request, because libcurl frames
+///   bodies itself.
+/// - *Content codings:* A request that has no `Accept-Encoding` field and does not ask for a range offers gzip, and the response is
+///   decompressed. If the request has an `Accept-Encoding` field, a body in one of its codings is passed on without decoding. A coding that
+///   was not offered, more than one coding, a compressed body that is cut off, one with an implausible amount of compressed data for its
+///   decompressed size, and a transfer coding other than `chunked` end the transfer with an error.
+/// - *Ends:* A head or a body that is cut off is an error. The exception is a body that has neither a length nor chunks: it ends when the
+///   connection ends, and libcurl does not report whether the server closed a TLS connection properly. Only connections are kept between
+///   requests, but no cookies or credentials. On a kept connection, a server can send the response to the next request before that request
+///   arrives, but only to requests for its own host and port.
 ///
-/// Before version 7.87, the end of a transfer waits for a name that is being resolved, and so do other transfers.
+/// Before version 7.87, ending a transfer waits for a name that is being resolved, and so do other transfers.
 public final class CurlTransport: HTTPTransport {
   /// The settings of a ``CurlTransport``.
   public struct Configuration: Sendable {
-    /// How long a connection may take, with the resolution of the name and TLS.
+    /// How long it may take to establish a connection, including the name lookup and the TLS handshake.
     public var connectTimeout: Duration = .seconds(30)
-    /// How long a transfer may take; `nil` for no limit but that of the procedure.
+    /// How long a transfer may take; if `nil`, only the limit of the procedure applies.
     public var totalTimeout: Duration?
-    /// How many bytes the head of a response and its trailers may have.
+    /// The largest number of bytes in the head of a response and its trailers.
     public var maxHeadSize = 128 << 10
-    /// How many connections go to one host at a time. Further transfers wait.
+    /// How many connections to one host may be open at a time. Further transfers wait.
     public var maxConnectionsPerHost = 256
     /// How many connections are kept for reuse.
     public var maxIdleConnections = 128
-    /// Whether HTTP/2 is offered to servers over TLS; otherwise they are spoken to in HTTP/1.1.
+    /// Whether HTTP/2 is offered to servers over TLS. Otherwise, HTTP/1.1 is used.
     ///
-    /// Each transfer has its own connection, so that HTTP/2 is not faster. A hostile server can send small HTTP/2 frames so quickly that
-    /// libcurl processes nothing else: all transfers of the transport stall, and their time limits and cancellation take effect late. Set the
-    /// property only for servers that you trust and that require HTTP/2, and give such requests a separate transport.
+    /// Each transfer has its own connection, so HTTP/2 is not faster. A hostile server can send small HTTP/2 frames so quickly that libcurl
+    /// processes nothing else: all transfers of the transport stall, and their time limits and cancellations take effect late. Set the
+    /// property only for servers that you trust and that require HTTP/2, and use a separate transport for such requests.
     public var offersHTTP2 = false
-    /// A file with the certificates (PEM) of the authorities that are trusted instead of the system's. No others are.
+    /// A PEM file with the certificates of the authorities to trust instead of the system's.
     public var trustedCertificates: URL?
 
     /// Creates the settings.
@@ -61,7 +65,7 @@ public final class CurlTransport: HTTPTransport {
   private let configuration: Configuration
   private let loop: CurlLoop
 
-  /// Creates a transport with connections of its own. Returns `nil` if libcurl is missing, or older than 7.68.
+  /// Creates a transport with its own connections. Returns `nil` if libcurl is missing, or older than 7.68.
   ///
   /// - Parameter configuration: The settings.
   public init?(_ configuration: Configuration = Configuration()) {
@@ -71,14 +75,14 @@ public final class CurlTransport: HTTPTransport {
   }
 
   deinit {
-    // Each exchange keeps its transport, so no transfer is left.
+    // Each exchange retains its transport, so no transfer is left.
     loop.stop()
   }
 
-  /// Sends the request of an exchange; see ``HTTPTransport/perform(_:)``. The functions of the exchange are called in the caller's task.
+  /// Sends the request of an exchange; see ``HTTPTransport/perform(_:)``. The functions of the exchange are called on the caller's task.
   ///
-  /// - Throws: `URLError`; ``NetworkError`` for a request that cannot be sent; the error of a function of the exchange, or of the
-  ///   sequence of the request's body; `CancellationError`.
+  /// - Throws: `URLError`; ``NetworkError`` if the request cannot be sent; any error thrown by a function of the exchange, or by the
+  ///   sequence that produces the request's body; `CancellationError`.
   @concurrent public func perform(_ exchange: HTTPExchange) async throws {
     let request = try CurlRequest(exchange.request, exchange.body)
     let transfer = try CurlTransfer(request, configuration, loop.handles)
@@ -87,7 +91,7 @@ public final class CurlTransport: HTTPTransport {
       guard case .stream(let body, let byteCount) = request.body else { return try await receive(exchange, transfer) }
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { await self.supply(body, byteCount, exchange.request, transfer) }
-        // A server may answer before it has all of the body, which is not produced any further then.
+        // A server may answer before it has received the whole body. In that case, the rest of the body is not produced.
         defer { group.cancelAll() }
         try await receive(exchange, transfer)
       }
@@ -104,7 +108,7 @@ public final class CurlTransport: HTTPTransport {
     var reception = CurlReception(exchange, transfer.request)
     while true {
       let (news, isPaused) = await transfer.next()
-      // The next bytes arrive while the exchange takes these.
+      // The next bytes arrive while the exchange is handling these.
       if isPaused { loop.resume(transfer) }
       switch Result(catching: { try reception.receive(news, of: transfer) }) {
       case .success(true): return
@@ -116,14 +120,14 @@ public final class CurlTransport: HTTPTransport {
     }
   }
 
-  /// Removes a transfer whose response is not wanted any more, and waits until its connection is closed.
+  /// Removes a transfer whose response is no longer wanted, and waits until its connection is closed.
   private func end(_ transfer: CurlTransfer) async {
     transfer.fail(.cancelled)
     loop.end(transfer)
     while await transfer.next().news.end == nil { continue }
   }
 
-  // MARK: The body that is sent
+  // MARK: The request's body
 
   private func supply(_ body: HTTPBody, _ byteCount: Int64?, _ request: URLRequest, _ transfer: CurlTransfer) async {
     var rest = byteCount
@@ -145,7 +149,7 @@ public final class CurlTransport: HTTPTransport {
   }
 }
 
-/// Passes what a transfer has received to the exchange.
+/// Passes the data that a transfer has received to the exchange.
 private struct CurlReception {
   private let exchange: HTTPExchange
   private let request: CurlRequest
@@ -218,7 +222,7 @@ extension CurlTransferMachine.Failure {
   }
 
   private static let codes: [Int32: URLError.Code] = [
-    // A response that is no HTTP; other addresses than HTTP's are refused before.
+    // A response that is not HTTP. URLs with other schemes are refused earlier.
     CURLE_UNSUPPORTED_PROTOCOL: .badServerResponse, CURLE_WEIRD_SERVER_REPLY: .badServerResponse,
     CURLE_HTTP2: .badServerResponse, CURLE_URL_MALFORMAT: .badURL, CURLE_COULDNT_RESOLVE_PROXY: .cannotFindHost,
     CURLE_COULDNT_RESOLVE_HOST: .cannotFindHost, CURLE_COULDNT_CONNECT: .cannotConnectToHost,

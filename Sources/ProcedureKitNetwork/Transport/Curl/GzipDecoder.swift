@@ -1,12 +1,12 @@
 import Foundation
 import LoadedLibraries
 
-/// Decompresses a body of the coding gzip, in pieces of at most 64 KB.
+/// Decompresses a gzip-encoded body, in pieces of at most 64 KB.
 ///
 /// The object belongs to the task that reads the response.
 final class GzipDecoder {
   private enum State {
-    /// Between two streams, or before the first.
+    /// The decoder is between two streams, or before the first.
     case outside
     case inside
   }
@@ -32,22 +32,22 @@ final class GzipDecoder {
 
   deinit { pk_inflater_free(inflater) }
 
-  /// Decompresses a piece of the body, and passes on what comes of it before more is decompressed.
+  /// Decompresses a piece of the body, and passes on each result before decompressing more.
   ///
-  /// - Throws: The error of `consume`; `URLError` if the body is no gzip.
+  /// - Throws: The error thrown by `consume`; `URLError` if the body is not gzip.
   func decode(_ data: Data, _ consume: (Data) throws -> Void) throws {
     var rest = data[...]
     var isFull = false
     while !rest.isEmpty || isFull {
       if case .outside = state {
-        // Streams can follow each other (RFC 1952, section 2.2).
+        // Several streams may follow each other (RFC 1952, section 2.2).
         if hasStream, !pk_inflater_restart(inflater) { throw URLError(.cannotDecodeContentData) }
         (state, hasStream) = (.inside, true)
       }
       let (piece, used, result) = inflate(rest)
       rest = rest.dropFirst(used)
       (usedCount, madeCount) = (usedCount + Int64(used), madeCount + Int64(piece.count))
-      // Names without an end, empty blocks and empty streams decompress to nothing, and no limit of the body would end them.
+      // Endless file names, empty blocks and empty streams decompress to nothing, so the limits on the body would never stop them.
       guard usedCount <= Self.slack + 16 * madeCount else { throw URLError(.cannotDecodeContentData) }
       isFull = piece.count == Self.pieceSize && result == PK_INFLATE_CONTINUES
       if !piece.isEmpty { try consume(piece) }
@@ -56,14 +56,14 @@ final class GzipDecoder {
     }
   }
 
-  /// The body has ended. A body without any byte is empty, as it is for curl and for browsers.
+  /// Reports the end of the body. A body without any bytes is regarded as empty, as in curl and browsers.
   ///
-  /// - Throws: `URLError` if the compressed stream has not ended.
+  /// - Throws: `URLError` if the compressed stream is incomplete.
   func finish() throws(URLError) {
     if case .inside = state { throw URLError(.networkConnectionLost) }
   }
 
-  /// Decompresses into the buffer. Returns what was decompressed, and how many bytes of the input were used.
+  /// Decompresses into the buffer. Returns the decompressed bytes, and how many bytes of the input were used.
   private func inflate(_ input: Data) -> (piece: Data, used: Int, result: Int32) {
     var (used, made) = (input.count, Self.pieceSize)
     let result = input.withUnsafeBytes { input in
