@@ -118,7 +118,8 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .events(let name): "an event of \(name.quoted)"
     case .children(let children): "its children " + children.map(\.description).joined(separator: ", ")
     case .nodes: "its nodes"
-    case .graphLimit(let limit): "one of the \(limit) nodes that may execute at a time"
+    case .graphLimit(let limit):
+      "a free place in its graph, which executes at most \(limit) \(limit == 1 ? "node" : "nodes") at a time"
     case .rateLimit: "its turn at a rate limiter"
     }
   }

@@ -138,7 +138,8 @@ final class JournalFile {
     var explanation: String {
       isTorn
         ? "ended with an incomplete entry; its \(size) bytes were dropped"
-        : "is damaged at byte \(position): bytes were changed there. Open it with `onDamage: .cutOff` to keep the entries before it"
+        : "is damaged at byte \(position): bytes were changed there. "
+          + "Open the file with `onDamage: .cutOff` to keep the entries before the damage"
     }
   }
 

@@ -75,8 +75,10 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
     "\(isComplete ? "all " : "")\(schedules.counting("schedule")), \(distinctTraces.counting("distinct trace")), "
       + "\(decisions.counting("decision")) in \(steps.counting("step"))"
       + (preemptionLimit < .max ? ", at most \(preemptionLimit.counting("preempted waker")) each" : "")
-      + (isComplete ? "" : completePreemptions.map { ", all with at most \($0.counting("preempted waker"))" } ?? "")
-      + (newOrders.count > 1 ? ", \((newOrders.last ?? 0).counting("new order")) in the last thousand" : "")
+      + (isComplete
+        ? ""
+        : completePreemptions.map { ", including every schedule with at most \($0.counting("preempted waker"))" } ?? "")
+      + (newOrders.count > 1 ? ", \((newOrders.last ?? 0).counting("new trace")) in the last thousand schedules" : "")
       + (ScheduleExplorer.seesWakesOfActors ? "" : ", wakes of tasks within actors are not choices with this runtime")
       + (ScheduleExplorer.controlsRealTime ? "" : ", waits for real time are not controlled with this runtime")
       + (ScheduleExplorer.controlsMainActor ? "" : ", the main actor is not controlled with this runtime")
