@@ -1,12 +1,12 @@
 import Synchronization
 
-/// An executor that runs one job at a time on the global executor, and reports when no job is left.
+/// An executor that runs one job at a time on the global executor, and reports when no jobs are left.
 ///
 /// Jobs run in the order of arrival. Each batch of ready jobs is run by one task of the global executor.
 final class IdleTrackingExecutor: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
-    /// Whether a driver runs jobs, or is about to.
+    /// Whether a driver is running jobs, or is about to.
     var isDriven = false
   }
 
@@ -15,7 +15,7 @@ final class IdleTrackingExecutor: TaskExecutor {
 
   /// Makes an executor.
   ///
-  /// - Parameter didBecomeIdle: Called without a lock after the last job, unless another job has become ready.
+  /// - Parameter didBecomeIdle: Called without the lock after the last job, unless another job has become ready.
   init(didBecomeIdle: @escaping @Sendable (IdleTrackingExecutor) -> Void) {
     self.didBecomeIdle = didBecomeIdle
   }
@@ -33,8 +33,8 @@ final class IdleTrackingExecutor: TaskExecutor {
     if needsDriver { KitSpawner.startDriver { self.runReadyJobs() } }
   }
 
-  /// Runs the ready jobs. Another driver runs the jobs that become ready in the meantime, so that other tasks can use the
-  /// thread in between.
+  /// Runs the ready jobs. Another driver runs the jobs that become ready in the meantime, so that other tasks can use the thread in
+  /// between.
   private func runReadyJobs() {
     let jobs = state.withLock { state in
       defer { state.jobs = [] }

@@ -1,8 +1,7 @@
 /// The pending sleeps in the order of waking: earlier deadlines first, equal deadlines in the order of registration.
 ///
-/// A pure value of deadlines and numbers, without continuations: a binary heap. A removed sleep stays in the heap until
-/// the sleep is the first one or half of the heap has been removed. Every operation takes O(log n), averaged over the
-/// operations so far.
+/// A pure value made of deadlines and numbers, without continuations: a binary heap. A removed sleep stays in the heap until it is the
+/// first one, or until half of the heap has been removed. Every operation takes amortized O(log n).
 struct SleepQueue {
   /// The identity of a sleep. Numbers grow in the order of registration.
   struct Sleep: Comparable, Hashable {
@@ -14,7 +13,7 @@ struct SleepQueue {
     }
   }
 
-  /// No element is less than its parent: the children of position `i` are at `2 * i + 1` and `2 * i + 2`. The root is
+  /// No element is less than its parent: the children of the element at position `i` are at `2 * i + 1` and `2 * i + 2`. The root is always
   /// pending.
   private var heap: [Sleep] = []
   private var pending: Set<Sleep> = []

@@ -8,24 +8,24 @@
 /// try await done
 /// ```
 ///
-/// Sleepers wake in the order of their deadlines, and with equal deadlines in the order in which the sleeps began. `advance`
-/// moves the clock immediately. ``run(for:)`` moves the clock from deadline to deadline, and waits in between until the
-/// tasks on ``executor`` have done their work. Within `exploreSchedules`, the clock moves automatically: when no job
-/// is ready, it jumps to the next deadline.
+/// Sleepers wake in the order of their deadlines; sleepers with equal deadlines wake in the order in which their sleeps began. `advance`
+/// moves the clock immediately. ``run(for:)`` moves the clock from deadline to deadline, and between these steps waits until the tasks on
+/// ``executor`` have done their work. Within `exploreSchedules`, the clock moves automatically: when no job is ready, it jumps to the next
+/// deadline.
 ///
 /// Beginning, ending and cancelling a sleep take O(log n) for n sleepers. All methods can be called from any thread.
 /// Cancelling a sleeping task ends the sleep immediately with `CancellationError`.
 public final class VirtualClock: Clock {
-  /// The clock of the test with the trait `.virtualClock` that executes the calling code, and of the exploration with
-  /// the trait `.explored`; `nil` elsewhere.
+  /// The clock of the test with the trait `.virtualClock`, or of the exploration with the trait `.explored`, that is executing the calling
+  /// code; `nil` elsewhere.
   @TaskLocal public static var current: VirtualClock?
 
   private struct State {
     var now: Instant
     var queue = SleepQueue()
-    /// The number of sleepers that each call of `nextSleep` waits for, by the number of its waiter.
+    /// The number of sleepers that each call of `nextSleep` is waiting for, keyed by the number of its waiter.
     var awaitedSleepers: [UInt64: Int] = [:]
-    /// The numbers of the callers that wait for a quiet executor, in order of arrival; cancelled callers are skipped.
+    /// The numbers of the callers that are waiting for the executor to become quiet, in order of arrival; cancelled callers are skipped.
     var awaitingQuiet: [UInt64] = []
 
     /// Moves to `instant`.
@@ -36,9 +36,9 @@ public final class VirtualClock: Clock {
       return queue.removeAll(through: instant).map(\.number)
     }
 
-    /// Resumes the first task that waits for quiet.
+    /// Resumes the first task that is waiting for the executor to become quiet.
     ///
-    /// - Returns: Whether a task waited.
+    /// - Returns: Whether a task was waiting.
     mutating func answerQuiet(_ waiters: inout List.Waiters) -> Bool {
       while !awaitingQuiet.isEmpty {
         if waiters.answer(awaitingQuiet.removeFirst(), .success(now)) { return true }
@@ -55,8 +55,8 @@ public final class VirtualClock: Clock {
   /// The executor whose work ``run(for:)`` waits for. It runs one job at a time.
   ///
   /// Pass the executor to a queue (`ProcedureQueue.Configuration.executor`), to `withTaskExecutorPreference`, or to
-  /// `Task(executorPreference:)`. Child tasks inherit the executor, and default actors serve a task on the executor of
-  /// the task. The clock of an exploration has the executor of the exploration.
+  /// `Task(executorPreference:)`. Child tasks inherit the executor, and code isolated to a default actor runs on the executor of the
+  /// calling task. The clock of an exploration uses the executor of the exploration.
   public let executor: any TaskExecutor
 
   /// Makes a clock that shows `start`.
@@ -80,20 +80,20 @@ public final class VirtualClock: Clock {
     list.withLock { state, _ in state.now }
   }
 
-  /// Zero: virtual time has no smallest step.
+  /// Zero, because virtual time has no smallest step.
   public var minimumResolution: Duration { .zero }
 
-  /// The number of tasks that sleep on the clock.
+  /// The number of tasks that are sleeping on the clock.
   public var sleeperCount: Int {
     list.withLock { state, _ in state.queue.count }
   }
 
-  /// The earliest deadline of a sleeping task; `nil` without a sleeping task.
+  /// The earliest deadline of a sleeping task; `nil` if no task is sleeping.
   public var nextDeadline: Instant? {
     list.withLock { state, _ in state.queue.first?.deadline }
   }
 
-  /// Waits until the clock reaches `deadline`. A deadline that has passed returns at once; `tolerance` is ignored.
+  /// Waits until the clock reaches `deadline`. If the deadline has already passed, the function returns at once; `tolerance` is ignored.
   ///
   /// Cancelling the task ends the wait at once.
   ///
@@ -119,8 +119,8 @@ public final class VirtualClock: Clock {
 
   /// Moves the clock forward by `duration`, and wakes every sleeper that is due, in order.
   ///
-  /// The function returns at once. A sleep that a woken task begins is measured from the new time. For several consecutive
-  /// sleeps, use ``run(for:)``, or alternate with `nextSleep`.
+  /// The function returns at once. A sleep that a woken task begins is measured from the new time. If a task sleeps several times in a row,
+  /// use ``run(for:)``, or alternate with `nextSleep`.
   ///
   /// - Precondition: `duration` is not negative.
   public func advance(by duration: Duration) {
@@ -143,11 +143,11 @@ public final class VirtualClock: Clock {
     }
   }
 
-  /// Waits until at least `count` tasks sleep on the clock, and returns the earliest deadline.
+  /// Waits until at least `count` tasks are sleeping on the clock, and returns the earliest deadline.
   ///
   /// Cancelling the task ends the wait at once.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled before `count` tasks sleep.
+  /// - Throws: `CancellationError` if the task is cancelled before `count` tasks are sleeping.
   @discardableResult
   public func nextSleep(count: Int = 1) async throws -> Instant {
     let count = max(count, 1)
@@ -164,25 +164,25 @@ public final class VirtualClock: Clock {
 // MARK: - Quiet
 
 extension VirtualClock {
-  /// Moves the clock forward by `duration` from deadline to deadline, and waits for a quiet ``executor`` before the
-  /// first step and after each.
+  /// Moves the clock forward by `duration` from deadline to deadline. Before the first step and after each step, the function waits until
+  /// ``executor`` is quiet.
   ///
-  /// A task on the executor that sleeps again within `duration` therefore wakes again within `duration`. Equal to
-  /// `run(until: clock.now.advanced(by: duration))`.
+  /// If a task on the executor wakes and sleeps again until a deadline within `duration`, it therefore wakes again during the call. The
+  /// function is equivalent to `run(until: clock.now.advanced(by: duration))`.
   ///
   /// - Precondition: `duration` is not negative.
-  /// - Throws: `CancellationError` if the calling task is cancelled. The clock then stays at the last step.
+  /// - Throws: `CancellationError` if the calling task is cancelled. The clock then stays where the last step left it.
   public func run(for duration: Duration) async throws {
     try await run(until: now.advanced(by: duration))
   }
 
-  /// Moves the clock forward to `instant` from deadline to deadline, and waits for a quiet ``executor`` before the
-  /// first step and after each; see ``waitUntilQuiet()``.
+  /// Moves the clock forward to `instant` from deadline to deadline. Before the first step and after each step, the function waits until
+  /// ``executor`` is quiet; see ``waitUntilQuiet()``.
   ///
-  /// If several tasks call the function at once, the order of their steps is not specified.
+  /// If several tasks call the function concurrently, the order of their steps is not specified.
   ///
   /// - Precondition: `instant` is not in the clock's past.
-  /// - Throws: `CancellationError` if the calling task is cancelled. The clock then stays at the last step.
+  /// - Throws: `CancellationError` if the calling task is cancelled. The clock then stays where the last step left it.
   public func run(until instant: Instant) async throws {
     precondition(instant >= now, "a virtual clock cannot move back from \(now) to \(instant)")
     try await waitUntilQuiet()
@@ -191,12 +191,12 @@ extension VirtualClock {
 
   /// Waits until no job on ``executor`` is ready or running.
   ///
-  /// Each task on the executor has then ended, sleeps, or waits for something else. The executor does not know of work
-  /// elsewhere: tasks without the executor, the main actor, actors with their own executors, dispatch queues, `Task.sleep`, and
-  /// input and output. If such work resumes a task on the executor later, the executor is no longer quiet. If several tasks
-  /// wait, the executor resumes one of them each time it becomes quiet, in order.
+  /// Each task on the executor has then ended, or is sleeping or waiting for something else. The executor does not know about work
+  /// elsewhere: tasks that do not use this executor, the main actor, actors with their own executors, dispatch queues, `Task.sleep`, and
+  /// input and output. If such work resumes a task on the executor later, the executor is no longer quiet. If several tasks are waiting,
+  /// the executor resumes them in order, one each time it becomes quiet.
   ///
-  /// - Throws: `CancellationError` if the calling task is cancelled before.
+  /// - Throws: `CancellationError` if the calling task is cancelled while it is waiting.
   public func waitUntilQuiet() async throws {
     let reportIfIdle = reportIfIdle
     _ = try await list.wait(
@@ -205,8 +205,7 @@ extension VirtualClock {
       didWait: reportIfIdle)
   }
 
-  /// Moves to the earliest deadline up to `instant` and wakes its sleepers; without such a deadline, moves to
-  /// `instant`.
+  /// Moves to the earliest deadline up to `instant` and wakes its sleepers; if there is no such deadline, moves to `instant`.
   ///
   /// - Returns: Whether sleepers were woken.
   private func step(through instant: Instant) -> Bool {
@@ -217,17 +216,17 @@ extension VirtualClock {
     }
   }
 
-  /// Resumes the first task that waits for quiet, unless a job has arrived since `executor` became quiet.
+  /// Resumes the first task that is waiting for the executor to become quiet, unless a job has arrived since then.
   private static func didBecomeIdle(_ executor: IdleTrackingExecutor, _ list: List) {
     list.withLock { state, waiters in
-      // The executor takes no other lock under its own. A job that arrives later belongs to work elsewhere, since the caller waits.
+      // The executor takes no other lock under its own. A job that arrives later comes from work elsewhere, because the caller is waiting.
       if executor.isIdle { _ = state.answerQuiet(&waiters) }
     }
   }
 
-  /// Resumes the first task that waits for quiet, in an exploration in which no job is ready.
+  /// Resumes the first task that is waiting for the executor to become quiet, in an exploration in which no job is ready.
   ///
-  /// - Returns: Whether a task waited.
+  /// - Returns: Whether a task was waiting.
   func answerQuiet() -> Bool {
     list.withLock { state, waiters in state.answerQuiet(&waiters) }
   }
@@ -244,7 +243,7 @@ extension VirtualClock {
 extension VirtualClock {
   /// An instant of virtual time.
   public struct Instant: InstantProtocol, Hashable, Sendable, CustomStringConvertible {
-    /// The time since zero, which is the default start of a clock.
+    /// The time since zero, at which a clock starts by default.
     public var offset: Duration
 
     /// Makes the instant `offset` after zero.
@@ -252,12 +251,12 @@ extension VirtualClock {
       self.offset = offset
     }
 
-    /// Returns the instant `duration` later; the last, or first, instant that exists, if the result would be beyond it.
+    /// Returns the instant `duration` later. If the result would be out of range, it is the last or the first representable instant.
     public func advanced(by duration: Duration) -> Instant {
       Instant(offset: offset.addingSaturated(duration))
     }
 
-    /// Returns the time from this instant to `other`, saturated; negative if `other` is earlier.
+    /// Returns the time from this instant to `other`, clamped to the range of `Duration`; negative if `other` is earlier.
     public func duration(to other: Instant) -> Duration {
       other.offset.subtractingSaturated(offset)
     }

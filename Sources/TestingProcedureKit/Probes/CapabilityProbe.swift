@@ -9,10 +9,10 @@ import Synchronization
 /// camera.grant()
 /// ```
 ///
-/// Each request waits for one instruction: `grant`, `deny` or `fail`. Requests take instructions in the order of the calls. A
-/// waiting request that is cancelled throws `CancellationError` immediately.
+/// Each request waits for one instruction: `grant`, `deny` or `fail`. Requests take instructions in the order in which the requests were
+/// made. If a waiting request is cancelled, it throws `CancellationError` immediately.
 public final class CapabilityProbe: Capability {
-  /// The authorization of the program.
+  /// The authorization status of the app.
   public enum Status: AuthorizationStatus {
     /// No request was made.
     case undetermined
@@ -32,7 +32,7 @@ public final class CapabilityProbe: Capability {
     var mostRequestsAtOnce = 0
   }
 
-  /// The name in errors.
+  /// The name of the capability in errors.
   public let name: String
 
   private let contents: Mutex<Contents>
@@ -42,9 +42,9 @@ public final class CapabilityProbe: Capability {
   /// Makes a capability.
   ///
   /// - Parameters:
-  ///   - name: The name in errors.
+  ///   - name: The name of the capability in errors.
   ///   - isAvailable: Whether the capability exists.
-  ///   - status: The initial authorization.
+  ///   - status: The initial authorization status.
   public init(_ name: String = "CapabilityProbe", isAvailable: Bool = true, status: Status = .undetermined) {
     self.name = name
     contents = Mutex(Contents(status: status, isAvailable: isAvailable))
@@ -67,7 +67,7 @@ public final class CapabilityProbe: Capability {
 
   /// Waits until `count` requests have begun. Cancelling the caller ends the wait.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled before.
+  /// - Throws: `CancellationError` if the task is cancelled while it is waiting.
   public func waitUntilRequested(_ count: Int = 1) async throws {
     try await requested.wait(for: count)
   }

@@ -5,7 +5,7 @@ final class CommandQueue<Command: Sendable>: Sendable {
     var pending: [Result<Command, any Error>] = []
     /// The command for every task that finds `pending` empty.
     var broadcast: Result<Command, any Error>?
-    /// The numbers of the waiting tasks in order of arrival. Numbers of tasks that no longer wait are skipped.
+    /// The numbers of the waiting tasks in order of arrival. Numbers of tasks that are no longer waiting are skipped.
     var line: [UInt64] = []
 
     mutating func take() -> Result<Command, any Error>? {
@@ -39,8 +39,8 @@ final class CommandQueue<Command: Sendable>: Sendable {
 
   /// Waits for the next command.
   ///
-  /// - Throws: The error that was sent instead of a command; `CancellationError` if the task is cancelled before a command
-  ///   arrives, unless `ignoringCancellation` is `true`.
+  /// - Throws: The error that was sent instead of a command; `CancellationError` if the task is cancelled before a command arrives, unless
+  ///   `ignoringCancellation` is `true`.
   func next(ignoringCancellation: Bool) async throws -> Command {
     try await list.wait(
       isCancellable: !ignoringCancellation, request: { _ in }, immediateAnswer: { $0.take() },
@@ -48,13 +48,13 @@ final class CommandQueue<Command: Sendable>: Sendable {
   }
 }
 
-/// A counter whose values tasks can await.
+/// A counter whose values tasks can wait for.
 final class AwaitableCounter: Sendable {
   private let list = WaiterList<Int, Int, Void>(0)
 
   var count: Int { list.withLock { count, _ in count } }
 
-  /// Increments the count, and resumes the tasks that wait for the new count, in order of arrival.
+  /// Increments the count, and resumes the tasks that are waiting for the new count, in order of arrival.
   func increment() {
     list.withLock { count, waiters in
       count += 1
@@ -65,7 +65,7 @@ final class AwaitableCounter: Sendable {
 
   /// Waits until the count is at least `count`.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled before.
+  /// - Throws: `CancellationError` if the task is cancelled while it is waiting.
   func wait(for count: Int) async throws {
     try await list.wait(request: { _ in count }, immediateAnswer: { $0 >= count ? .success(()) : nil })
   }

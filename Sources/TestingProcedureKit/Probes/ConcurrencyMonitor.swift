@@ -27,21 +27,21 @@ public final class ConcurrencyMonitor: Sendable {
   /// Makes a monitor with all counts at zero.
   public init() {}
 
-  /// The number of bodies that execute now.
+  /// The number of bodies that are currently executing.
   public var current: Int { state.withLock { $0.current } }
 
-  /// The largest number of concurrent bodies so far.
+  /// The largest number of bodies that have executed concurrently so far.
   public var most: Int { state.withLock { $0.most } }
 
   /// The number of bodies that have started so far.
   public var total: Int { state.withLock { $0.total } }
 
-  /// Returns the largest number of concurrent bodies of `category` so far.
+  /// Returns the largest number of bodies of `category` that have executed concurrently so far.
   public func most(in category: String) -> Int {
     state.withLock { $0.mostByCategory[ByteText(category)] ?? 0 }
   }
 
-  /// Returns whether bodies of the two categories, which can be equal, have executed concurrently.
+  /// Returns whether bodies of the two categories, which may be the same, have executed concurrently.
   public func overlapped(_ category: String, _ other: String) -> Bool {
     state.withLock { $0.overlaps.contains([ByteText(category), ByteText(other)].sorted()) }
   }
@@ -50,7 +50,7 @@ public final class ConcurrencyMonitor: Sendable {
   ///
   /// The body executes in the caller's task and on the caller's actor; cancelling the caller cancels the body.
   ///
-  /// - Throws: The error of `body`.
+  /// - Throws: The error thrown by `body`.
   public nonisolated(nonsending) func during<R>(
     _ categories: String..., body: nonisolated(nonsending) () async throws -> R
   ) async rethrows -> R {
@@ -59,7 +59,7 @@ public final class ConcurrencyMonitor: Sendable {
     return try await body()
   }
 
-  /// Counts a body as executing, until the matching `leave`.
+  /// Counts a body as executing until the matching call of `leave`.
   public func enter(_ categories: [String] = []) {
     let categories = categories.map(ByteText.init)
     state.withLock { state in
@@ -79,7 +79,7 @@ public final class ConcurrencyMonitor: Sendable {
     }
   }
 
-  /// Ends the count of a matching `enter` with equal categories.
+  /// Ends the count started by a matching call of `enter` with the same categories.
   public func leave(_ categories: [String] = []) {
     state.withLock { state in
       state.current -= 1

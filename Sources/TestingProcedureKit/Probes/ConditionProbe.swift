@@ -1,4 +1,4 @@
-/// A condition whose result a test decides.
+/// A condition whose result a test controls.
 ///
 /// ```swift
 /// let online = ConditionProbe("online")
@@ -7,8 +7,8 @@
 /// online.satisfy()
 /// ```
 ///
-/// Each evaluation waits for one instruction: `satisfy`, `ignore` or `fail`. Evaluations take instructions in the order
-/// of the calls. A waiting evaluation that is cancelled throws `CancellationError` immediately.
+/// Each evaluation waits for one instruction: `satisfy`, `ignore` or `fail`. Evaluations take instructions in the order in which the
+/// evaluations began. If a waiting evaluation is cancelled, it throws `CancellationError` immediately.
 public final class ConditionProbe: Sendable {
   /// The name of the condition in errors and outcomes.
   public let name: String
@@ -37,12 +37,12 @@ public final class ConditionProbe: Sendable {
     commands.send(.failure(error))
   }
 
-  /// Satisfies all waiting evaluations, and every later evaluation without another instruction.
+  /// Satisfies all waiting evaluations, and every later evaluation that has no other instruction.
   public func satisfyAll() {
     commands.broadcast(.success(true))
   }
 
-  /// The number of prepared evaluations.
+  /// The number of evaluations that have been prepared.
   public var prepareCount: Int { prepared.count }
 
   /// The number of evaluations that have begun.
@@ -50,12 +50,12 @@ public final class ConditionProbe: Sendable {
 
   /// Waits until `count` evaluations have begun. Cancelling the caller ends the wait.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled before.
+  /// - Throws: `CancellationError` if the task is cancelled while it is waiting.
   public func waitUntilEvaluated(_ count: Int = 1) async throws {
     try await evaluated.wait(for: count)
   }
 
-  /// The condition, for any number of uses.
+  /// The condition. It can be used any number of times.
   var condition: Condition {
     Condition(name) {
       self.prepared.increment()
@@ -67,7 +67,7 @@ public final class ConditionProbe: Sendable {
 }
 
 extension Condition {
-  /// Returns a condition whose result the test decides by `probe`.
+  /// Returns a condition whose result the test controls through `probe`.
   public static func probe(_ probe: ConditionProbe) -> Condition {
     probe.condition
   }

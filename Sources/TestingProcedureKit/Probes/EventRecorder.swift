@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A recorder of events, for inspection as an array.
+/// Records events, so that a test can inspect them as an array.
 ///
 /// ```swift
 /// let recorder = EventRecorder(queue)
@@ -10,8 +10,8 @@ import Synchronization
 /// #expect(recorder.events.orderViolations().isEmpty)
 /// ```
 ///
-/// A task of the recorder reads the stream to its end. After the recorder has been released, the task ends with the next
-/// event, and stays subscribed to the queue until then. A recorder that is made within an exploration is part of it.
+/// The recorder's own task reads the stream to its end. After the recorder has been released, the task ends with the next event, and stays
+/// subscribed to the queue until then. A recorder that is created within an exploration is part of it.
 public final class EventRecorder: Sendable {
   private struct State {
     var events: [ProcedureEvent] = []
@@ -19,7 +19,7 @@ public final class EventRecorder: Sendable {
   }
 
   private let state = Mutex(State())
-  /// The number of changes: each event, and the end of the stream.
+  /// The number of changes: one for each event, and one for the end of the stream.
   private let changes = AwaitableCounter()
 
   /// Starts recording a stream of events.
@@ -51,20 +51,20 @@ public final class EventRecorder: Sendable {
   /// The events so far, in order.
   public var events: [ProcedureEvent] { state.withLock { $0.events } }
 
-  /// Whether the stream has ended, so that no event follows.
+  /// Whether the stream has ended, so that no events will follow.
   public var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
-  /// Returns the kinds of events so far, of the run `id` or of all runs.
+  /// Returns the kinds of the events so far, for the run `id` or for all runs.
   public func steps(of id: ProcedureID? = nil) -> [ProcedureEvent.Kind] {
     events.steps(of: id)
   }
 
-  /// Returns the first event of a kind, of the run `id` or of any run.
+  /// Returns the first event of a kind, for the run `id` or for any run.
   public func first(_ step: ProcedureEvent.Kind, of id: ProcedureID? = nil) -> ProcedureEvent? {
     events.first { $0.kind == step && (id == nil || $0.id == id) }
   }
 
-  /// Returns whether both events have occurred in the given order. Each is the first event of its kind in its run.
+  /// Returns whether both events have occurred in the given order. Each event is the first of its kind in its run.
   ///
   /// Events of different runs are ordered only if one event causes the other.
   public func happened(
@@ -79,11 +79,11 @@ public final class EventRecorder: Sendable {
     return first < second
   }
 
-  /// Waits until an event of a kind is recorded, of the run `id` or of any run. Cancelling the caller ends the wait.
+  /// Waits until an event of a kind is recorded, for the run `id` or for any run. Cancelling the caller ends the wait.
   ///
   /// - Returns: The first matching event.
-  /// - Throws: ``StreamEnded`` if the stream ends without a matching event; `CancellationError` if the task is
-  ///   cancelled before.
+  /// - Throws: ``StreamEnded`` if the stream ends without a matching event; `CancellationError` if the task is cancelled while it is
+  ///   waiting.
   @discardableResult
   public func wait(for step: ProcedureEvent.Kind, of id: ProcedureID? = nil) async throws -> ProcedureEvent {
     try await wait(for: "\(step)\(id.map { " of \($0)" } ?? "")") { events in
@@ -93,14 +93,14 @@ public final class EventRecorder: Sendable {
 
   /// Waits until `isSatisfied` returns `true` for the events so far. Cancelling the caller ends the wait.
   ///
-  /// - Throws: ``StreamEnded`` if the stream ends before; `CancellationError` if the task is cancelled before.
+  /// - Throws: ``StreamEnded`` if the stream ends first; `CancellationError` if the task is cancelled while it is waiting.
   public func wait(until isSatisfied: ([ProcedureEvent]) -> Bool) async throws {
     try await wait(for: "events that satisfy the condition") { isSatisfied($0) ? () : nil }
   }
 
   /// Waits until the stream has ended. Cancelling the caller ends the wait.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled before.
+  /// - Throws: `CancellationError` if the task is cancelled while it is waiting.
   public func waitUntilEnded() async throws {
     while true {
       let next = changes.count + 1
@@ -131,7 +131,7 @@ public final class EventRecorder: Sendable {
 }
 
 extension EventRecorder {
-  /// The error of a wait for an event when the stream has ended without that event.
+  /// The error that is thrown if the stream ends without the event that was waited for.
   public struct StreamEnded: Error, CustomStringConvertible {
     /// The description of the awaited event.
     public var awaited: String
@@ -147,16 +147,16 @@ extension EventRecorder {
 }
 
 extension Sequence<ProcedureEvent> {
-  /// Returns the kinds of all events, or only of those of the run `id`, in order.
+  /// Returns the kinds of all events, or only of those that belong to the run `id`, in order.
   public func steps(of id: ProcedureID? = nil) -> [ProcedureEvent.Kind] {
     filter { id == nil || $0.id == id }.map(\.kind)
   }
 
-  /// Returns a description of each violation of the order of a run's events (rule L2).
+  /// Returns a description of each violation of the rules for the order of a run's events (rule L2).
   ///
-  /// `didAttach` is first; `didCancel` occurs at most once and precedes `willFinish`; `didFinish` is last. The body ends as many
-  /// times as it starts, and instants never decrease. The events must include the first event of each run. Of unfinished runs,
-  /// the events so far are checked.
+  /// `didAttach` comes first; `didCancel` occurs at most once and precedes `willFinish`; `didFinish` comes last. The body ends as many
+  /// times as it starts, and instants never decrease. The events must include the first event of each run. For unfinished runs, the events
+  /// so far are checked.
   public func orderViolations() -> [String] {
     let runs = Dictionary(grouping: self, by: \.id)
     return runs.keys.sorted().flatMap { id in
@@ -189,7 +189,7 @@ extension Sequence<ProcedureEvent> {
 }
 
 extension ProcedureHandle {
-  /// Waits for the run to finish, and returns all events of the run.
+  /// Waits for the run to finish, and returns all its events.
   ///
   /// Cancelling the caller ends the wait and returns the events so far.
   public func allEvents() async -> [ProcedureEvent] {

@@ -12,7 +12,7 @@ import Synchronization
 /// #expect(collector.texts(.warning) == [])
 /// ```
 ///
-/// The collector keeps all messages, in the order of arrival. It can be used from any task.
+/// The collector keeps all messages in order of arrival. It can be used from any task.
 public final class LogCollector: ProcedureLogHandler {
   private let collected = Mutex<[ProcedureLogMessage]>([])
 

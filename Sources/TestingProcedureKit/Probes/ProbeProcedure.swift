@@ -10,11 +10,11 @@ import Synchronization
 /// #expect(try await handle.value == 42)
 /// ```
 ///
-/// Each execution waits for one instruction: `finish` or `fail`. Executions take instructions in the order of starting;
-/// an instruction without a waiting execution is kept for the next one. A waiting execution that is cancelled throws
+/// Each execution waits for one instruction: `finish` or `fail`. Executions take instructions in the order in which they started; an
+/// instruction that arrives when no execution is waiting is kept for the next one. If a waiting execution is cancelled, it throws
 /// `CancellationError` immediately, unless the probe ignores cancellation.
 public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure {
-  /// The name in errors and events.
+  /// The name of the procedure in errors and events.
   public let name: String
 
   /// The monitor that counts concurrent executions. Several probes can share a monitor.
@@ -37,7 +37,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
   /// Makes a probe.
   ///
   /// - Parameters:
-  ///   - name: The name in errors and events.
+  ///   - name: The name of the procedure in errors and events.
   ///   - categories: The categories of the executions in the monitor.
   ///   - monitor: The monitor that counts concurrent executions.
   ///   - ignoresCancellation: Whether a cancelled execution continues to wait for an instruction.
@@ -64,8 +64,8 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
 
   // MARK: Executing
 
-  /// Waits for an instruction, and returns or throws accordingly. Cancelling the caller ends the wait, unless the probe
-  /// ignores cancellation.
+  /// Waits for an instruction, and returns or throws accordingly. Cancelling the caller ends the wait, unless the probe ignores
+  /// cancellation.
   ///
   /// - Throws: The error given to `fail`; `CancellationError` if the caller is cancelled during the wait.
   public func execute(_ input: Input) async throws -> Output {
@@ -99,12 +99,12 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
     commands.send(.failure(error))
   }
 
-  /// Makes all waiting executions, and every later execution without another instruction, return `value`.
+  /// Makes all waiting executions, and every later execution that has no other instruction, return `value`.
   public func finishAll(_ value: Output) {
     commands.broadcast(.success(value))
   }
 
-  /// Makes all waiting executions, and every later execution without another instruction, throw `error`.
+  /// Makes all waiting executions, and every later execution that has no other instruction, throw `error`.
   public func failAll(_ error: any Error) {
     commands.broadcast(.failure(error))
   }
@@ -123,27 +123,27 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
   /// The number of executions that have thrown, including cancelled executions.
   public var failureCount: Int { journal.withLock { $0.failures } }
 
-  /// The number of executions that a cancellation has ended.
+  /// The number of executions that ended because of a cancellation.
   public var cancellationCount: Int { journal.withLock { $0.cancellations } }
 
-  /// The number of executions that wait for an instruction.
+  /// The number of executions that are waiting for an instruction.
   public var waitingCount: Int { commands.waitingCount }
 
-  /// The inputs of the executions, in the order of starting.
+  /// The inputs of the executions, in the order in which they started.
   public var inputs: [Input] { journal.withLock { $0.inputs } }
 
   /// Waits until `count` executions have started. Cancelling the caller ends the wait.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled before.
+  /// - Throws: `CancellationError` if the task is cancelled while it is waiting.
   public func waitUntilStarted(_ count: Int = 1) async throws {
     try await started.wait(for: count)
   }
 
   /// Waits until `count` executions have ended. Cancelling the caller ends the wait.
   ///
-  /// The run of an ended execution may not have finished yet.
+  /// The run to which an ended execution belongs may not have finished yet.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled before.
+  /// - Throws: `CancellationError` if the task is cancelled while it is waiting.
   public func waitUntilEnded(_ count: Int = 1) async throws {
     try await ended.wait(for: count)
   }
@@ -159,10 +159,10 @@ extension ProbeProcedure: InputlessProcedure where Input == Void {
 }
 
 extension ProbeProcedure where Input == Void, Output == Void {
-  /// Makes a probe without an input and a value: `ProbeProcedure("upload")`.
+  /// Makes a probe without an input or a value: `ProbeProcedure("upload")`.
   ///
   /// - Parameters:
-  ///   - name: The name in errors and events.
+  ///   - name: The name of the procedure in errors and events.
   ///   - categories: The categories of the executions in the monitor.
   ///   - monitor: The monitor that counts concurrent executions.
   ///   - ignoresCancellation: Whether a cancelled execution continues to wait for an instruction.
@@ -180,7 +180,7 @@ extension ProbeProcedure where Output == Void {
     finish(())
   }
 
-  /// Makes all waiting executions, and every later execution without another instruction, return.
+  /// Makes all waiting executions, and every later execution that has no other instruction, return.
   public func finishAll() {
     finishAll(())
   }

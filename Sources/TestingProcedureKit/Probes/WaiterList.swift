@@ -1,10 +1,10 @@
 import Synchronization
 
-/// A lock with guarded state, and a list of the tasks that wait for a change of the state. Waiting tasks can be cancelled.
+/// A lock with guarded state, and a list of the tasks that are waiting for a change of the state. Waiting tasks can be cancelled.
 ///
-/// Invariant: a continuation enters `Waiters.waiting` under the lock. The thread that removes a continuation resumes it
-/// once, after releasing the lock. A waiter stays in the list until it is answered or cancelled. The unchecked
-/// continuations are therefore sound.
+/// Invariant: a continuation is added to `Waiters.waiting` while the lock is held. The thread that removes a continuation resumes it once,
+/// after releasing the lock. A waiter stays in the list until it is answered or cancelled. The use of unchecked continuations is therefore
+/// sound.
 final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Sendable {
   /// A waiting task.
   struct Waiter: Sendable {
@@ -31,7 +31,7 @@ final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Se
       return true
     }
 
-    /// Ends the wait of every waiter whose `request` passes `isMet`, in the order of their numbers, in O(n log n).
+    /// Ends the wait of every waiter whose `request` satisfies `isMet`, in the order of their numbers, in O(n log n).
     mutating func answer(_ answer: Result<Answer, any Error>, where isMet: (Request) -> Bool) {
       for number in waiting.values.filter({ isMet($0.request) }).map(\.number).sorted() {
         self.answer(number, answer)
@@ -67,11 +67,11 @@ final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Se
   ///
   /// - Parameters:
   ///   - isCancellable: Whether cancelling the task ends the wait.
-  ///   - request: Makes the request from the number of the waiter. Called under the lock.
-  ///   - immediateAnswer: Returns an answer if the caller need not wait. Called under the lock.
-  ///   - didArrive: Called under the lock when the waiter has been added to the list.
-  ///   - didWait: Called without the lock when the waiter has been added to the list.
-  ///   - didCancel: Called under the lock when a cancelled waiter has been removed from the list.
+  ///   - request: Makes the request from the number of the waiter. Called while the lock is held.
+  ///   - immediateAnswer: Returns an answer if the caller need not wait. Called while the lock is held.
+  ///   - didArrive: Called while the lock is held, when the waiter has been added to the list.
+  ///   - didWait: Called without the lock, when the waiter has been added to the list.
+  ///   - didCancel: Called while the lock is held, when a cancelled waiter has been removed from the list.
   /// - Returns: The answer.
   /// - Throws: The error of the answer; `CancellationError` if the task is cancelled before the answer.
   func wait(
@@ -89,8 +89,8 @@ final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Se
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in
         let answer = withLock { state, waiters -> Result<Answer, any Error>? in
-          // The task is marked as cancelled before its handlers run: either this check sees the mark, or the handler
-          // finds the waiter.
+          // The task is marked as cancelled before its handlers are run, so either this check sees the mark, or the handler finds the
+          // waiter.
           if isCancellable, Task.isCancelled { return .failure(CancellationError()) }
           if let answer = immediateAnswer(&state) { return answer }
           let waiter = Waiter(number: number, request: request(number), continuation: continuation)

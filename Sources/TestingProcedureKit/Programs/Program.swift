@@ -1,4 +1,4 @@
-/// A concurrent program: sequences of commands that tasks execute at the same time.
+/// A concurrent program: sequences of commands that tasks execute concurrently.
 public struct Program<Command: Sendable>: Sendable, CustomStringConvertible {
   /// The commands of each task, in order.
   public var tasks: [[Command]]
@@ -32,7 +32,7 @@ extension Program {
   }
 }
 
-/// A generated program, identified by the seed of the exploration and its number, written `seed:number`.
+/// A generated program, identified by the seed of the exploration and its number, written as `seed:number`.
 struct GeneratedProgram: Sendable, Equatable, LosslessStringConvertible {
   var seed: UInt64
   var number: Int
@@ -50,7 +50,7 @@ struct GeneratedProgram: Sendable, Equatable, LosslessStringConvertible {
   var description: String { "\(seed):\(number)" }
 }
 
-/// A failing program, simplified, with its failing schedule.
+/// A failing program after simplification, with its failing schedule.
 public struct ProgramFailure<Command: Sendable>: Error, CustomStringConvertible {
   /// The number of the generated program, from `0`; `nil` for a program that was not generated.
   public var number: Int?
@@ -61,14 +61,14 @@ public struct ProgramFailure<Command: Sendable>: Error, CustomStringConvertible 
   /// The simplest failing program found.
   public var program: Program<Command>
 
-  /// The number of commands of the program as generated.
+  /// The number of commands in the program as it was generated.
   public var originalCommandCount: Int
 
   /// The failing schedule of `program`. Its notes are the history, with a line for each call that ended.
   public var failure: ExplorationFailure
 
-  /// A report with the program and the failing schedule. For a generated program, the last line shows the environment variable
-  /// that repeats its exploration.
+  /// A report with the program and the failing schedule. For a generated program, the last line shows the environment variable that repeats
+  /// its exploration.
   public var description: String {
     let title = number.map { "program \($0) failed (seed \(seed))" } ?? "the program failed (seed \(seed))"
     let size = "\(program.commandCount.counting("command")), \(originalCommandCount) when generated"

@@ -1,10 +1,10 @@
 /// An explorer that generates random programs from a specification, runs each under many schedules, and simplifies the
 /// first failing program and its schedule.
 ///
-/// `explorePrograms` is the short form. Each task of a program is a child task on the executor of the schedule, and yields
+/// `explorePrograms` is a shorthand for an explorer. Each task of a program is a child task on the executor of the schedule, and yields
 /// between two commands.
 public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
-  /// The command of a program.
+  /// A command of a program.
   public typealias Command = Specification.Command
 
   /// The specification of the programs.
@@ -16,17 +16,16 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// The largest number of tasks in a program. A value below 1 counts as 1.
   public var taskLimit = 3
 
-  /// The largest number of commands of a task. A value below 1 counts as 1.
+  /// The largest number of commands in a task. A value below 1 counts as 1.
   public var commandLimit = 4
 
-  /// The largest number of programs to try for simplifying a failing program.
+  /// The largest number of programs that are tried to simplify a failing program.
   public var shrinkLimit = 200
 
-  /// The explorer for each program: the number of schedules, the strategy, the seed. The seed also decides the
-  /// programs.
+  /// The explorer for each program, with the number of schedules, the strategy and the seed. The seed also determines the programs.
   ///
-  /// Each of the `expectedOutcomes` has to occur in one of the programs. The exploration continues until all outcomes have
-  /// occurred, for up to ten times `programs`.
+  /// Each of the `expectedOutcomes` must occur in one of the programs. The exploration continues until all outcomes have occurred, for up
+  /// to ten times `programs`.
   public var explorer = ScheduleExplorer(schedules: 20)
 
   /// Makes an explorer of the programs of `specification`.
@@ -37,7 +36,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// Returns a generated program, for example to execute it outside explorations.
   ///
   /// - Parameter number: The number of the program, from `0`.
-  /// - Returns: The program. Equal seeds, limits and numbers give equal programs.
+  /// - Returns: The program. The same seed, limits and number give the same program.
   public func program(_ number: Int) -> Program<Command> {
     var random = SeededGenerator(seed: seed(of: number))
     return Program(
@@ -47,15 +46,15 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
 
   private func seed(of number: Int) -> UInt64 { SeededGenerator.seed(explorer.seed, number) }
 
-  /// Generates and explores programs, until a program fails or all have passed. Cancelling the caller ends the
-  /// exploration after the current schedule.
+  /// Generates and explores programs until a program fails or all have passed. Cancelling the caller ends the exploration after the current
+  /// schedule.
   ///
-  /// If the environment variable `PROCEDUREKIT_PROGRAM` is set to the text in the last line of a `ProgramFailure`, only that
-  /// program is explored, with the seed of the failure, and no outcome is required.
+  /// If the environment variable `PROCEDUREKIT_PROGRAM` is set to the value in the last line of a `ProgramFailure`, only that program is
+  /// explored, with the seed of the failure, and no outcome is required.
   ///
   /// - Returns: The statistics of all schedules of all programs.
-  /// - Throws: `ProgramFailure` for the first failing program; `MissingOutcomes` if one of the expected outcomes never
-  ///   occurred; `CancellationError` if the caller is cancelled; an error for a malformed environment variable.
+  /// - Throws: `ProgramFailure` for the first failing program; `MissingOutcomes` if one of the expected outcomes never occurred;
+  ///   `CancellationError` if the caller is cancelled; an error if the value of the environment variable is malformed.
   @concurrent @discardableResult
   public func explore() async throws -> ExplorationSummary {
     if let known = try ExplorationSettings(environment: TestProcess.environment).program {
@@ -92,7 +91,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
     tried < count || tried / 10 < count && !summary.missing(of: explorer.expectedOutcomes).isEmpty
   }
 
-  /// Explores one program, for example that of a failure. With the strategy `.replay`, runs one schedule.
+  /// Explores one program, for example that of a failure. With the strategy `.replay`, only one schedule is run.
   ///
   /// - Returns: The statistics.
   /// - Throws: `ProgramFailure` for the first failing schedule, without simplifying the program; the other errors of
@@ -145,7 +144,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
     }
   }
 
-  /// The body of an exploration that executes `program` and checks the history.
+  /// The body of an exploration, which executes `program` and checks the history.
   private func body(of program: Program<Command>) -> @Sendable (ExplorationEnvironment) async throws -> Void {
     { [specification] env in
       let system = try await specification.makeSystem(env)
@@ -184,14 +183,14 @@ extension ExplorationProblem {
 /// try await explorePrograms(of: RegisterSpecification())
 /// ```
 ///
-/// The first failing program is simplified: tasks and commands are removed as long as the program fails in the same way. Then
-/// its schedule is simplified. Cancelling the caller ends the exploration after the current schedule.
-/// ``ProgramExplorer`` has further settings.
+/// The first failing program is simplified: tasks and commands are removed as long as the program still fails in the same way. After that,
+/// its schedule is simplified. Cancelling the caller ends the exploration after the current schedule. ``ProgramExplorer`` has further
+/// settings.
 ///
 /// - Parameters:
 ///   - specification: The specification of the programs.
 ///   - programs: The number of programs.
-///   - seed: The source of all programs, choices and random numbers. Equal seeds give equal explorations.
+///   - seed: The seed for all programs, choices and random numbers. The same seed gives the same exploration.
 /// - Returns: The statistics of all schedules of all programs.
 /// - Throws: `ProgramFailure` for the first failing program; `CancellationError` if the caller is cancelled.
 @concurrent @discardableResult

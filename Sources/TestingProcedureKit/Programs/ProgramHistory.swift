@@ -10,11 +10,11 @@ public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, C
     /// The response of the system.
     public var response: Response
 
-    /// The time of the call, in steps of the history: it began at `lowerBound` and ended at `upperBound`. A call precedes
-    /// another if it ended before the other began.
+    /// The time of the call, in steps of the history: it began at `lowerBound` and ended at `upperBound`. A call precedes another call if
+    /// it ended before the other one began.
     public var interval: ClosedRange<Int>
 
-    /// The command and the response, which is left out if the type has only one.
+    /// The command and the response. The response is left out if its type is `Void`.
     var text: String { Response.self == Void.self ? "\(command)" : "\(command) → \(response)" }
 
     /// Makes a call.
@@ -86,10 +86,10 @@ final class ProgramRecording<Specification: ProgramSpecification>: Sendable {
   }
 }
 
-/// A depth-first search for an order of calls that explains all responses (Wing and Gong, *Testing and Verifying
-/// Concurrent Objects*, JPDC 1993), that visits each state once.
+/// A depth-first search for an order of calls that explains all responses (Wing and Gong, *Testing and Verifying Concurrent Objects*, JPDC
+/// 1993). Each state is visited once.
 struct LinearizationSearch<Specification: SequentialSpecification> {
-  /// A state of the search: the number of calls of each task that have been ordered, and the model after them.
+  /// A state of the search: the number of calls of each task that have been ordered, and the state of the model after them.
   private struct State: Hashable {
     var positions: [Int]
     var model: Specification.Model
@@ -106,7 +106,7 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     tasks = history.tasks
   }
 
-  /// Returns whether an order exists.
+  /// Returns whether such an order exists.
   mutating func succeeds() -> Bool {
     var open = [State(positions: tasks.map { _ in 0 }, model: specification.makeModel())]
     while let state = open.popLast() {
@@ -120,8 +120,7 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     zip(state.positions, tasks).allSatisfy { $0 == $1.count }
   }
 
-  /// Returns the states after each call that can be next: no other call ended before it began, and the model gives the same
-  /// response.
+  /// Returns the states after each call that can come next: no other call ended before it began, and the model gives the same response.
   private func successors(of state: State) -> [State] {
     let next = tasks.indices.filter { state.positions[$0] < tasks[$0].count }
     let firstEnd = next.map { tasks[$0][state.positions[$0]].interval.upperBound }.min() ?? 0

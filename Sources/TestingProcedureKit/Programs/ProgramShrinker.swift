@@ -1,7 +1,7 @@
-/// A search for a simpler program that still fails: without tasks, without commands, with simpler commands.
+/// A search for a simpler program that still fails: with fewer tasks, fewer commands, or simpler commands.
 ///
-/// A pure value: read `candidate`, run the program, and report whether the program failed in the same way. A failing
-/// candidate becomes the program whose simplifications are tried next.
+/// A pure value: read `candidate`, run the program, and report whether the program failed in the same way. If it did, its simplifications
+/// are tried next.
 struct ProgramShrinker<Command: Sendable> {
   /// The simplest failing program so far.
   private(set) var program: Program<Command>
@@ -30,7 +30,7 @@ struct ProgramShrinker<Command: Sendable> {
     candidates.removeLast()
   }
 
-  /// The simplifications of `program`, those with the greatest effect first.
+  /// The simplifications of `program`, starting with those that have the greatest effect.
   private func simplifications() -> [Program<Command>] {
     let tasks = program.tasks
     var simpler: [[[Command]]] = []

@@ -5,7 +5,7 @@
 /// sequential model describes the system, conform to ``SequentialSpecification``: the explorer then checks that every
 /// history is linearizable.
 public protocol ProgramSpecification<Command, System, Response>: Sendable {
-  /// A command of a program, with its arguments. The description appears in reports.
+  /// A command of a program, with its arguments. Its description appears in reports.
   associatedtype Command: Sendable
 
   /// The system under test.
@@ -21,23 +21,22 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
   /// - Throws: Any error, which fails the schedule.
   func makeSystem(_ env: ExplorationEnvironment) async throws -> System
 
-  /// Returns a random command. Equal random numbers must give equal commands.
+  /// Returns a random command. The same random numbers must give the same command.
   func makeCommand(using random: inout SeededGenerator) -> Command
 
   /// Executes a command. Several tasks call the function concurrently.
   ///
-  /// In a random program, a command that waits for another one can wait forever, and is then reported as a deadlock. Limit the
-  /// wait on `env.clock`, and return a response that stands for the timeout.
+  /// In a random program, a command that waits for another one may wait forever, which is reported as a deadlock. Limit the wait with
+  /// `env.clock`, and return a response that stands for the timeout.
   ///
-  /// - Throws: Any error, which fails the schedule. Return an expected error as a response.
+  /// - Throws: Any error, which fails the schedule. Return an expected error as a response instead.
   func execute(_ command: Command, on system: System, _ env: ExplorationEnvironment) async throws -> Response
 
-  /// Returns commands that are simpler than `command`, the simplest first, for simplifying a failing program. Default:
-  /// none.
+  /// Returns commands that are simpler than `command`, the simplest first, which are tried to simplify a failing program. Default: none.
   func simplerCommands(than command: Command) -> [Command]
 
-  /// Checks an execution after all tasks have ended, with `env.check`. Default: nothing, and for a
-  /// ``SequentialSpecification``, whether the history is linearizable.
+  /// Checks an execution with `env.check` after all tasks have ended. By default, nothing is checked; for a ``SequentialSpecification``,
+  /// the default checks whether the history is linearizable.
   ///
   /// - Throws: Any error, which fails the schedule.
   func check(
@@ -55,15 +54,15 @@ extension ProgramSpecification {
   ) async throws {}
 }
 
-/// A specification with a sequential model that predicts the response of each command.
+/// A specification with a sequential model that predicts the response to each command.
 ///
-/// A history is linearizable if the commands have an order in which the model gives the same responses, and in which
-/// each command that ended before another began precedes it (Herlihy and Wing, *Linearizability*, TOPLAS 1990).
+/// A history is linearizable if the commands have an order in which the model gives the same responses, and in which each command that
+/// ended before another one began also precedes it (Herlihy and Wing, *Linearizability*, TOPLAS 1990).
 public protocol SequentialSpecification: ProgramSpecification where Response: Equatable {
-  /// The state of the model, a value.
+  /// The state of the model, which must be a value.
   associatedtype Model: Hashable & Sendable
 
-  /// Returns the state of a new system.
+  /// Returns the model's state for a new system.
   func makeModel() -> Model
 
   /// Performs `command` on the model.
@@ -82,8 +81,7 @@ extension SequentialSpecification {
 
   /// Returns whether an order of the commands explains all responses of `history`.
   ///
-  /// The search takes time in proportion to the reachable states of the model, times at most the product of the lengths of the
-  /// tasks.
+  /// The search takes time proportional to the number of reachable states of the model, times at most the product of the tasks' lengths.
   public func isLinearizable(_ history: ProgramHistory<Command, Response>) -> Bool {
     var search = LinearizationSearch(self, history)
     return search.succeeds()

@@ -1,16 +1,16 @@
 internal import Synchronization
 
-/// A text file with the failing seeds of explorations. Each line contains the seed, the number of schedules up to the failure,
-/// and the test.
+/// A text file with the failing seeds of explorations. Each line contains the seed, the number of schedules up to the failure, and the name
+/// of the test.
 ///
-/// In contrast to a replay string, a seed remains useful after a change to the code. A line in another format is an error.
+/// In contrast to a replay string, a seed remains useful after the code has changed. A line in another format is an error.
 struct ExplorationCorpus: Sendable {
   /// A failing exploration.
   struct Entry: Hashable, Sendable {
     var seed: UInt64
     var schedules: Int
 
-    /// Returns `explorer` for the exploration of the entry.
+    /// Returns `explorer` with the settings for the exploration in the entry.
     func applied(to explorer: ScheduleExplorer) -> ScheduleExplorer {
       var explorer = explorer
       explorer.seed = seed
@@ -21,7 +21,7 @@ struct ExplorationCorpus: Sendable {
     }
   }
 
-  /// A line in another format.
+  /// The error for a line in another format.
   struct FormatError: Error, CustomStringConvertible {
     var path: String
     var line: Int
@@ -33,7 +33,7 @@ struct ExplorationCorpus: Sendable {
 
   var path: String
 
-  /// Serializes the changes of this process.
+  /// Serializes the changes that this process makes.
   private static let changes = Mutex(())
 
   /// Returns the entries of a test, in the order of the file. A missing file has no entries.
@@ -51,7 +51,7 @@ struct ExplorationCorpus: Sendable {
     }
   }
 
-  /// Appends an entry, unless the file has the entry.
+  /// Appends an entry, unless the file already contains it.
   ///
   /// - Throws: `FormatError`, or the error of reading or writing the file.
   func insert(_ entry: Entry, for test: String) throws {
@@ -63,7 +63,7 @@ struct ExplorationCorpus: Sendable {
 }
 
 extension ExplorationCorpus.Entry {
-  /// Makes the entry of a failure.
+  /// Makes the entry for a failure.
   init(_ failure: ExplorationFailure) {
     self.init(seed: failure.seed, schedules: failure.schedule + 1)
   }

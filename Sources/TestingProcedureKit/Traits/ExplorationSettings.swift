@@ -1,4 +1,4 @@
-/// The settings that environment variables give the explorations of a test run.
+/// The settings for the explorations in a test run that come from environment variables.
 struct ExplorationSettings: Sendable {
   /// The variables; `ExploredTrait` documents the values.
   enum Variable: String, CustomStringConvertible {
@@ -65,7 +65,7 @@ struct ExplorationSettings: Sendable {
     corpus = value(.corpus).map { ExplorationCorpus(path: $0) }
   }
 
-  /// Returns `explorer` with the settings. A replay has its own seed and number of schedules.
+  /// Returns `explorer` with the settings applied. A replay has its own seed and number of schedules.
   func applied(to explorer: ScheduleExplorer) -> ScheduleExplorer {
     var explorer = explorer
     if let replay {

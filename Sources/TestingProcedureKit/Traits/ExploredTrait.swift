@@ -3,7 +3,7 @@ internal import Synchronization
 #if canImport(Testing)
   public import Testing
 
-  /// A trait that explores the schedules of a test: the test function is the body of an exploration.
+  /// A trait that explores the schedules of a test. The test function is the body of the exploration.
   ///
   /// ```swift
   /// @Test("A transfer loses no money", .explored(1_000))
@@ -16,19 +16,17 @@ internal import Synchronization
   /// }
   /// ```
   ///
-  /// The function is called once for each schedule, up to the first failing schedule. Expectations that do not hold
-  /// (`#expect`, `#require`, `Issue.record`) fail the schedule instead of the test. The failing schedule is simplified,
-  /// and the test has one issue at the expectation, with the report of the exploration and the replay string. The
-  /// function finds the clock, the executor and the random numbers of the schedule in
-  /// ``ExplorationEnvironment/current``. A test on the main actor, or on another actor with an executor of its own, is
-  /// not controlled. In the body of an added procedure, Swift Testing does not know the test: use
+  /// The function is called once for each schedule, up to the first failing schedule. Expectations that do not hold (`#expect`, `#require`,
+  /// `Issue.record`) fail the schedule instead of the test. The failing schedule is simplified, and the test gets one issue at the
+  /// expectation, with the report of the exploration and the replay string. ``ExplorationEnvironment/current`` gives the function access to
+  /// the clock, the executor and the random numbers of the schedule. A test on the main actor, or on another actor that has its own
+  /// executor, is not controlled. In the body of an added procedure, Swift Testing cannot associate an issue with the test, so use
   /// `ExplorationEnvironment.check` there.
   ///
-  /// A function that hangs and ignores cancellation ends the test process, after the report, since Swift Testing cannot abandon
-  /// a test. Use `exploreSchedules` for such a function.
+  /// A function that hangs and ignores cancellation ends the test process after the report, because Swift Testing cannot abandon a test.
+  /// Use `exploreSchedules` for such a function.
   ///
-  /// Environment variables change the explorations of a test run, without a change to the code; a malformed value is an
-  /// issue:
+  /// Environment variables change the explorations in a test run without a change to the code. A malformed value is reported as an issue:
   ///
   /// | variable | effect |
   /// |---|---|
@@ -39,13 +37,13 @@ internal import Synchronization
   /// | `PROCEDUREKIT_PROGRAM` | `seed:number`: the only generated program to explore; see ``ProgramExplorer`` |
   /// | `PROCEDUREKIT_CORPUS` | a text file with failing seeds: tried first, and extended by each failure |
   ///
-  /// Applied to a suite, the trait explores each test of the suite. If a test has several such traits, the last one applies: its
-  /// own trait rather than the trait of the suite.
+  /// If the trait is applied to a suite, each test of the suite is explored. If several such traits apply to a test, the last one is used:
+  /// the test's own trait takes precedence over the trait of the suite.
   public struct ExploredTrait: TestTrait, SuiteTrait, TestScoping {
     /// The explorer for each test case.
     public var explorer: ScheduleExplorer
 
-    /// True: the tests of a suite and of its inner suites are explored.
+    /// `true`: the tests of a suite and of its inner suites are explored.
     public var isRecursive: Bool { true }
 
     /// Runs the exploration, and records an issue if a schedule fails. Swift Testing calls the function.
@@ -70,10 +68,10 @@ internal import Synchronization
       }
     }
 
-    /// Forwards a failure to the exploration that executes the calling code.
+    /// Forwards a failure to the exploration that is executing the calling code.
     ///
-    /// - Returns: Whether Swift Testing has to handle `issue`, as outside explorations, and for a warning or a known issue of the
-    ///   first schedule.
+    /// - Returns: Whether Swift Testing must handle `issue` itself, as it does outside explorations, and for a warning or a known issue in
+    ///   the first schedule.
     private static func isOutsideOfExplorations(_ issue: Issue) -> Bool {
       guard issue.isFailure else { return (ExplorationEnvironment.current?.schedule ?? 0) == 0 }
       let location = issue.sourceLocation
@@ -92,8 +90,8 @@ internal import Synchronization
     ///
     /// - Parameters:
     ///   - schedules: The number of schedules.
-    ///   - seed: The source of all choices and random numbers. Equal seeds give equal explorations.
-    ///   - strategy: The choice of the next job.
+    ///   - seed: The seed for all choices and random numbers. The same seed gives the same exploration.
+    ///   - strategy: The strategy for choosing the next job.
     ///   - outcomes: The required outcomes of a race; see `ScheduleExplorer.expectedOutcomes`.
     /// - Returns: The trait.
     public static func explored(
@@ -105,12 +103,12 @@ internal import Synchronization
       return explored(by: explorer)
     }
 
-    /// Explores a test for a period of real time. The schedule that runs at its end is completed.
+    /// Explores a test for a period of real time. The schedule that is running at the end of the period is completed.
     ///
     /// - Parameters:
     ///   - duration: The time for each test case.
-    ///   - seed: The source of all choices and random numbers.
-    ///   - strategy: The choice of the next job.
+    ///   - seed: The seed for all choices and random numbers.
+    ///   - strategy: The strategy for choosing the next job.
     ///   - outcomes: The required outcomes of a race; see `ScheduleExplorer.expectedOutcomes`.
     /// - Returns: The trait.
     public static func explored(
@@ -132,8 +130,8 @@ internal import Synchronization
 
 /// A function that an exploration can call until the function is revoked.
 ///
-/// The explorer's own task may release the body of an exploration a moment after the exploration has ended. Only this object
-/// keeps the function, so that no reference to the function is left after `revoke`.
+/// The explorer's own task may release the body of an exploration a moment after the exploration has ended. Only this object retains the
+/// function, so that no reference to the function is left after `revoke`.
 final class RevocableClosure: Sendable {
   typealias Function = @Sendable @concurrent () async throws -> Void
 
@@ -150,7 +148,7 @@ final class RevocableClosure: Sendable {
 
   /// Calls the function.
   ///
-  /// - Throws: The error of the function; `CancellationError` after `revoke`.
+  /// - Throws: The error thrown by the function; `CancellationError` after `revoke`.
   func call() async throws {
     let function = state.withLock { state in
       state.unfinishedCalls += state.function == nil ? 0 : 1
@@ -161,7 +159,7 @@ final class RevocableClosure: Sendable {
     try await function()
   }
 
-  /// Releases the function. If a call has not ended, the process ends with `report`.
+  /// Releases the function. If a call has not ended, the process exits with `report`.
   func revoke(orExitWith report: @autoclosure () -> String) {
     let unfinished = state.withLock { state in
       state.function = nil

@@ -2,7 +2,7 @@
   internal import Synchronization
   internal import Testing
 
-  /// The exploration of one test case: first with the seeds of the corpus, then with the explorer's own seed.
+  /// The exploration of one test case, first with the seeds in the corpus, then with the explorer's own seed.
   struct TestExploration: Sendable {
     /// The name of the test in the corpus: the module, the suites and the function.
     let key: String
@@ -10,8 +10,8 @@
     let explorer: ScheduleExplorer
     let settings: ExplorationSettings
 
-    /// Explores `function`. Ends the process after a report if `function` hangs and ignores cancellation, since Swift
-    /// Testing waits for every call of the function.
+    /// Explores `function`. If `function` hangs and ignores cancellation, the process is ended after a report, because Swift Testing waits
+    /// for every call of the function.
     ///
     /// - Throws: `ExplorationFailure` for the first failing schedule, and the other errors of an exploration.
     func run(_ function: @Sendable @concurrent () async throws -> Void) async throws {
@@ -33,7 +33,7 @@
         do {
           try await VirtualClock.$current.withValue(environment.clock) { try await function() }
         } catch is ExpectationFailedError {
-          // `#require` has recorded the failure.
+          // `#require` has already recorded the failure.
           environment.check(environment.hasFailed, "a requirement of the test framework does not hold")
         }
       }
@@ -51,7 +51,7 @@
       }
     }
 
-    /// Records the failure as the one issue of the test, at the failed expectation if there is one.
+    /// Records the failure as the test's only issue, at the failed expectation if there is one.
     func record(_ failure: ExplorationFailure) {
       let text = """
         \(failure)
@@ -60,7 +60,7 @@
       Issue.record(Comment(rawValue: text), sourceLocation: location(of: failure))
     }
 
-    /// The regular expression for the command line that selects the test.
+    /// The regular expression that selects the test on the command line.
     private var filter: String {
       let name = key.prefix { $0 != "(" }
       return name.map { $0.isLetter || $0.isNumber || "/_` ".contains($0) ? "\($0)" : "." }.joined() + "\\("

@@ -4,7 +4,7 @@ internal import Foundation
 enum TestProcess {
   static var environment: [String: String] { ProcessInfo.processInfo.environment }
 
-  /// Returns the text of a file; an empty text if the file is missing.
+  /// Returns the contents of a text file; an empty string if the file is missing.
   static func text(ofFile path: String) throws -> String {
     guard FileManager.default.fileExists(atPath: path) else { return "" }
     return try String(contentsOfFile: path, encoding: .utf8)
@@ -15,7 +15,7 @@ enum TestProcess {
     try Data(text.utf8).write(to: URL(fileURLWithPath: path))
   }
 
-  /// Appends a text to a file, which is created if missing.
+  /// Appends text to a file, which is created if it is missing.
   static func append(_ text: String, toFile path: String) throws {
     if !FileManager.default.fileExists(atPath: path) {
       try Data().write(to: URL(fileURLWithPath: path), options: .withoutOverwriting)

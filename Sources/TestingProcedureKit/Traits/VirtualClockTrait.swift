@@ -1,7 +1,7 @@
 #if canImport(Testing)
   public import Testing
 
-  /// A trait that gives each test case its own virtual clock, and runs the test on the executor of the clock.
+  /// A trait that gives each test case its own virtual clock, and runs the test on the clock's executor.
   ///
   /// ```swift
   /// @Test("A session ends after an hour", .virtualClock)
@@ -13,12 +13,11 @@
   /// }
   /// ```
   ///
-  /// The test, its child tasks and the default actors that they call are on the executor, one job at a time, so that
-  /// ``VirtualClock/run(for:)`` waits for them. A test on the main actor, or on another actor with an executor of its
-  /// own, stays there. The trait has no effect in an exploration, which has its own clock.
-  /// Applied to a suite, the trait applies to each test of the suite.
+  /// The test, its child tasks and the default actors that they call run on the executor, one job at a time, so ``VirtualClock/run(for:)``
+  /// waits for them. A test on the main actor, or on another actor that has its own executor, stays there. The trait has no effect in an
+  /// exploration, which has its own clock. If the trait is applied to a suite, it applies to each test of the suite.
   public struct VirtualClockTrait: TestTrait, SuiteTrait, TestScoping {
-    /// True: the tests of a suite and of its inner suites have clocks.
+    /// `true`: the tests of a suite and of its inner suites get clocks.
     public var isRecursive: Bool { true }
 
     /// Runs the test with a new clock. Swift Testing calls the function.

@@ -1,24 +1,24 @@
 /// A search for simpler choices with which a schedule still fails.
 ///
-/// The simplest choice is `0`: the running task continues if it can. First, a bisection finds the shortest failing prefix,
-/// continued with zeros. Then smaller and smaller groups of other choices are replaced by zeros (delta debugging: Zeller and
-/// Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, TSE 2002). Finally, one or two neighbouring choices are
-/// replaced, and the later choices move by a few positions.
+/// The simplest choice is `0`: the running task continues if it can. First, a bisection finds the shortest prefix that still fails when it
+/// is continued with zeros. Then smaller and smaller groups of the remaining nonzero choices are replaced with zeros (delta debugging:
+/// Zeller and Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, TSE 2002). Finally, one or two neighbouring choices are
+/// replaced, and the later choices are moved by a few positions.
 ///
 /// A pure value: read `candidate`, run the schedule, and report whether the schedule failed in the same way.
 struct ChoiceShrinker {
   private enum Phase {
     /// The shortest failing prefix has at most `upper` choices; prefixes with fewer than `lower` choices have passed.
     case bisecting(lower: Int, upper: Int)
-    /// Replaces `size` deviations at a time, from the deviation at `position` on.
+    /// Replaces `size` deviations at a time, starting with the deviation at `position`.
     case zeroing(size: Int, position: Int)
     /// Replaces the deviation at `position`, and moves the later choices by `variants[variant]`.
     case moving(position: Int, variant: Int)
     case finished
   }
 
-  /// The number of consecutive deviations to replace, and the number of zeros to add (or choices to drop) behind the
-  /// first of them. A replaced choice usually changes how many choices follow before the next switch.
+  /// The number of consecutive deviations to replace, and the number of zeros to insert (or of choices to drop) after the first of them.
+  /// Replacing a choice usually changes how many choices follow before the next switch.
   private static let variants: [(width: Int, zeros: Int)] =
     [(2, 0)] + [-1, 1, -2, 2, -3, 3].flatMap { [(1, $0), (2, $0)] }
 
@@ -37,7 +37,7 @@ struct ChoiceShrinker {
     choices.count { $0 != 0 }
   }
 
-  /// The next choices to try, simpler than all failing choices so far; `nil` at the end of the search.
+  /// The next choices to try, which are simpler than all failing choices so far; `nil` at the end of the search.
   var candidate: [Int]? {
     switch phase {
     case .bisecting(let lower, let upper):
@@ -60,7 +60,7 @@ struct ChoiceShrinker {
     }
   }
 
-  /// Reports that the candidate failed in the same way. `actual` has the choices of the run.
+  /// Reports that the candidate failed in the same way. `actual` contains the choices of the run.
   mutating func candidateFailed(_ actual: [Int]) {
     let actual = Self.trimmed(actual)
     switch phase {
@@ -96,7 +96,7 @@ struct ChoiceShrinker {
     settle()
   }
 
-  /// Advances past phases without a candidate.
+  /// Skips phases that have no candidates.
   private mutating func settle() {
     let deviations = Self.deviations(in: choices)
     if case .bisecting(let lower, let upper) = phase, lower >= upper {

@@ -1,4 +1,4 @@
-/// A schedule that cannot continue: no job is ready, no task sleeps, and the body has not finished.
+/// A schedule that cannot continue: no job is ready, no task is sleeping, and the body has not finished.
 ///
 /// Work outside the exploration's control that takes longer than `ScheduleExplorer.patience` is also reported as a deadlock.
 public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
@@ -16,22 +16,22 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   /// The virtual time of the deadlock.
   public var instant: VirtualClock.Instant
 
-  /// The known waits, each as a text.
+  /// The known waits, each described by a string.
   ///
-  /// The texts are the snapshots of the busy queues of `ExplorationEnvironment.makeQueue`, the unfinished procedures of
-  /// `ExplorationEnvironment.watch`, and the texts of `ExplorationEnvironment.explainDeadlock`.
+  /// The strings are the snapshots of busy queues created with `ExplorationEnvironment.makeQueue`, the unfinished procedures passed to
+  /// `ExplorationEnvironment.watch`, and the lines from `ExplorationEnvironment.explainDeadlock`.
   public var waits: [String]
 
-  /// The tasks that have not ended. Empty if the schedule did not run again for a report.
+  /// The tasks that have not ended. Empty if the schedule was not run again for a report.
   public var stuck: [StuckTask] = []
 
   /// What happened to the blocked tasks after the deadlock.
   public var aftermath: Aftermath
 
-  /// The tasks that wait for each other's explored locks; `nil` for every other deadlock.
+  /// The tasks that are waiting for each other's explored locks; `nil` for any other deadlock.
   public var locks: LockCycle?
 
-  /// The deadlock in words, with the known waits.
+  /// A description of the deadlock and the known waits.
   public var description: String {
     if let locks {
       let members = locks.members.map { "\n    \($0)" }.joined()
@@ -52,15 +52,15 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// A task that takes part in a deadlock, and has not ended.
+/// A task that takes part in a deadlock and has not ended.
 public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
   /// The number of the task; see `ExplorationFailure.order`.
   public var task: Int
 
-  /// The task as text: its number, and its `Task.name` if known.
+  /// The task's number, and its `Task.name` if known.
   public var title: String
 
-  /// The task that started this one, as text; `nil` for the body and for a task from outside the exploration.
+  /// The number and the name of the task that started this one; `nil` for the body, and for a task from outside the exploration.
   public var starter: String?
 
   /// The step at which the task was started, from `1`; `0` for the body.
@@ -69,7 +69,7 @@ public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
   /// The last step of the task, from `1`, since which the task has been waiting; `0` if the task never ran.
   public var lastStep: Int
 
-  /// The last event of the task: a start or wake of another task, a note, a check or a sleep; `nil` if there was none.
+  /// The last event of the task: starting or waking another task, a note, a check or a sleep; `nil` if there was none.
   public var lastEvent: String?
 
   /// The task, its origin, its last step and its last event, on one line.
@@ -83,23 +83,23 @@ public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
 
 /// A schedule that does not end: its tasks keep running, but the body does not finish within the step limit.
 ///
-/// After the limit, the explorer lets the tasks take turns for a number of steps, to find the reason.
+/// After the limit, the explorer lets the tasks take turns for a number of steps to find the reason.
 public struct Livelock: Hashable, Sendable, CustomStringConvertible {
   /// The step limit that the schedule reached.
   public var steps: Int
 
-  /// The tasks that still ran while they took turns, as text.
+  /// The numbers and names of the tasks that were still running while they took turns.
   public var tasks: [String]
 
   /// The order of tasks that repeats while the tasks take turns; `nil` if no order repeats.
   public var cycle: [Int]?
 
-  /// The number of additional steps after which the body finished while the tasks took turns; `nil` if it did not finish.
+  /// The number of additional steps, with the tasks taking turns, after which the body finished; `nil` if it did not finish.
   ///
-  /// If the body finished, the schedule was only long, or a task was starved, for example by a task that waits by yielding.
+  /// If the body finished, the schedule was merely long, or a task was starved, for example by a task that waits by yielding.
   public var furtherSteps: Int?
 
-  /// The livelock in words.
+  /// A description of the livelock.
   public var description: String {
     var text = "still not finished after \(steps.counting("step"))"
     if let furtherSteps {

@@ -1,7 +1,7 @@
 import ProcedureKit
 import Synchronization
 
-/// The environment of an exploration's body, new for every schedule.
+/// The environment in which an exploration runs its body. Each schedule has a new environment.
 ///
 /// The exploration controls all work on `executor` and all waits on `clock`: the body, its child tasks, the default actors
 /// that these tasks call, and tasks created with `Task { … }` (see `ScheduleExplorer.controlsGlobalTasks`).
@@ -17,8 +17,8 @@ public final class ExplorationEnvironment: Sendable {
   /// The resource table of the schedule's queues, independent of all other tables.
   public let resources = ResourceTable()
 
-  /// The environment of the exploration that executes the calling code; `nil` outside explorations, and for work that
-  /// the exploration does not control.
+  /// The environment of the exploration that is executing the calling code; `nil` outside explorations, and for work that the exploration
+  /// does not control.
   public static var current: ExplorationEnvironment? { ScheduleExecutor.current?.environment }
 
   /// The number of the schedule, from `0`.
@@ -48,15 +48,15 @@ public final class ExplorationEnvironment: Sendable {
 
   /// The schedule's random numbers, for example `Int.random(in: 0..<10, using: &env.random)`.
   ///
-  /// The seed and the number of the schedule determine the numbers. A replay draws equal numbers.
+  /// The seed and the number of the schedule determine the numbers. A replay draws the same numbers.
   public var random: SeededGenerator {
     get { generator.withLock { $0 } }
     set { generator.withLock { $0 = newValue } }
   }
 
-  /// Records a failure if `condition` is `false`. The body continues.
+  /// Records a failure if `condition` is `false`. The body continues in either case.
   ///
-  /// The schedule fails after it has ended. The report shows the call as `file:line`.
+  /// The schedule counts as failed when it ends. The report shows the location of the call as `file:line`.
   public func check(
     _ condition: Bool, _ comment: @autoclosure () -> String = "the expectation does not hold",
     fileID: StaticString = #fileID, line: UInt = #line
@@ -67,12 +67,12 @@ public final class ExplorationEnvironment: Sendable {
     journal.withLock { $0.failedChecks.append(failure) }
   }
 
-  /// Records a failure if `condition` is never `true` from now to the end of the schedule.
+  /// Records a failure if `condition` is never `true` between the call and the end of the schedule.
   ///
-  /// The condition is checked after each step. A schedule that ends, deadlocks or reaches the step limit before the condition
-  /// is `true` fails, and the report shows the call as `file:line`. Use the function for an event that has to happen at some
-  /// time, for example that a task gets its turn. `comment` names the event. `condition` is called on the threads of the
-  /// exploration, between two steps, and must not wait.
+  /// The condition is checked after each step. If a schedule ends, deadlocks or reaches the step limit before the condition has been
+  /// `true`, it fails, and the report shows the location of the call as `file:line`. Use the function for an event that must happen
+  /// eventually, for example that a task gets its turn. `comment` names the event. `condition` is called on the threads of the exploration,
+  /// between two steps, and must not wait.
   public func eventually(
     _ comment: String, fileID: StaticString = #fileID, line: UInt = #line,
     _ condition: @escaping @Sendable () -> Bool
@@ -96,13 +96,13 @@ public final class ExplorationEnvironment: Sendable {
     }
   }
 
-  /// The failures of the conditions that have never been `true`.
+  /// The failures for the conditions that have never been `true`.
   var unfulfilled: [FailedCheck] {
     checkEventualities()
     return journal.withLock { $0.eventualities }.filter { !$0.hasHappened }.map(\.failure)
   }
 
-  /// Throws if `condition` is `false`.
+  /// Throws an error if `condition` is `false`.
   ///
   /// - Throws: `FailedCheck` if `condition` is `false`.
   public func require(
@@ -113,11 +113,11 @@ public final class ExplorationEnvironment: Sendable {
     throw FailedCheck(comment: comment(), fileID: "\(fileID)", line: line)
   }
 
-  /// Reports a failure to the exploration that executes the calling code, like `check`.
+  /// Reports a failure to the exploration that is executing the calling code, like `check`.
   ///
   /// Use the function to forward the expectations of a test framework; see <doc:TestingYourProcedures>.
   ///
-  /// - Returns: Whether the code executes in an exploration. Outside an exploration, the function has no effect.
+  /// - Returns: Whether an exploration is executing the code. Outside an exploration, the function has no effect.
   public static func report(_ failure: String, fileID: String = #fileID, line: Int = #line) -> Bool {
     guard let environment = current else { return false }
     let failure = FailedCheck(comment: failure, fileID: fileID, line: UInt(clamping: line))
@@ -125,7 +125,7 @@ public final class ExplorationEnvironment: Sendable {
     return true
   }
 
-  /// Unwraps `value`, or throws.
+  /// Unwraps `value`, or throws an error.
   ///
   /// - Throws: `FailedCheck` if `value` is `nil`.
   public func require<Value>(
@@ -136,7 +136,7 @@ public final class ExplorationEnvironment: Sendable {
     return value
   }
 
-  /// Adds a note to the report of a failing schedule.
+  /// Adds a note to the report, in case the schedule fails.
   public func note(_ text: String) {
     scheduleExecutor.log("note: \(text)")
     journal.withLock { $0.notes.append(text) }
@@ -144,14 +144,14 @@ public final class ExplorationEnvironment: Sendable {
 
   /// Counts an outcome, so that `exploreRace` can verify that every outcome of a race has occurred.
   ///
-  /// `ExplorationSummary.tallies` has the number of successful schedules for each outcome.
+  /// `ExplorationSummary.tallies` contains the number of successful schedules for each outcome.
   public func tally(_ outcome: String) {
     journal.withLock { $0.tallies[outcome] = 1 }
   }
 
   /// Adds a line to the report of a deadlock.
   ///
-  /// - Parameter description: Returns the line, or `nil` for no line. Called when the schedule deadlocks.
+  /// - Parameter description: Returns the line, or `nil` for no line. Called if the schedule deadlocks.
   public func explainDeadlock(_ description: @escaping @Sendable () -> String?) {
     journal.withLock { $0.waits.append(description) }
   }
@@ -165,18 +165,17 @@ public final class ExplorationEnvironment: Sendable {
 }
 
 extension ExplorationEnvironment {
-  /// Makes a queue with the schedule's executor and clock. A deadlock report includes the waits of the queue's
-  /// procedures.
+  /// Makes a queue with the schedule's executor and clock. A deadlock report includes the waits of the queue's procedures.
   ///
   /// - Parameters:
-  ///   - name: The name in errors and deadlock reports.
-  ///   - maxConcurrentProcedures: The width. A value below 1 traps.
+  ///   - name: The name of the queue in errors and deadlock reports.
+  ///   - maxConcurrentProcedures: The number of bodies that may execute at a time. A value below 1 traps.
   ///   - isSuspended: Whether the queue starts suspended.
-  ///   - maxWaitingProcedures: The largest number of waiting added procedures. A value below 1 traps.
-  ///   - overflow: The response to adding to a full queue.
-  ///   - contextCarriers: The task-local values that `add` carries from the caller to the body.
-  ///   - resources: The table of the queue; `nil` uses the schedule's own table.
-  /// - Returns: The queue. Its tasks end after the queue is shut down or released.
+  ///   - maxWaitingProcedures: The largest number of added procedures that may be waiting. A value below 1 traps.
+  ///   - overflow: What happens when a procedure is added to a full queue.
+  ///   - contextCarriers: The task-local values that `add` passes on from the caller to the body.
+  ///   - resources: The resource table of the queue; `nil` uses the schedule's own table.
+  /// - Returns: The queue. Its tasks end after the queue has been shut down or released.
   public func makeQueue(
     _ name: String = "queue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
     maxWaitingProcedures: Int = .max, overflow: QueueOverflow = .refuse, contextCarriers: [ContextCarrier] = [],
@@ -193,8 +192,8 @@ extension ExplorationEnvironment {
 
   /// Makes a queue from a configuration, with the clock, the executor and the seed of the schedule.
   ///
-  /// The schedule's resource table replaces the shared one. If the configuration has no log, the queue's messages are not
-  /// printed: they become part of the trace, which the report of a failure shows.
+  /// The schedule's resource table replaces the shared one. If the configuration has no log, the queue's messages are not printed, but
+  /// added to the trace that the report of a failure shows.
   public func makeQueue(_ configuration: ProcedureQueue.Configuration) -> ProcedureQueue {
     let queue = ProcedureQueue(adapted(configuration))
     explainDeadlock { [weak queue] in
@@ -203,7 +202,7 @@ extension ExplorationEnvironment {
     return queue
   }
 
-  /// Returns the configuration with the clock, the executor, the seed, the log and the resources of the schedule, for a scope.
+  /// Returns the configuration with the clock, the executor, the seed, the log and the resources of the schedule, for use with a scope.
   public func adapted(_ configuration: ProcedureQueue.Configuration) -> ProcedureQueue.Configuration {
     var configuration = configuration
     configuration.clock = clock
@@ -214,20 +213,20 @@ extension ExplorationEnvironment {
     return configuration
   }
 
-  /// Adds the state of the run to a deadlock report. Returns `handle`, for `env.watch(queue.add(p))`.
+  /// Adds the state of the run to a deadlock report. Returns `handle`, so that you can write `env.watch(queue.add(p))`.
   @discardableResult
   public func watch<Output>(_ handle: ProcedureHandle<Output>) -> ProcedureHandle<Output> {
     explainDeadlock { handle.state == .finished ? nil : "\(handle)" }
     return handle
   }
 
-  /// Starts recording the events of a queue, always on the schedule's executor.
+  /// Starts recording the events of a queue. The recorder's task always runs on the schedule's executor.
   public func recordEvents(of queue: ProcedureQueue) -> EventRecorder {
     EventRecorder(queue, executor: executor)
   }
 }
 
-/// Adds the messages of a schedule's queues to the trace, which the report of a failure shows.
+/// Adds the messages of a schedule's queues to the trace that the report of a failure shows.
 struct ExplorationLogHandler: ProcedureLogHandler {
   let executor: ScheduleExecutor
 

@@ -1,4 +1,4 @@
-/// A failing schedule, with the data for running it again.
+/// A failing schedule, with the data that is needed to run it again.
 public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The seed of the exploration.
   public var seed: UInt64
@@ -9,7 +9,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The strategy of the exploration.
   public var strategy: ExplorationStrategy
 
-  /// The problems of the simplest failing schedule found; never empty.
+  /// The problems of the simplest failing schedule that was found; never empty.
   public var problems: [ExplorationProblem]
 
   /// The replay string of the failing schedule, for `exploreSchedules(strategy: .replay("pk2:…")) { … }`.
@@ -17,30 +17,29 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
 
   /// The number of the task that ran at each step of the failing schedule.
   ///
-  /// Tasks are numbered in the order of their first ready job; the body is `0`. A job that belongs to no `Task`, such as the
-  /// first job of an actor that begins to serve its callers, counts as a job of the task that enqueued it, or has a number
-  /// of its own.
+  /// Tasks are numbered in the order of their first ready job; the number of the body is `0`. A job that does not belong to a `Task`, such
+  /// as the first job of an actor that begins to serve its callers, counts as a job of the task that enqueued it, or has its own number.
   public var order: [Int]
 
-  /// The notes of `ExplorationEnvironment.note`.
+  /// The notes recorded with `ExplorationEnvironment.note`.
   public var notes: [String]
 
-  /// The number of choices other than the first ready job, in the schedule as found and as reported.
+  /// The number of choices other than the first ready job, in the schedule as it was found and as it is reported.
   public var deviations: (found: Int, reported: Int)
 
-  /// Whether the reported schedule failed in the same way when the explorer ran it again; `nil` if the schedule did not
-  /// run again, as in a replay and after work that escaped the exploration's control.
+  /// Whether the reported schedule failed in the same way when the explorer ran it again; `nil` if the schedule was not run again, which is
+  /// the case for a replay, and after work has escaped the exploration's control.
   public var failsAgain: Bool?
 
-  /// The trace of the failing schedule; `nil` if the schedule did not run again (see `failsAgain`).
+  /// The trace of the failing schedule; `nil` if the schedule was not run again (see `failsAgain`).
   public var trace: ScheduleTrace?
 
   /// The files that were written for the failure: its ``json``, and its trace for Perfetto.
   ///
-  /// The environment variable `PROCEDUREKIT_TRACES` names the directory. Without the variable, no files are written.
+  /// The environment variable `PROCEDUREKIT_TRACES` names the directory. If it is not set, no files are written.
   public var files: [String] = []
 
-  /// The error of the body; `nil` if the body did not throw.
+  /// The error that the body threw; `nil` if it did not throw.
   public var thrownError: (any Error)? {
     problems.lazy.compactMap { if case .thrown(let error) = $0 { error } else { nil } }.first
   }
@@ -90,8 +89,8 @@ extension ExplorationFailure {
     return "{\(members.joined(separator: ","))}"
   }
 
-  /// Writes two files to the directory of the environment variable `PROCEDUREKIT_TRACES`: the failure as JSON, and the
-  /// trace for Perfetto. Nothing is written without the variable, or if the system refuses the files.
+  /// Writes two files to the directory that the environment variable `PROCEDUREKIT_TRACES` names: the failure as JSON, and the trace for
+  /// Perfetto. Nothing is written if the variable is not set, or if the files cannot be created.
   mutating func writeFiles() {
     guard let directory = TestProcess.environment["PROCEDUREKIT_TRACES"], !directory.isEmpty else { return }
     writeFiles(to: directory)
@@ -122,10 +121,9 @@ public struct FailedCheck: Error, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The error of an exploration that starts within the body of another exploration.
+/// The error that is thrown if an exploration is started within the body of another exploration.
 ///
-/// The inner exploration would wait for a permit that the outer one holds, and the outer one for a thread that it does not
-/// control.
+/// The inner exploration would wait for a permit that the outer one holds, and the outer one for a thread that it does not control.
 struct NestedExploration: Error, CustomStringConvertible {
   var description: String {
     "an exploration started within the body of another exploration. "

@@ -1,23 +1,23 @@
-/// A problem of one schedule.
+/// A problem that occurred in one schedule.
 public enum ExplorationProblem: Sendable, CustomStringConvertible {
-  /// An expectation of `ExplorationEnvironment.check` did not hold.
+  /// An expectation passed to `ExplorationEnvironment.check` did not hold.
   case check(FailedCheck)
-  /// The body threw.
+  /// The body threw an error.
   case thrown(any Error)
   /// The schedule deadlocked before the body finished.
   case deadlock(Deadlock)
-  /// The schedule took explored locks in a cycle, which deadlocks in another order.
+  /// The schedule took explored locks in a cycle, which causes a deadlock if the tasks run in a different order.
   case lockOrder(LockCycle)
-  /// The schedule was stopped at the step limit: its tasks run in a loop, or it is very long.
+  /// The schedule was stopped at the step limit: its tasks are running in a loop, or it is very long.
   case endless(Livelock)
-  /// A step did not end within `ScheduleExplorer.stepTimeout`: it waits for a lock or a semaphore, or loops forever.
+  /// A step did not end within `ScheduleExplorer.stepTimeout`: it is waiting for a lock or a semaphore, or is in an infinite loop.
   case hanging(task: Int, step: Int)
-  /// Equal choices led to different runs: the body is not deterministic.
+  /// The same choices led to different runs: the body is not deterministic.
   case nondeterminism(step: Int)
   /// Work escaped the exploration's control, so that a replay may run differently.
   case uncontrolled(UncontrolledJob)
 
-  /// The problem in words.
+  /// A description of the problem.
   public var description: String {
     switch self {
     case .check(let check): "expectation failed: \(check)"
@@ -35,10 +35,10 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     }
   }
 
-  /// The livelock; `nil` for another problem.
+  /// The livelock; `nil` for any other problem.
   var livelock: Livelock? { if case .endless(let livelock) = self { livelock } else { nil } }
 
-  /// The kind of problem. Shrinking accepts only schedules with a problem of equal kind.
+  /// The kind of problem. Shrinking accepts only schedules with a problem of the same kind.
   var kind: String {
     switch self {
     case .check(let check): "check \(check.fileID):\(check.line)"
@@ -54,28 +54,28 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
   }
 }
 
-/// A job that an exploration could not order, because it did not go through the exploration's executor.
+/// A job that an exploration could not put in order, because the job did not go through the exploration's executor.
 public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   /// The way in which a job escaped.
   public enum Reason: Hashable, Sendable {
     /// A thread outside the exploration made one of its tasks ready.
     ///
-    /// Possible causes are dispatch work, a callback of the system, an actor with its own executor, and a wait for real time
-    /// within an actor in a task without `env.executor`. Waits for real time, work on the main actor and `Task { … }` are
-    /// further causes unless `ScheduleExplorer.controlsRealTime`, `controlsMainActor` and `controlsGlobalTasks` are `true`.
+    /// Possible causes are dispatch work, a callback from the system, an actor with its own executor, and a wait for real time within an
+    /// actor in a task that does not use `env.executor`. Waits for real time, work on the main actor and `Task { … }` are further causes
+    /// unless `ScheduleExplorer.controlsRealTime`, `controlsMainActor` and `controlsGlobalTasks`, respectively, are `true`.
     case enqueuedFromOutside
   }
 
   /// The way in which the job escaped.
   public var reason: Reason
 
-  /// The running task (see `ExplorationFailure.order`); `nil` if there was none.
+  /// The task that was running (see `ExplorationFailure.order`); `nil` if there was none.
   public var task: Int?
 
   /// The number of steps before the escape.
   public var step: Int
 
-  /// The escape in words, with a remedy.
+  /// A description of the escape, with a remedy.
   public var description: String {
     switch reason {
     case .enqueuedFromOutside:
@@ -85,25 +85,25 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The error of a replay in which the body took a different order than in the failure.
+/// The error that is thrown if the order of tasks in a replay differs from that in the failure.
 ///
-/// The string belongs to another body, to another build (debug or release), or to an earlier version of the code. Otherwise,
-/// the body is not deterministic. It uses random numbers that are not from `ExplorationEnvironment.random`, the time of day,
-/// the order of a `Set` or `Dictionary`, state that outlives a schedule, or work on other threads.
+/// The string may belong to another body, to another build (debug or release), or to an earlier version of the code. Otherwise, the body is
+/// not deterministic: it uses random numbers that are not from `ExplorationEnvironment.random`, the time of day, the order of a `Set` or
+/// `Dictionary`, state that outlives a schedule, or work on other threads.
 public struct ReplayDiverged: Error, Sendable, CustomStringConvertible {
-  /// The step at or shortly before which the orders start to differ, from `1`.
+  /// The step, from `1`, at which the orders start to differ, or one shortly after that step.
   public var step: Int
 
   /// The number of steps in the failure.
   public var expectedSteps: Int
 
-  /// The order of tasks that was taken instead; see `ExplorationFailure.order`.
+  /// The actual order of tasks; see `ExplorationFailure.order`.
   public var order: [Int]
 
   /// The problems of the replay. An empty array means that the body passed.
   public var problems: [ExplorationProblem]
 
-  /// The divergence in words, with its possible causes.
+  /// A description of the divergence and its possible causes.
   public var description: String {
     "the replay diverged by step \(step) of \(expectedSteps) (now \(order.count.counting("step"))): the string belongs "
       + "to different code or another build, or the body is not deterministic"

@@ -9,7 +9,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The number of schedules.
   public var schedules = 0
 
-  /// The number of different orders, as distinguished by a 64-bit fingerprint.
+  /// The number of distinct orders of tasks, compared by a 64-bit fingerprint.
   public var distinctTraces = 0
 
   /// The number of choices among several ready jobs.
@@ -21,30 +21,30 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The largest number of jobs in one schedule.
   public var longestSchedule = 0
 
-  /// The number of schedules in which each outcome of `ExplorationEnvironment.tally` occurred.
+  /// The number of schedules in which each outcome passed to `ExplorationEnvironment.tally` occurred.
   public var tallies: [String: Int] = [:]
 
-  /// The number of wakes that were not choices because the waker held a lock: one of the runtime, for example while cancelling
-  /// a task, or one of the code under test.
+  /// The number of wakes that were not choices because the waker held a lock: one that belongs to the runtime, for example while cancelling
+  /// a task, or one that belongs to the code under test.
   public var wakesUnderLock = 0
 
   /// Whether every possible order has run. Only `ExplorationStrategy.exhaustive` sets the property.
   ///
-  /// The orders are complete with respect to the choices of the explorer: every next job at each suspension, and up to
-  /// `preemptionLimit` preempted tasks in each schedule, at wakes and at operations of explored locks and atomics. Wakes under
-  /// a lock are not choices, and neither is a call from one actor directly to another that is idle. Synchronous code without a
-  /// wake or an operation is indivisible.
+  /// The orders are complete with respect to the choices of the explorer: every next job at each suspension, and up to `preemptionLimit`
+  /// preempted tasks in each schedule, at wakes and at operations on explored locks and atomics. Wakes under a lock are not choices, and
+  /// neither is a call from one actor directly to another that is idle. Synchronous code that contains neither a wake nor such an operation
+  /// is indivisible.
   public var isComplete = false
 
-  /// The number of preempted wakers up to which every possible order has run; `nil` if not even all orders without a
-  /// preempted waker have run.
+  /// The number of preempted wakers up to which every possible order has been run; `nil` if not even all orders without a preempted waker
+  /// have been run.
   ///
-  /// Only `ExplorationStrategy.exhaustive` sets the property, even if the exploration ends before all orders have run.
+  /// Only `ExplorationStrategy.exhaustive` sets the property, even if the exploration ends before all orders have been run.
   public var completePreemptions: Int?
 
-  /// The number of new orders in each thousand schedules. The last thousand may be incomplete.
+  /// The number of new traces in each thousand schedules. The last thousand may be incomplete.
   ///
-  /// Numbers near zero show that more schedules of the same strategy are unlikely to find more.
+  /// A number near zero shows that more schedules with the same strategy are unlikely to find anything new.
   public var newOrders: [Int] = []
 
   /// The largest number of preempted wakers in one schedule; see `ScheduleExplorer.preemptionLimit`.
@@ -65,7 +65,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
     wakesUnderLock += outcome.record.wakesUnderLock
   }
 
-  /// Returns the `outcomes` without a tally, in order.
+  /// Returns those of the `outcomes` that have not been counted, in alphabetical order.
   func missing(of outcomes: Set<String>) -> [String] {
     outcomes.filter { tallies[$0] == nil }.sorted()
   }

@@ -1,4 +1,4 @@
-/// Runs `body` under `count` different schedules, and throws an error with a replay string for the first that fails.
+/// Runs `body` under `count` different schedules, and throws an error with a replay string for the first one that fails.
 ///
 /// ```swift
 /// try await exploreSchedules(1_000) { env in
@@ -10,22 +10,20 @@
 /// }
 /// ```
 ///
-/// A schedule fails if the body throws, if an `env.check` fails, if the schedule deadlocks before the body has finished, if it
-/// exceeds the step limit, or if work escapes the exploration's control. `ScheduleExplorer` documents which work is controlled,
-/// and has further settings. Cancelling the caller ends the
-/// exploration after the current schedule.
+/// A schedule fails if the body throws, if an `env.check` fails, if the schedule deadlocks before the body has finished, if it exceeds the
+/// step limit, or if work escapes the exploration's control. See `ScheduleExplorer` for the work that is controlled, and for further
+/// settings. Cancelling the caller ends the exploration after the current schedule.
 ///
 /// - Parameters:
 ///   - count: The number of schedules.
-///   - seed: The source of all choices and random numbers. Equal seeds give equal explorations.
-///   - strategy: The choice of the next job.
+///   - seed: The seed for all choices and random numbers. The same seed gives the same exploration.
+///   - strategy: The strategy for choosing the next job.
 ///   - preemptionLimit: The largest number of wakers that are preempted in one schedule; see
 ///     `ScheduleExplorer.preemptionLimit`.
-///   - body: The body to explore, called once for each schedule. Every call has to start from an equal state.
+///   - body: The body to explore, called once for each schedule. Every call must start from the same state.
 /// - Returns: The statistics.
-/// - Throws: `ExplorationFailure` for the first failing schedule; `ReplayDiverged` for a replay that takes a
-///   different order than the failure; `CancellationError` if the caller is cancelled; a format error for a malformed replay
-///   string.
+/// - Throws: `ExplorationFailure` for the first failing schedule; `ReplayDiverged` if the order of tasks in a replay differs from that in
+///   the failure; `CancellationError` if the caller is cancelled; a format error for a malformed replay string.
 @concurrent @discardableResult
 public func exploreSchedules(
   _ count: Int = 1_000,
@@ -39,7 +37,7 @@ public func exploreSchedules(
   return try await explorer.explore(body)
 }
 
-/// Runs `body` under many schedules, until each outcome of a race has occurred.
+/// Runs `body` under many schedules until each outcome of a race has occurred.
 ///
 /// ```swift
 /// try await exploreRace("finished", "cancelled") { env in
@@ -52,19 +50,19 @@ public func exploreSchedules(
 /// }
 /// ```
 ///
-/// Use the function instead of `exploreSchedules` for tests that prove nothing unless the race occurs. All `schedules` run; if
-/// an outcome is then missing, up to ten times as many run. Cancelling the caller ends the exploration after
-/// the current schedule.
+/// Use the function instead of `exploreSchedules` for tests that prove nothing unless the race occurs. All `schedules` are run; if an
+/// outcome is still missing after that, up to ten times as many are run. Cancelling the caller ends the exploration after the current
+/// schedule.
 ///
 /// - Parameters:
-///   - outcomes: The required outcomes, by the names that `body` gives to `ExplorationEnvironment.tally`. The body may
-///     count further outcomes.
+///   - outcomes: The required outcomes, by the names that `body` passes to `ExplorationEnvironment.tally`. The body may count further
+///     outcomes.
 ///   - schedules: The number of schedules.
-///   - seed: The source of all choices and random numbers. Equal seeds give equal explorations.
-///   - strategy: The choice of the next job.
+///   - seed: The seed for all choices and random numbers. The same seed gives the same exploration.
+///   - strategy: The strategy for choosing the next job.
 ///   - preemptionLimit: The largest number of wakers that are preempted in one schedule; see
 ///     `ScheduleExplorer.preemptionLimit`.
-///   - body: The body to explore, called once for each schedule. Every call has to start from an equal state.
+///   - body: The body to explore, called once for each schedule. Every call must start from the same state.
 /// - Returns: The statistics.
 /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if an outcome never occurred;
 ///   `CancellationError` if the caller is cancelled; a format error for a malformed replay string.
@@ -83,9 +81,9 @@ public func exploreRace(
   return try await explorer.explore(body)
 }
 
-/// The required outcomes of a race that occurred in no schedule.
+/// The error that is thrown if required outcomes of a race did not occur in any schedule.
 ///
-/// Either the outcome is impossible, or the two sides of the race never meet. Both sides should `await` before the race.
+/// Either the outcome is impossible, or the two sides of the race never overlap. Both sides should `await` something before the race.
 public struct MissingOutcomes: Error, Hashable, Sendable, CustomStringConvertible {
   /// The missing outcomes in alphabetical order; never empty.
   public var outcomes: [String]

@@ -3,93 +3,94 @@ import ProcedureKit
 
 /// An explorer that runs a body under many different, reproducible schedules, and reports the first failing schedule.
 ///
-/// `exploreSchedules` is the short form. Concurrency bugs hide in orders that rarely occur on a test machine; the explorer
-/// takes such orders on purpose. It holds every ready job and chooses the next one. A schedule is therefore a sequence of
-/// choices: equal choices give equal runs, and a failure can be repeated.
+/// `exploreSchedules` is a shorthand for an explorer. Concurrency bugs hide in orders that rarely occur on a test machine; the explorer
+/// produces such orders deliberately. It holds every ready job and chooses the next one. A schedule is therefore a sequence of choices: the
+/// same choices lead to the same run, so a failure can be reproduced.
 ///
-/// **Controlled work:** the body's task, its child tasks, tasks created with `Task { … }` (if `controlsGlobalTasks`) or with
-/// `executorPreference: env.executor`, the default actors that these tasks call, and every wait on `env.clock`. One job runs
-/// at a time. The explorer makes a choice at
+/// **Controlled work** consists of the body's task, its child tasks, tasks created with `Task { … }` (if `controlsGlobalTasks`) or with
+/// `executorPreference: env.executor`, the default actors that these tasks call, and every wait on `env.clock`. One job runs at a time. The
+/// explorer makes a choice at
 ///
 /// - each `await` that suspends the task, enters an actor from outside actors, or returns from there. A call from one actor
 ///   directly to another that is idle is not a choice;
-/// - each wake: a task that makes another task ready (by `yield`, `resume`, `addTask`, `async let`, `cancel`) can be preempted
-///   by a ready job before its next line;
-/// - each operation of an `ExploredMutex` or `ExploredAtomic`.
+/// - each wake: a task that makes another task ready (by `yield`, `resume`, `addTask`, `async let`, `cancel`) can be preempted by a ready
+///   job before it executes its next line;
+/// - each operation on an `ExploredMutex` or `ExploredAtomic`.
 ///
-/// The explorer makes no other choices within synchronous code. For races on other memory, use the thread sanitizer.
+/// The explorer makes no other choices within synchronous code. To find races on other memory, use the thread sanitizer.
 ///
-/// **Wakes under a lock** are not choices, since the preempting job could wait for that lock, which may belong to the runtime
-/// (while it cancels a task) or to the code under test. The explorer recognizes such a wake by a wait that does not end. The
-/// schedule then runs again, and `ExplorationSummary.wakesUnderLock` counts the wakes.
+/// **Wakes under a lock** are not choices, because the preempting job could wait for that lock, which may belong to the runtime (while it
+/// cancels a task) or to the code under test. The explorer recognizes such a wake by a wait that does not end. It then runs the schedule
+/// again, and `ExplorationSummary.wakesUnderLock` counts these wakes.
 ///
-/// **Unchanged code:** `Task.sleep` and the system's clocks wait for the virtual time of `env.clock` (if `controlsRealTime`).
-/// Main-actor code of the exploration runs on the threads of the exploration (if `controlsMainActor`), and all other code
-/// stays on the real main actor.
+/// **Code that needs no changes:** `Task.sleep` and the system's clocks wait for the virtual time of `env.clock` (if `controlsRealTime`).
+/// Main-actor code of the exploration runs on the exploration's threads (if `controlsMainActor`), and all other main-actor code stays on
+/// the real main actor.
 ///
-/// **Detected, but not controlled:** every task of the exploration that another thread makes ready, after dispatch work or a
-/// callback of the system. Such jobs are reported as `ExplorationProblem.uncontrolled` unless `allowsUncontrolledJobs` is
-/// `true`.
+/// **Detected, but not controlled:** every task of the exploration that another thread makes ready, for example dispatch work or a callback
+/// from the system. Such jobs are reported as `ExplorationProblem.uncontrolled` unless `allowsUncontrolledJobs` is `true`.
 ///
-/// **Not detected:** work elsewhere that never returns to the exploration. If nothing else is ready, work elsewhere that takes
-/// longer than `patience` is reported as a deadlock. The optimizer merges consecutive visits to an actor, so a replay string
-/// is valid only for the build (debug or release) that printed it.
+/// **Not detected:** work elsewhere that never returns to the exploration. If nothing else is ready, work elsewhere that takes longer than
+/// `patience` is reported as a deadlock.
 ///
-/// **A crash** leaves a file `procedurekit-exploration-….txt` in the directory for temporary files (`TMPDIR`), with the seed,
-/// the schedule and a replay string. The file is removed when the exploration ends.
+/// The optimizer merges consecutive visits to an actor, so a replay string is valid only for the kind of build (debug or release) that
+/// printed it.
 ///
-/// Each exploration has its own threads. At most one exploration per processor runs at a time; others wait without a thread.
-/// An exploration within the body of another one throws an error.
+/// **A crash** leaves a file `procedurekit-exploration-….txt` in the directory for temporary files (`TMPDIR`), with the seed, the schedule
+/// and a replay string. The file is removed when the exploration ends normally.
+///
+/// Each exploration has its own threads. At most one exploration per processor runs at a time; others wait without occupying a thread.
+/// Starting an exploration within the body of another one throws an error.
 public struct ScheduleExplorer: Sendable {
   /// The number of schedules to run.
   public var schedules: Int
 
-  /// The real time after which no further schedule starts; `nil` for no limit.
+  /// The real time after which no further schedules are started; `nil` for no limit.
   public var duration: Duration?
 
-  /// The source of all choices and random numbers. Equal seeds give equal explorations.
+  /// The seed for all choices and random numbers. The same seed gives the same exploration.
   public var seed: UInt64
 
-  /// The choice of the next job.
+  /// The strategy for choosing the next job.
   public var strategy: ExplorationStrategy
 
-  /// The number of jobs and of operations of explored locks and atomics after which a schedule fails as endless.
+  /// The number of jobs and of operations on explored locks and atomics after which a schedule fails as endless.
   public var stepLimit = 100_000
 
-  /// The real time to wait for a job from outside, when no job can run, before reporting a deadlock.
+  /// The real time for which the explorer waits for a job from outside, when no job can run, before it reports a deadlock.
   public var patience: Duration = .milliseconds(200)
 
   /// The real time after which a step that does not end is reported. The report ends the exploration.
   ///
-  /// The thread of the step and the tasks of the schedule are abandoned.
+  /// The thread that runs the step, and the tasks of the schedule, are abandoned.
   public var stepTimeout: Duration = .seconds(60)
 
-  /// The largest number of preempted tasks in one schedule, at wakes and at operations of explored locks and atomics. With
-  /// `0`, no task is preempted.
+  /// The largest number of preempted tasks in one schedule, at wakes and at operations on explored locks and atomics. If the limit is `0`,
+  /// no task is preempted.
   public var preemptionLimit = Int.max
 
   /// Whether `env.clock` may move to the next deadline although jobs are ready, as on a slow machine.
   ///
-  /// Timeouts can then end work that has not yet had its turn. By default, time passes only when no job is ready.
+  /// Timeouts can then end work that has not had its turn yet. By default, time passes only when no job is ready.
   public var timersOvertakeWork = false
 
-  /// The largest number of additional runs for simplifying a failing schedule.
+  /// The largest number of additional runs that are used to simplify a failing schedule.
   public var shrinkLimit = 500
 
   /// The required outcomes of a race, by the names that the body passes to `ExplorationEnvironment.tally`. The exploration
   /// continues until all outcomes have occurred, for up to ten times `schedules`.
   public var expectedOutcomes: Set<String> = []
 
-  /// Whether every hundredth successful schedule runs twice, and fails if equal choices lead to different runs.
+  /// Whether every hundredth successful schedule is run twice, and fails if the same choices lead to different runs.
   public var checksDeterminism = true
 
   /// Whether a schedule that takes explored locks in a cycle fails, even if the schedule itself does not deadlock.
   ///
-  /// Set the property to `false` for tasks that take locks in a cycle but never at the same time, for a reason that the
-  /// explorer cannot see. Locks that are always taken under a common lock do not count as a cycle.
+  /// Set this to `false` if tasks take locks in a cycle, but something the explorer cannot see keeps them from doing so concurrently. Locks
+  /// that are always taken while holding a common lock do not count as a cycle.
   public var checksLockOrder = true
 
-  /// Whether schedules may do uncontrolled work, at the price of unreliable replay strings.
+  /// Whether schedules may perform uncontrolled work, at the price of unreliable replay strings.
   public var allowsUncontrolledJobs = false
 
   /// Makes an explorer.
@@ -99,19 +100,19 @@ public struct ScheduleExplorer: Sendable {
     self.strategy = strategy
   }
 
-  /// Whether tasks without an executor, such as `Task { … }`, are controlled.
+  /// Whether tasks that do not specify an executor, such as `Task { … }`, are controlled.
   ///
-  /// The value is `false` if the runtime does not offer its hook for the global executor, for example if the runtime is
-  /// linked statically, or if another run loop uses the hook. Such tasks are then reported as uncontrolled.
+  /// The value is `false` if the runtime does not offer its hook for the global executor, for example because the runtime is linked
+  /// statically, or if another run loop uses the hook. Such tasks are then reported as uncontrolled.
   public static var controlsGlobalTasks: Bool { GlobalExecutorWatch.shared.isInstalled }
 
   /// Whether waits for real time (`Task.sleep`, `ContinuousClock`, `SuspendingClock`) become waits for the virtual time
   /// of `ExplorationEnvironment.clock`.
   ///
-  /// The value is `true` with Swift 6.3 on Linux; a test at the first use determines it. One kind of wait is not controlled: a
-  /// wait within an actor other than the main actor, in a task without the executor of the schedule. The body, its child tasks
-  /// and tasks with `executorPreference: env.executor` have the executor; `Task { … }` and `Task.detached` do not. Such waits
-  /// are reported as uncontrolled, or as a deadlock if they take longer than `patience`.
+  /// The value is `true` with Swift 6.3 on Linux; a test at the first use determines it. One kind of wait is not controlled: a wait within
+  /// an actor other than the main actor, in a task that does not use the executor of the schedule. The body, its child tasks and tasks with
+  /// `executorPreference: env.executor` use that executor; `Task { … }` and `Task.detached` do not. Such waits are reported as
+  /// uncontrolled, or as a deadlock if they take longer than `patience`.
   public static var controlsRealTime: Bool { RealSleepTest.isSuccessful }
 
   /// Whether code on the main actor is controlled.
@@ -120,22 +121,20 @@ public struct ScheduleExplorer: Sendable {
   /// Work on the main actor is then reported as uncontrolled.
   public static var controlsMainActor: Bool { GlobalExecutorWatch.shared.controlsMainActor }
 
-  /// Whether a waker can also be preempted by tasks that wait within an actor.
+  /// Whether a waker can also be preempted by tasks that are waiting within an actor.
   ///
   /// The value is `false` if the explorer cannot distinguish the kinds of jobs in this version of the runtime; a test at the
   /// first use determines it.
   public static var seesWakesOfActors: Bool { JobKind.isKnown }
 
-  /// Runs `body` under one schedule after another, until a schedule fails or all have run.
+  /// Runs `body` under one schedule after another until a schedule fails or all have been run.
   ///
-  /// The body's task has the task-local values of the caller. A schedule ends when the body has returned and no
-  /// remaining job is ready; remaining sleeps are then cancelled. Cancelling the caller ends the exploration after the
-  /// current schedule.
+  /// The body's task has the task-local values of the caller. A schedule ends when the body has returned and no remaining job is ready; any
+  /// remaining sleeps are then cancelled. Cancelling the caller ends the exploration after the current schedule.
   ///
-  /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if one of `expectedOutcomes`
-  ///   never occurred, except in a replay; `ReplayDiverged` for a replay that takes a different order than the failure;
-  ///   `CancellationError` if the caller is cancelled; a format error for a malformed replay string; an error if the
-  ///   caller belongs to an exploration.
+  /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if one of `expectedOutcomes` never occurred, except
+  ///   in a replay; `ReplayDiverged` if the order of tasks in a replay differs from that in the failure; `CancellationError` if the caller
+  ///   is cancelled; a format error for a malformed replay string; an error if the caller belongs to an exploration.
   @concurrent @discardableResult
   public func explore(
     _ body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void
@@ -201,8 +200,8 @@ public struct ScheduleExplorer: Sendable {
     return summary
   }
 
-  /// Returns whether a successful schedule runs twice to check for determinism. Every hundredth does. The first depends on the
-  /// seed, so that short explorations are checked, too.
+  /// Returns whether a successful schedule is run twice to check for determinism. Every hundredth one is. The first of these depends on the
+  /// seed, so that short explorations are checked as well.
   private func isChecked(_ schedule: Int) -> Bool {
     checksDeterminism && (UInt64(schedule) &+ seed) % 100 == 99 && !allowsUncontrolledJobs
   }
@@ -222,7 +221,7 @@ public struct ScheduleExplorer: Sendable {
 }
 
 extension ScheduleExplorer {
-  /// Returns the failure of `run`, with the simplest schedule with the same problem that `shrinkLimit` runs find.
+  /// Returns the failure of `run`, with the simplest schedule with the same problem that can be found in `shrinkLimit` runs.
   private func shrunk(
     _ found: ScheduleRun.Outcome, of run: ScheduleRun, on pool: ThreadPool, _ body: @escaping ScheduleRun.Body
   ) throws -> ExplorationFailure {
@@ -257,10 +256,10 @@ extension ScheduleExplorer {
     return report
   }
 
-  /// Returns the failure of an endless schedule, as a short schedule in which the tasks run in a loop, if `shrinkLimit` runs
-  /// find one.
+  /// Returns the failure of an endless schedule, simplified to a short schedule in which the tasks run in a loop, if one can be found in
+  /// `shrinkLimit` runs.
   ///
-  /// The replay string has no trail, since a replay runs up to its own step limit.
+  /// The replay string has no trail, because a replay runs up to its own step limit.
   private func shrunkLivelock(
     _ found: ScheduleRun.Outcome, of run: ScheduleRun, on pool: ThreadPool, _ body: @escaping ScheduleRun.Body
   ) throws -> ExplorationFailure {
@@ -295,7 +294,7 @@ extension ScheduleExplorer {
     return report
   }
 
-  /// Returns the failure of a schedule whose running step does not end.
+  /// Returns the failure of a schedule in which the current step does not end.
   private func hang(_ executor: ScheduleExecutor) -> ExplorationFailure {
     let record = executor.record
     let environment = executor.environment

@@ -12,7 +12,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     public var events: [String]
   }
 
-  /// A start or a wake of one task by another.
+  /// An event in which one task starts or wakes another.
   public struct Wake: Hashable, Sendable {
     /// The step of the waker, from `1`.
     public var step: Int
@@ -36,7 +36,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
   /// The names of tasks with a `Task.name` that started or woke another task.
   public var names: [Int: String] = [:]
 
-  /// Returns the task as text: its number, and its name if there is one.
+  /// Returns the task's number, and its name if there is one.
   public func title(of task: Int) -> String {
     if let name = names[task] { return "\(task) \"\(name)\"" }
     return task == 0 ? "0 (body)" : "\(task)"
@@ -96,8 +96,8 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ScheduleTrace {
-  /// The trace in the Trace Event Format, which <https://ui.perfetto.dev> and `chrome://tracing` show: a lane for each
-  /// task, a slice for each stretch of steps, and an arrow for each start and wake. One step lasts one microsecond.
+  /// The trace in the Trace Event Format, which <https://ui.perfetto.dev> and `chrome://tracing` can display: a lane for each task, a slice
+  /// for each stretch of steps, and an arrow for each start and wake. One step lasts one microsecond.
   public var perfetto: String {
     let tasks = Set(stretches.map(\.task)).sorted()
     var events = [#"{"name":"process_name","ph":"M","pid":1,"args":{"name":"schedule"}}"#]

@@ -1,18 +1,18 @@
 import ExploredLocks
 
-/// The explored locks of one schedule: their holders, the waiting tasks, and the order of lockings.
+/// The explored locks of one schedule: their holders, the waiting tasks, and the order in which locks were taken.
 struct LockTable {
   /// The answer to a request for a lock.
   enum Answer {
     case taken
     /// Another task holds the lock.
     case held
-    /// The task waits for itself, directly or through other tasks.
+    /// The task would wait for itself, directly or through other tasks.
     case deadlock(LockCycle)
   }
 
   private var holders: [LockIdentity: LockUse] = [:]
-  /// The held locks by worker, the outermost first.
+  /// The held locks by worker, with the outermost lock first.
   private var held: [ObjectIdentifier: [LockUse]] = [:]
   /// The waiting tasks in the order of their requests.
   private var waiting: [LockUse] = []
@@ -50,7 +50,7 @@ struct LockTable {
 
   /// Releases a lock.
   ///
-  /// - Returns: The tasks that waited for the lock, in order. They have to request it again.
+  /// - Returns: The tasks that were waiting for the lock, in order. They have to request it again.
   mutating func didUnlock(_ lock: LockIdentity) -> [LockUse] {
     guard let holder = holders.removeValue(forKey: lock) else { return [] }
     let worker = ObjectIdentifier(holder.worker)
@@ -111,7 +111,7 @@ struct LockTable {
       takenAt: "\(taken.location)")
   }
 
-  /// Returns the location at which the lock was made, with a number if several locks were made there.
+  /// Returns the location at which the lock was created, with a number if several locks were created there.
   func name(of lock: LockIdentity) -> String {
     let location = "\(lock.location)"
     let same = known.filter { $0.key.location.line == lock.location.line && "\($0.key.location)" == location }
@@ -136,15 +136,15 @@ struct OperationPoint {
   var thread: Platform.Thread
   /// The depth of the stack.
   var depth: UInt = 0
-  /// Whether operations at this depth happen under a lock of the runtime. Such operations are not choices, and a task that
-  /// waits here has to continue as soon as possible, since other tasks could wait for the runtime's lock.
+  /// Whether operations at this depth happen under a lock of the runtime. Such operations are not choices, and a task that is waiting here
+  /// must continue as soon as possible, because other tasks could be waiting for the runtime's lock.
   var isUnderLock = false
 }
 
-/// The order in which the tasks of a schedule take locks under other locks.
+/// The order in which the tasks of a schedule take locks while holding other locks.
 ///
-/// A pure value: a graph with an edge from each held lock to each lock that is taken under it. A cycle of edges of
-/// different tasks is a possible deadlock, unless two of the tasks hold a common lock, which separates them in time
+/// A pure value: a graph with an edge from each held lock to each lock that is taken while it is held. A cycle whose edges belong to
+/// different tasks is a possible deadlock, unless two of the tasks hold a common lock, so that they cannot take the locks at the same time
 /// (Havelund, *Using Runtime Analysis to Guide Model Checking of Java Programs*, SPIN 2000).
 struct LockOrder {
   /// A task that takes a lock while holding another lock.
@@ -157,7 +157,7 @@ struct LockOrder {
 
   private var edges: [LockIdentity: [Edge]] = [:]
 
-  /// Adds the fact that a task takes `taken` while it holds the locks `held`.
+  /// Records that a task is taking `taken` while it holds the locks `held`.
   ///
   /// - Returns: A cycle through a new edge; `nil` if there is none.
   mutating func willLock(_ taken: LockUse, holding held: [LockUse]) -> [Edge]? {
@@ -187,26 +187,26 @@ struct LockOrder {
   }
 }
 
-/// Tasks that take explored locks in a cycle: each task holds a lock and takes the lock of the next task.
+/// Tasks that take explored locks in a cycle: each task holds a lock and takes the lock that the next task holds.
 public struct LockCycle: Hashable, Sendable, CustomStringConvertible {
-  /// A task that holds a lock, and takes another lock.
+  /// A task that holds a lock and takes another lock.
   public struct Member: Hashable, Sendable, CustomStringConvertible {
     /// The task; see `ExplorationFailure.order`.
     public var task: Int
 
-    /// The held lock, as the location at which it was made. Locks made at the same location are numbered.
+    /// The location at which the held lock was created. Locks created at the same location are numbered.
     public var held: String
 
     /// The location at which the held lock was taken.
     public var heldSince: String
 
-    /// The other lock, as the location at which it was made. Locks made at the same location are numbered.
+    /// The location at which the other lock was created. Locks created at the same location are numbered.
     public var taken: String
 
     /// The location at which the other lock is taken.
     public var takenAt: String
 
-    /// The task, the locks and the locations in words.
+    /// A description of the task, the locks and the locations.
     public var description: String {
       "task \(task) holds the lock made at \(held), taken at \(heldSince), and takes the lock made at \(taken) at \(takenAt)"
     }
@@ -215,7 +215,7 @@ public struct LockCycle: Hashable, Sendable, CustomStringConvertible {
   /// The tasks in the order of the cycle. A single member is a task that takes a lock that it already holds.
   public var members: [Member]
 
-  /// The tasks, the locks and the locations in words.
+  /// A description of the tasks, the locks and the locations.
   public var description: String {
     members.map(\.description).joined(separator: "; ")
   }

@@ -32,10 +32,10 @@ extension ScheduleExecutor: LockSchedule {
     log("\(operation) of \(atomic)")
   }
 
-  /// Lets other ready jobs run before an operation, if the chooser decides so.
+  /// Lets other ready jobs run before an operation if the chooser decides so.
   ///
-  /// The driver must never be part of a deadlock. After the first operation of an exploration, the schedule therefore runs
-  /// again, on other threads.
+  /// The driver must never be part of a deadlock. After the first operation in an exploration, the schedule is therefore run again on other
+  /// threads.
   @inline(never)
   private func willOperate() -> OperationPoint {
     if !keepsDriverFree {
@@ -64,7 +64,7 @@ extension ScheduleExecutor: LockSchedule {
 }
 
 extension OperationPoint {
-  /// Sets the depth of the stack from an address on it.
+  /// Sets the depth of the stack, computed from an address on it.
   fileprivate mutating func locate(_ address: UInt, in state: ScheduleState, of executor: ScheduleExecutor) {
     depth = (state.holder?.stackBase ?? address) &- address
     isUnderLock = !executor.isRepetition && executor.pool.isUnderLock(depth)

@@ -1,6 +1,6 @@
 import ExploredLocks
 
-/// The reason for which a schedule is abandoned, with tasks that never continue.
+/// The reason why a schedule is abandoned, along with tasks that never continue.
 enum Abandonment {
   case deadlock(LockCycle)
   /// A task performs operations endlessly.
@@ -8,28 +8,28 @@ enum Abandonment {
 }
 
 extension ScheduleState {
-  /// The number of consecutive operations after which a task yields, since it may wait for another task.
+  /// The number of consecutive operations after which a task yields, because it may be waiting for another task.
   private static let longWait = 20
 
-  /// What a task does before or after an operation of a lock or an atomic.
+  /// What a task does before or after an operation on a lock or an atomic.
   enum Continuation {
     /// The task continues.
     case proceed
     /// The task is parked, and the given job gets the run token.
     case park(Ready)
-    /// The clock moves to the next deadline, because the task may wait for a timer.
+    /// The clock moves to the next deadline because the task may be waiting for a timer.
     case advance(VirtualClock)
     /// The task never continues.
     case abandon
   }
 
-  /// Ends the recording of a schedule that has to run again, on workers other than the driver.
+  /// Ends the recording of a schedule that must be run again, on workers other than the driver.
   mutating func restart() {
     stopRecording()
     needsRestart = true
   }
 
-  /// Chooses whether a ready job preempts the running task, before an operation of a lock or an atomic.
+  /// Chooses whether a ready job preempts the running task before an operation on a lock or an atomic.
   mutating func willOperate(_ point: OperationPoint) -> Continuation {
     guard controls(point.thread), running != nil else { return .proceed }
     didOperate()
@@ -114,10 +114,10 @@ extension ScheduleState {
     !hasCollided && abandonment == nil && isHolding(thread)
   }
 
-  /// Takes the next entry, because the running task of `worker` waits for `lock`.
+  /// Takes the next entry, because the running task of `worker` is waiting for `lock`.
   ///
-  /// At least one parked task is ready: each waiting task waits for a task that holds a lock, and a cycle of waits would have
-  /// been reported as a deadlock.
+  /// At least one parked task is ready: each waiting task is waiting for a task that holds a lock, and a cycle of waits would have been
+  /// reported as a deadlock.
   private mutating func takeInstead(of worker: WorkerThread, waitingFor lock: LockIdentity) -> Ready {
     let last = locks.lastHolder(of: lock)
     let holder = ready.firstIndex { $0.isParked && $0.parkedWorker === last } ?? 0

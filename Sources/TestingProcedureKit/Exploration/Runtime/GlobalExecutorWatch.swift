@@ -2,21 +2,20 @@ import Synchronization
 
 /// Intercepts jobs that an exploration enqueues on the global executor, and returns them to the exploration.
 ///
-/// The runtime exports a function pointer, the variable `swift_task_enqueueGlobal_hook`, through which a process can
-/// replace the global executor. The watch checks whether the enqueuing thread drives an exploration. If so, the job joins
-/// the ready jobs of the exploration; otherwise, the runtime gets the job. If the pointer is missing (on Windows, or with a
-/// statically linked runtime) or in use by another run loop, a job for the global executor is detected only when its task
-/// returns to the exploration.
+/// The runtime exports a function pointer, the variable `swift_task_enqueueGlobal_hook`, through which a process can replace the global
+/// executor. The watch checks whether the enqueuing thread is driving an exploration. If so, the job is added to the ready jobs of the
+/// exploration; otherwise, the job is passed on to the runtime. If the pointer is missing (on Windows, or with a statically linked runtime)
+/// or in use by another run loop, a job for the global executor is detected only when its task returns to the exploration.
 ///
-/// A second exported pointer, `swift_task_getMainExecutor_hook`, decides which executor is the main actor's. On threads
-/// that drive an exploration, the schedule has its own main actor (see `ScheduleMainActor`).
+/// A second exported pointer, `swift_task_getMainExecutor_hook`, determines which executor the main actor uses. On threads that drive an
+/// exploration, the schedule has its own main actor (see `ScheduleMainActor`).
 final class GlobalExecutorWatch: Sendable {
   static let shared = GlobalExecutorWatch()
 
   /// Whether jobs for the global executor can be intercepted.
   let isInstalled: Bool
 
-  /// Whether the exploration decides which executor is the main actor's.
+  /// Whether the exploration can determine which executor the main actor uses.
   let controlsMainActor: Bool
 
   private let drivers = Mutex<[Platform.Thread: ScheduleExecutor]>([:])
@@ -49,9 +48,9 @@ final class GlobalExecutorWatch: Sendable {
     controlsMainActor = true
   }
 
-  /// Notes that `thread` drives `executor`.
+  /// Records that `thread` drives `executor`.
   ///
-  /// - Returns: The executor that `thread` drove before, to be restored by `didEndDriving`.
+  /// - Returns: The executor that `thread` was driving before, to be restored by `didEndDriving`.
   func didBeginDriving(_ executor: ScheduleExecutor, on thread: Platform.Thread) -> ScheduleExecutor? {
     drivers.withLock { $0.updateValue(executor, forKey: thread) }
   }
@@ -70,9 +69,9 @@ final class GlobalExecutorWatch: Sendable {
     schedules.withLock { $0.removeAll { $0 === executor } }
   }
 
-  /// Enqueues `job` on the schedule that knows its task, if there is one.
+  /// Enqueues `job` on the schedule that knows the job's task, if there is one.
   ///
-  /// The lock is held until the schedule has the job, since a schedule that has ended would never run it.
+  /// The lock is held until the schedule has the job, because a schedule that has ended would never run it.
   private func isTakenBySchedule(_ job: UnownedJob) -> Bool {
     schedules.withLock { schedules in
       guard !schedules.isEmpty, let id = JobIdentities.taskID(of: job),
@@ -89,7 +88,7 @@ final class GlobalExecutorWatch: Sendable {
     return drivers.withLock { $0[thread] }
   }
 
-  // The types as in the runtime's header `swift/Runtime/Concurrency.h`.
+  // The types are those in the runtime's header `swift/Runtime/Concurrency.h`.
   private typealias Original = @convention(thin) (UnownedJob) -> Void
   private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void
 
@@ -110,8 +109,7 @@ final class GlobalExecutorWatch: Sendable {
 /// The runtime asks for the main actor's executor whenever a task switches to the main actor, through an exported function
 /// pointer (see `GlobalExecutorWatch`).
 ///
-/// Invariant: an object that the runtime has seen is never released, since abandoned tasks refer to the object without
-/// retaining it.
+/// Invariant: an object that the runtime has seen is never released, because abandoned tasks refer to the object without retaining it.
 final class ScheduleMainActor: SerialExecutor {
   weak let executor: ScheduleExecutor?
 

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The kind of a job, which distinguishes wakes of other tasks from a suspension of the running task.
 ///
-/// The kind is in the first byte of the job's flags, behind the object's header and two words of the scheduler. The
-/// layout is part of the runtime's binary interface but not documented; `isKnown` is therefore the result of a test.
+/// The kind is in the first byte of the job's flags, after the object header and two words that the scheduler uses. The layout is part of
+/// the runtime's binary interface but not documented; `isKnown` is therefore the result of a test.
 enum JobKind {
   private static let flagsOffset = 4 * MemoryLayout<UInt>.size
   private static let task: UInt8 = 0
@@ -11,7 +11,7 @@ enum JobKind {
 
   /// Whether the kinds of jobs can be read in this process.
   ///
-  /// If not, a wake of a task that waits within an actor is not a choice, since such a job looks like a `Task.yield`.
+  /// If not, a wake of a task that is waiting within an actor is not a choice, because such a job looks like a `Task.yield`.
   static let isKnown: Bool = {
     let probe = Probe()
     KitSpawner.startProbe(on: probe)
@@ -64,8 +64,8 @@ enum JobKind {
 
 /// The numbers of an exploration's tasks, in the order of each task's first ready job.
 ///
-/// In contrast to the runtime's identities and addresses, the numbers are equal in every run of a schedule. A number stands
-/// for a logical task: a `Task`, or jobs without a task.
+/// In contrast to the runtime's identities and addresses, the numbers are the same in every run of a schedule. A number stands for a
+/// logical task: a `Task`, or jobs that do not belong to a `Task`.
 struct JobIdentities {
   private var numbers: [UInt64: Int] = [:]
   private(set) var count = 0
@@ -74,9 +74,9 @@ struct JobIdentities {
   ///
   /// - Parameters:
   ///   - id: The runtime's number of the job's task; `nil` for a job without a task.
-  ///   - running: The task that enqueues the job, if known. A job without a task (an actor that begins to serve its callers,
-  ///     a `Task.yield`) belongs to that task.
-  /// - Returns: The number, which is new for a task without earlier jobs.
+  ///   - running: The task that is enqueuing the job, if known. A job that does not belong to a `Task` (an actor that begins to serve its
+  ///     callers, a `Task.yield`) counts as a job of that task.
+  /// - Returns: The number, which is new for a task that has had no jobs before.
   mutating func number(ofTask id: UInt64?, enqueuedBy running: Int?) -> Int {
     guard let id else { return running ?? next() }
     if let known = numbers[id] { return known }
@@ -85,7 +85,7 @@ struct JobIdentities {
     return number
   }
 
-  /// Returns whether a job of the task with the runtime's number `id` has been ready.
+  /// Returns whether a job of the task with the runtime's number `id` has ever been ready.
   func knows(_ id: UInt64) -> Bool { numbers[id] != nil }
 
   /// Returns the number of a new task.

@@ -12,9 +12,9 @@ import Dispatch
   import WinSDK
 #endif
 
-/// The functions of the operating system that the explorer needs. Only this file imports a platform.
+/// The operating system functions that the explorer needs. Only this file imports platform modules.
 ///
-/// The article *What explorations rely on* lists what this folder uses of the runtime, and what is lost without it.
+/// The article *What explorations rely on* lists the parts of the runtime that this folder uses, and what is lost without each of them.
 enum Platform {
   /// The identity of a thread, for detecting jobs from outside an exploration.
   struct Thread: Hashable, Sendable {
@@ -84,7 +84,7 @@ enum Platform {
     #endif
   }
 
-  /// Creates a file and maps its `size` bytes; `nil` if the system refuses, or the file exists.
+  /// Creates a file and maps its `size` bytes; `nil` if that fails, or if the file exists.
   static func mapNewFile(_ path: String, size: Int) -> UnsafeMutableBufferPointer<UInt8>? {
     #if canImport(WinSDK)
       return nil
@@ -191,7 +191,7 @@ enum Platform {
     #endif
   }
 
-  /// Returns whether the thread of `file` sleeps in the kernel, for example waiting for a lock; `nil` if unknown.
+  /// Returns whether the thread of `file` is sleeping in the kernel, for example waiting for a lock; `nil` if unknown.
   static func isSleeping(_ file: String?) -> Bool? {
     #if os(Linux) || os(Android)
       guard let file else { return nil }

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// The state of a Swift task, from which a deadlock report determines the tasks that are stuck.
+/// The state of a Swift task, which a deadlock report uses to determine which tasks are stuck.
 ///
-/// The state is a word in the task's object, behind the job. The layout is not documented; `isKnown` is therefore the
-/// result of a test. The state is read only in runs for a report.
+/// The state is a word in the task object, after the job. The layout is not documented; `isKnown` is therefore the result of a test. The
+/// state is read only in runs that are made for a report.
 ///
-/// Invariant: a reference-counted task is retained as long as the status exists. A task of `async let` is not counted and
-/// lies in the memory of its parent; the state of such a task is read only directly after one of its jobs.
+/// Invariant: a reference-counted task is retained for as long as the status exists. The task of an `async let` is not counted and lies in
+/// the memory of its parent; the state of such a task is read only directly after one of its jobs.
 final class TaskStatus: Sendable {
   private static let word = MemoryLayout<UInt>.size
   private static let offset = 12 * word
@@ -34,7 +34,7 @@ final class TaskStatus: Sendable {
   /// Whether the task is reference-counted.
   let isCounted: Bool
 
-  /// Retains the task of `job`, if the task is reference-counted. `job` has to be the job of a task.
+  /// Retains the task of `job`, if the task is reference-counted. `job` must be the job of a task.
   init(_ job: UnownedJob) {
     address = unsafeBitCast(job, to: UInt.self)
     let count = UnsafeRawPointer(bitPattern: address)?.load(fromByteOffset: Self.word, as: Int.self)

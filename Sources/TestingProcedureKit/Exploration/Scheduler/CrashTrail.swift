@@ -2,13 +2,13 @@ import Synchronization
 
 /// A file that survives a crash of the process, with the seed, the schedule and the choices so far, as a replay string.
 ///
-/// The file is mapped into memory, so that a choice costs no system call, and the kernel keeps the choices when the
-/// process dies. The file is removed when the exploration ends. If the file cannot be created, nothing is recorded.
+/// The file is mapped into memory, so recording a choice does not need a system call, and the kernel keeps the choices if the process dies.
+/// The file is removed when the exploration ends. If the file cannot be created, nothing is recorded.
 final class CrashTrail: Sendable {
   /// The size of the file in bytes. A schedule with more choices is truncated.
   private static let size = 1 << 16
 
-  /// Invariant: only code under the lock uses the memory, which stays mapped until `deinit`.
+  /// Invariant: the memory is used only while the lock is held, and stays mapped until `deinit`.
   private struct Page: ~Copyable {
     let memory: UnsafeMutableBufferPointer<UInt8>
     var count = 0
@@ -29,7 +29,7 @@ final class CrashTrail: Sendable {
   private let page: Mutex<Page>
   private let path: String
 
-  /// Creates the file in the directory for temporary files; `nil` if the system refuses the file.
+  /// Creates the file in the directory for temporary files; `nil` if the file cannot be created.
   init?() {
     let number = Self.made.add(1, ordering: .relaxed).newValue
     path = "\(Platform.temporaryDirectory)/procedurekit-exploration-\(Platform.processIdentifier)-\(number).txt"

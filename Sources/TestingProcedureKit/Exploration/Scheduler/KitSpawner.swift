@@ -1,7 +1,7 @@
-/// The only creator of tasks in the testing kit.
+/// The only place in the testing kit where tasks are created.
 enum KitSpawner {
-  /// Starts an exploration on its own thread, with the caller's task-local values. The caller waits for the task to end, and
-  /// forwards its own cancellation.
+  /// Starts an exploration on its own thread, with the caller's task-local values. The caller waits for the task to end, and forwards its
+  /// own cancellation to it.
   static func startExploration(on pool: ThreadPool, _ work: @escaping @Sendable () -> Void) -> Task<Void, Never> {
     Task(executorPreference: pool) { work() }
   }
@@ -11,8 +11,8 @@ enum KitSpawner {
     Task(executorPreference: executor) { await Task.yield() }
   }
 
-  /// Starts a task that sleeps, so that its jobs can be inspected. The caller runs the task to its end; a wait for real time
-  /// ends without help.
+  /// Starts a task that sleeps, so that its jobs can be inspected. The caller runs the task to its end; a wait for real time ends by
+  /// itself.
   static func startSleeper(on executor: some TaskExecutor) {
     Task(executorPreference: executor) { try await Task.sleep(for: .milliseconds(1)) }
   }
@@ -37,8 +37,8 @@ enum KitSpawner {
     }
   }
 
-  /// Starts a task on the global executor that runs the jobs of another executor. The task ends when `runJobs` returns, and
-  /// is never cancelled.
+  /// Starts a task on the global executor that runs the jobs of another executor. The task ends when `runJobs` returns, and is never
+  /// cancelled.
   static func startDriver(_ runJobs: @escaping @Sendable () -> Void) {
     Task.detached { runJobs() }
   }

@@ -25,9 +25,9 @@ struct RealSleeps {
 
   /// Returns the virtual duration of a real sleep that has `remaining` left, and whose end was computed at most `elapsed` ago.
   ///
-  /// The runtime passes only an instant in real time, some time after the code computed that instant. The duration in the
-  /// code is therefore between `remaining` and `remaining + elapsed`. The function returns the roundest duration in this
-  /// range, in whole milliseconds, so that equal sleeps last equally long even on a busy machine.
+  /// The runtime passes only an instant in real time, some time after the code computed that instant. The duration in the code is therefore
+  /// between `remaining` and `remaining + elapsed`. The function returns the roundest duration in this range, in whole milliseconds, so
+  /// that equal sleeps have equal lengths even on a busy machine.
   static func virtualDuration(remaining: Duration, elapsed: Duration) -> Duration {
     guard remaining < .seconds(Int64(1) << 40) else { return remaining }
     let least = max(1, milliseconds(remaining + .nanoseconds(999_999)))
@@ -62,26 +62,26 @@ enum RealSleepTest {
   }()
 }
 
-/// The real times at which the latest jobs of each task began, for `RealSleeps`.
+/// The real times at which each task's latest jobs began, for `RealSleeps`.
 ///
-/// A task on an actor computes the end of a `Task.sleep` there and then leaves the actor, so that the sleep begins in a job
-/// that the task itself has made ready. The end was therefore computed after the start of the previous job.
+/// A task on an actor computes the end of a `Task.sleep` there and then leaves the actor, so the sleep begins in a job that the task itself
+/// made ready. The end was therefore computed after the start of the previous job.
 struct JobStarts {
   private struct Start {
     var current: ContinuousClock.Instant
-    /// The start of the previous job, if that job has made the current one ready.
+    /// The start of the previous job, if that job made the current one ready.
     var earliest: ContinuousClock.Instant
     var continues = false
   }
 
   private var starts: [Start?] = []
 
-  /// Notes that the running job of `task` has made the next job of the task ready.
+  /// Records that the running job of `task` has made the next job of the task ready.
   mutating func willContinue(_ task: Int) {
     if starts.indices.contains(task) { starts[task]?.continues = true }
   }
 
-  /// Notes that a job of `task` begins. A parked job that continues has begun earlier.
+  /// Records that a job of `task` begins. If the job was parked and now continues, it began earlier.
   mutating func didStart(_ task: Int) {
     while starts.count <= task { starts.append(nil) }
     let now = ContinuousClock.now
@@ -89,7 +89,7 @@ struct JobStarts {
     starts[task] = Start(current: now, earliest: last.map { $0.continues ? $0.current : now } ?? now)
   }
 
-  /// The time since `task` can have computed the end of a sleep that begins now, at most.
+  /// The longest time that can have passed since `task` computed the end of a sleep that begins now.
   func elapsed(in task: Int?) -> Duration {
     guard let task, starts.indices.contains(task), let start = starts[task] else { return .zero }
     return start.earliest.duration(to: .now)

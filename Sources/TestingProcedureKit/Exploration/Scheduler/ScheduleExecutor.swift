@@ -1,12 +1,11 @@
 import ProcedureKit
 import Synchronization
 
-/// The executor of one schedule. It holds every ready job, and runs one job at a time in the order that a chooser decides.
+/// The executor of one schedule. It holds every ready job, and runs one job at a time in the order that a chooser determines.
 ///
-/// The worker with the run token runs jobs; all other threads of the pool wait. Jobs therefore never overlap, and equal
-/// choices give equal runs. A job that makes another task ready can be preempted: its thread is parked within `enqueue` and
-/// counts as ready, and another worker gets the run token. A job from a thread without the run token also runs, but is
-/// reported as uncontrolled.
+/// The worker with the run token runs jobs; all other threads of the pool wait. Jobs therefore never overlap, and the same choices lead to
+/// the same run. A job that makes another task ready can be preempted: its thread is parked within `enqueue` and counts as ready, and
+/// another worker gets the run token. A job from a thread without the run token also runs, but is reported as uncontrolled.
 final class ScheduleExecutor: TaskExecutor {
   /// The executor of the exploration to which the calling code belongs; `nil` outside an exploration.
   static var current: ScheduleExecutor? { GlobalExecutorWatch.shared.currentDriven }
@@ -21,7 +20,7 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// Whether a trace of the schedule is recorded.
   let isTracing: Bool
-  /// Whether recorded choices are repeated. They include no wake under a lock.
+  /// Whether recorded choices are being repeated. They do not include wakes under a lock.
   let isRepetition: Bool
   /// Whether all jobs run on workers other than the driver.
   let keepsDriverFree: Bool
@@ -112,7 +111,7 @@ final class ScheduleExecutor: TaskExecutor {
     return state.withLock { $0.ready.isEmpty }
   }
 
-  /// The reason for which a worker stops running jobs.
+  /// The reason why a worker stops running jobs.
   enum End { case passedOn, idle }
 
   /// Runs `first`, and then further jobs, until the run token goes to another worker.
@@ -161,8 +160,8 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// Lets a worker other than the driver run the next job.
   ///
-  /// After a collision, several workers end and each orders the driver to check. A superfluous check finds that another worker
-  /// has the run token.
+  /// After a collision, several workers may stop, and each orders the driver to check. A superfluous check finds that another worker has
+  /// the run token.
   private func passRunToken() -> End {
     let thread = Platform.Thread.current
     while true {
@@ -182,8 +181,8 @@ final class ScheduleExecutor: TaskExecutor {
     }
   }
 
-  /// Abandons the jobs of the calling thread and of all parked tasks in the middle. The threads run later schedules on top of
-  /// those jobs, as long as their stacks have room.
+  /// Abandons the jobs of the calling thread and of all parked tasks where they are. The threads run later schedules on top of those jobs,
+  /// as long as there is room on their stacks.
   func abandon(on thread: Platform.Thread) -> Never {
     let (own, others, isStuck) = state.withLock { ($0.parking, $0.takeAbandoned(), $0.isStuck) }
     guard let own else { preconditionFailure("\(#function): the thread has no run token") }
@@ -243,9 +242,9 @@ final class ScheduleExecutor: TaskExecutor {
     set { state.withLock { $0.environment = newValue } }
   }
 
-  /// Notes that a task without an executor belongs to the schedule.
+  /// Records that a task without an executor belongs to the schedule.
   ///
-  /// - Returns: Whether that is the first such task.
+  /// - Returns: Whether this is the first such task.
   func didCaptureFirst() -> Bool {
     !hasCaptured.exchange(true, ordering: .relaxed)
   }
@@ -256,7 +255,7 @@ final class ScheduleExecutor: TaskExecutor {
   /// Starts to check the environment's conditions after each job.
   func watchEventualities() { hasEventualities.store(true, ordering: .relaxed) }
 
-  /// Lets the tasks take turns from then on. Only their order is recorded.
+  /// Lets the tasks take turns from now on. Only their order is recorded.
   func takeTurns() { state.withLock { $0.takeTurns() } }
 
   /// The order of tasks since they began to take turns.
@@ -265,13 +264,13 @@ final class ScheduleExecutor: TaskExecutor {
   /// The tasks that have not ended, if a trace is recorded.
   var stuckTasks: [StuckTask] { state.withLock { $0.stuckTasks } }
 
-  /// The reason for which the schedule was abandoned; `nil` if all tasks can continue.
+  /// The reason why the schedule was abandoned; `nil` if all tasks can continue.
   var abandonment: Abandonment? { state.withLock { $0.abandonment } }
-  /// Whether the schedule has to run again, because its first explored lock was not expected.
+  /// Whether the schedule must be run again, because its first explored lock was not expected.
   var needsRestart: Bool { state.withLock { $0.needsRestart } }
-  /// The first cycle in the order of lockings.
+  /// The first cycle in the order in which locks were taken.
   var possibleDeadlock: LockCycle? { state.withLock { $0.locks.possibleDeadlock } }
-  /// The held locks and the tasks that wait for locks, one line each.
+  /// The held locks and the tasks that are waiting for locks, one line each.
   var lockLines: [String] { state.withLock { $0.locks.lines } }
 
   var trace: ScheduleTrace? { state.withLock { $0.trace } }
@@ -286,7 +285,7 @@ extension ScheduleExecutor {
     var isRunning: Bool
     var parked: Int
     var events: Int
-    /// Whether the step never ends.
+    /// Whether the step will never end.
     var isStuck: Bool
   }
 
@@ -296,7 +295,7 @@ extension ScheduleExecutor {
     }
   }
 
-  /// Resumes all parked jobs, because the running job seems to wait for a lock that a parked job holds.
+  /// Resumes all parked jobs, because the running job seems to be waiting for a lock that a parked job holds.
   ///
   /// The result of the schedule is discarded. Called by the watch.
   func releaseParked() {
@@ -314,7 +313,7 @@ extension ScheduleExecutor {
     settled.signal()
   }
 
-  /// Returns the collision with a lock because of which the schedule has to run again; `nil` if there was none.
+  /// Returns the collision with a lock that requires the schedule to be run again; `nil` if there was none.
   func awaitCollision() -> LockCollision? {
     guard state.withLock({ $0.hasCollided }) else { return nil }
     settled.wait()
@@ -350,7 +349,7 @@ extension ScheduleExecutor {
     if !isControlled { arrivals.signal() }
   }
 
-  /// Moves to the next deadline of `clock` or of a wait for real time, as the thread with the run token.
+  /// Moves to the next deadline of `clock` or of a wait for real time. The calling thread must have the run token.
   ///
   /// - Returns: Whether there was a deadline.
   func moveToNextDeadline(of clock: VirtualClock) -> Bool {
@@ -360,7 +359,7 @@ extension ScheduleExecutor {
     return true
   }
 
-  /// Makes the jobs ready whose waits for real time end by `instant`; all such jobs if `nil`.
+  /// Makes the jobs ready whose waits for real time end by `instant`; if it is `nil`, all such jobs.
   ///
   /// - Returns: Whether there were such jobs.
   @discardableResult

@@ -3,9 +3,9 @@ struct ScheduleRecord: Equatable {
   /// The task at each step.
   private(set) var tasks: [Int] = []
 
-  /// The chosen position at each wake, and at each end of a job with several ready jobs.
+  /// The chosen position at each wake, and at the end of each job after which several jobs are ready.
   ///
-  /// At a wake, `0` is the running job.
+  /// At a wake, `0` stands for the running job.
   private(set) var choices: [Int] = []
 
   /// The number of alternatives at each of `choices`.
@@ -14,13 +14,13 @@ struct ScheduleRecord: Equatable {
   /// Whether each of `choices` is a choice at a wake.
   private(set) var isWake: [Bool] = []
 
-  /// The positions in `choices` of choices that a lock forces, so that they have no alternative.
+  /// The positions in `choices` of choices that a lock forces, and that therefore have no alternative.
   private(set) var forced: Set<Int> = []
 
   /// The number of wakes since the last step began.
   private var wakesInStep = 0
 
-  /// The number of wakes that were not choices, since they happen under a lock.
+  /// The number of wakes that were not choices, because they happen under a lock.
   private(set) var wakesUnderLock = 0
 
   /// The number of explored lock and atomic operations.
@@ -41,7 +41,7 @@ struct ScheduleRecord: Equatable {
     if index > 0 { fingerprint.add(-wakesInStep) }
   }
 
-  /// Notes that the next choice is forced.
+  /// Records that the next choice is forced.
   mutating func willForceChoice() {
     forced.insert(choices.count)
   }
@@ -77,7 +77,7 @@ struct ReadyJob: Sendable {
   var isOnMainActor = false
 }
 
-/// A wait for a lock that a parked waker held. The schedule has to run again without that choice.
+/// A wait for a lock that a parked waker held. The schedule must be run again without that choice.
 struct LockCollision: Sendable {
   /// The depth of the waker's stack; `nil` if the waker could not be determined.
   var depth: UInt?

@@ -11,10 +11,10 @@ struct ScheduleRun: Sendable {
     var notes: [String]
     var tallies: [String: Int]
     var trace: ScheduleTrace?
-    /// Whether tasks waited for real time, which became virtual time.
+    /// Whether tasks waited for real time, which was converted to virtual time.
     var usesRealSleeps = false
 
-    /// Whether equal choices reliably fail again, at a reasonable cost.
+    /// Whether the same choices reliably fail again, at a reasonable cost.
     var isReproducible: Bool {
       problems.allSatisfy { problem in
         switch problem {
@@ -27,10 +27,10 @@ struct ScheduleRun: Sendable {
 
   /// Runs the choices of `first` again, and records a trace if `isTraced`.
   ///
-  /// The explorer knows a real sleep only by its end in real time, so that a sleep can become too short on a busy machine. A
-  /// run with real sleeps that differs is therefore repeated.
+  /// The explorer knows only the real time at which a real sleep ends, so a sleep can become too short on a busy machine. A run that
+  /// contains real sleeps and differs is therefore repeated.
   ///
-  /// - Returns: The second run, and the step by which it certainly differs (`nil` for an equal run).
+  /// - Returns: The second run, and the step by which it certainly differs (`nil` if the runs are equal).
   func again(
     _ first: Outcome, on pool: ThreadPool, isTraced: Bool = false, _ body: @escaping Body
   ) throws -> (outcome: Outcome, divergence: Int?) {
@@ -50,8 +50,8 @@ struct ScheduleRun: Sendable {
 
   /// Runs the choices of `first` again, and records a trace.
   ///
-  /// Recording keeps ended tasks alive for longer, which can change code with effects in `deinit`. The trace is therefore
-  /// taken from a separate run, whose result is not used.
+  /// Recording keeps ended tasks alive for longer, which can change code with effects in `deinit`. The trace is therefore taken from a
+  /// separate run, whose result is not used.
   func traced(
     _ first: Outcome, on pool: ThreadPool, _ body: @escaping Body
   ) throws -> (outcome: Outcome, divergence: Int?) {
@@ -88,8 +88,7 @@ struct ScheduleRun: Sendable {
   var timersOvertakeWork = false
   var checksLockOrder = true
   var isTracing = false
-  /// Whether recorded choices are repeated exactly. A record has no choices at wakes under a lock, so that such wakes need not
-  /// be recognized.
+  /// Whether recorded choices are repeated exactly. A record has no choices at wakes under a lock, so such wakes need not be recognized.
   var isRepetition = false
 
   /// The largest number of attempts at a schedule in which wakers were parked under locks.
@@ -97,8 +96,8 @@ struct ScheduleRun: Sendable {
 
   /// Runs `body` with the choices of `chooser`, on the driver's thread, and returns when no job is left.
   ///
-  /// A schedule in which a job waited for a lock of a parked waker runs again. If the wait occurs again, wakes at the same
-  /// depth of the stack stop being choices.
+  /// If a job has to wait for a lock that a parked waker holds, the schedule is run again. If that happens again, wakes at the same depth
+  /// of the stack stop being choices.
   ///
   /// - Throws: `CancellationError` after the schedule, if the calling task is cancelled.
   func run(_ chooser: any ScheduleChooser, on pool: ThreadPool, _ body: @escaping Body) throws -> Outcome {
@@ -148,7 +147,7 @@ struct ScheduleRun: Sendable {
     let usesRealSleeps = executor.realSleeps > 0
 
     if executor.abandonment == nil {
-      // A cancellation handler may need the lock of a parked task.
+      // A cancellation handler may need a lock that a parked task holds.
       if stop == .endless, executor.keepsDriverFree { executor.endParked(limit: stepLimit * 3) }
       if stop != .finished, executor.abandonment == nil { executor.asDriver { root.cancel() } }
       windUp(executor, environment)
@@ -158,7 +157,7 @@ struct ScheduleRun: Sendable {
       endRealSleeps(executor)
       executor.endParked(limit: stepLimit * 4)
       GlobalExecutorWatch.shared.didEnd(executor)
-      // Other threads may have added jobs, for example of a task from outside that the schedule has woken.
+      // Other threads may have added jobs, for example of a task from outside that the schedule woke.
       if executor.abandonment == nil { _ = executor.runUntilIdle(limit: stepLimit * 4) }
     }
     try Task.checkCancellation()
@@ -205,7 +204,7 @@ struct ScheduleRun: Sendable {
     }
   }
 
-  /// The largest number of steps in which the tasks take turns, after the step limit.
+  /// The largest number of steps in which the tasks take turns after the step limit.
   private static let turns = 1_000
 
   /// Lets the tasks take turns after the step limit, and describes what they do.
@@ -228,15 +227,15 @@ struct ScheduleRun: Sendable {
     return livelock
   }
 
-  /// Runs the remaining jobs, first without intervention, and then after cancelling their sleeps.
+  /// Runs the remaining jobs, first as they are, and then with their sleeps cancelled.
   private func windUp(_ executor: ScheduleExecutor, _ environment: ExplorationEnvironment) {
     _ = executor.runUntilIdle(limit: stepLimit * 3)
     executor.asDriver { environment.clock.cancelSleepers() }
     _ = executor.runUntilIdle(limit: stepLimit * 3)
   }
 
-  /// Ends the remaining waits for real time, so that their tasks end. Most of these are timers of cancelled waits. A task that
-  /// keeps waiting is abandoned.
+  /// Ends the remaining waits for real time, so that their tasks end. Most of these are timers for waits that have been cancelled. A task
+  /// that keeps waiting is abandoned.
   private func endRealSleeps(_ executor: ScheduleExecutor) {
     for _ in 0..<3 {
       guard executor.asDriver({ executor.endSleeps(through: nil) }) else { return }

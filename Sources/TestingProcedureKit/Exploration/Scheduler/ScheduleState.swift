@@ -1,4 +1,4 @@
-/// The state of a schedule: ready jobs, the holder of the run token, choices and the record.
+/// The state of a schedule: ready jobs, the holder of the run token, choices, and the record.
 struct ScheduleState {
   /// The number of consecutive steps after which a task is no longer preferred over others.
   private static let longStretch = 50
@@ -11,8 +11,8 @@ struct ScheduleState {
     }
 
     var work: Work
-    /// Whether the job belongs to a `Task.yield` and only makes its own task ready again. Such a job runs at once, since its
-    /// position in the order has no effect.
+    /// Whether the job belongs to a `Task.yield` and only makes its own task ready again. Such a job runs at once, because its position in
+    /// the order has no effect.
     var isYield = false
     /// For a parked job: the depth of the stack at the wake.
     var depth: UInt = 0
@@ -33,23 +33,23 @@ struct ScheduleState {
     case nothing
     /// Another worker has the run token.
     case waiting
-    /// The worker has ended a job that it continued without the run token.
+    /// The worker has ended a job that it was continuing without the run token.
     case released
   }
 
   private(set) var ready: [Ready] = []
   /// The number of jobs in `ready` that are yields.
   private var yieldCount = 0
-  /// The jobs that wait for the main actor, which has a ready or running job, and their tasks.
+  /// The jobs that are waiting for the main actor, which has a ready or running job, and their tasks.
   private var awaitingMainActor: [(job: ReadyJob, task: Int)] = []
   private var isMainActorBusy = false
-  /// The jobs that wait for virtual instead of real time.
+  /// The jobs that are waiting for virtual instead of real time.
   private(set) var sleeps = RealSleeps()
   /// The task of each entry of `ready`.
   private var tasks: [Int] = []
   private(set) var identities = JobIdentities()
   private(set) var record = ScheduleRecord()
-  /// The number of steps, including those after the recording has stopped.
+  /// The number of steps, including those after recording was stopped.
   private var steps = 0
   /// The largest number of steps.
   var limit = Int.max
@@ -57,19 +57,19 @@ struct ScheduleState {
   private(set) var isRecording = true
   /// The running task.
   private(set) var running: Int?
-  /// The task of the last step, and the number of its consecutive steps.
+  /// The task that ran the last step, and the number of its consecutive steps.
   private var lastTask: Int?
   private var stepsInARow = 0
   /// The real times at which the jobs of each task began.
   private(set) var starts = JobStarts()
-  /// The worker with the run token, and its thread.
+  /// The worker that has the run token, and its thread.
   private(set) var holder: WorkerThread?
   private var holderThread: Platform.Thread?
   /// The worker that is about to park.
   private(set) var parking: WorkerThread?
   private(set) var parkedCount = 0
   private var preemptionsLeft: Int
-  /// The number of jobs and enqueues of the workers with the run token, for detecting a step that does not end.
+  /// The number of jobs and enqueues by the workers with the run token, for detecting a step that does not end.
   private(set) var events = 0
   /// The events of the worker with the run token.
   private(set) var holderEvents = 0
@@ -77,16 +77,16 @@ struct ScheduleState {
   private var released: [WorkerThread] = []
   private(set) var hasCollided = false
   var collision: LockCollision?
-  /// Whether no further job starts.
+  /// Whether no further jobs are started.
   var isEnding = false
   /// The explored locks.
   var locks = LockTable()
   /// The number of lock and atomic operations, in total and since the last switch.
   private(set) var operations = 0
   var operationsInARow = 0
-  /// Whether the schedule has to run again, because its first explored lock was not expected.
+  /// Whether the schedule must be run again, because its first explored lock was not expected.
   var needsRestart = false
-  /// The reason for which the schedule was abandoned.
+  /// The reason why the schedule was abandoned.
   var abandonment: Abandonment?
   /// Whether the driver itself was abandoned.
   var isStuck = false
@@ -101,7 +101,7 @@ struct ScheduleState {
   /// Whether the clock may move although jobs are ready, and the number that stands for the clock in the order of tasks.
   private let timersOvertakeWork: Bool
   private var clockTask: Int?
-  /// The file that remains after a crash of the process.
+  /// The file that is left if the process crashes.
   var crashTrail: CrashTrail?
   /// The environment, which holds the executor strongly.
   weak var environment: ExplorationEnvironment?
@@ -119,7 +119,7 @@ struct ScheduleState {
     trace?.add(event())
   }
 
-  /// Notes the name of the running task.
+  /// Records the name of the running task.
   mutating func didLearn(_ name: String?) {
     if let running, let name { trace?.names[running] = name }
   }
@@ -138,7 +138,7 @@ struct ScheduleState {
 // MARK: - Ready jobs
 
 extension ScheduleState {
-  /// Adds a ready job. `sleeper` is the task whose wait for real time ends with the job.
+  /// Adds a ready job. `sleeper` is the task whose wait for real time ends with this job.
   ///
   /// - Returns: Whether the job comes from the thread with the run token.
   mutating func didEnqueue(
@@ -172,7 +172,7 @@ extension ScheduleState {
       ScheduleTrace.Wake(step: record.steps, waker: running, task: task, isStart: isStart))
   }
 
-  /// Makes the next job of the main actor ready, unless another one is ready or running.
+  /// Makes the next job of the main actor ready, unless another one is already ready or running.
   private mutating func serveMainActor() {
     guard !isMainActorBusy, !awaitingMainActor.isEmpty else { return }
     isMainActorBusy = true
@@ -191,7 +191,7 @@ extension ScheduleState {
     return isControlled
   }
 
-  /// Takes the jobs whose sleeps end by `instant`; all jobs if `nil`.
+  /// Takes the jobs whose sleeps end by `instant`; if it is `nil`, all jobs.
   mutating func takeSleeps(through instant: VirtualClock.Instant?) -> [(job: ReadyJob, sleeper: Int?)] {
     sleeps.removeAll(through: instant)
   }
@@ -265,7 +265,7 @@ extension ScheduleState {
     }
   }
 
-  /// Notes that `worker` has run `job` to its end; `nil` stands for a move of the clock.
+  /// Records that `worker` has run `job` to its end; `nil` stands for a move of the clock.
   mutating func didEnd(_ job: ReadyJob?, on worker: WorkerThread, _ thread: Platform.Thread) -> Next {
     events += 1
     if job?.isOnMainActor == true {
@@ -316,12 +316,12 @@ extension ScheduleState {
     if isRecording { record.didOperate() }
   }
 
-  /// Notifies the chooser that the running task seems to wait in a loop.
+  /// Notifies the chooser that the running task seems to be waiting in a loop.
   mutating func didSpin() {
     if let running { chooser.didSpin(running) }
   }
 
-  /// Records that the entry at `index` has to run before the running task continues, so that a replay does the same.
+  /// Records that the entry at `index` must run before the running task continues, so that a replay does the same.
   mutating func recordForcedWake(_ index: Int) {
     guard isRecording, let running else { return }
     _ = chooser.chooseAtWake(running: running, among: [], step: moments)
@@ -329,7 +329,7 @@ extension ScheduleState {
     crashTrail?.didChoose(index + 1)
   }
 
-  /// Chooses the next entry, because the running task waits for a lock.
+  /// Chooses the next entry, because the running task is waiting for a lock.
   ///
   /// - Parameter forced: The only possible entry; `nil` if every entry is possible.
   /// - Returns: The position of the entry.
@@ -343,7 +343,7 @@ extension ScheduleState {
     return index
   }
 
-  /// Takes the entry at `index`, while `worker` waits for a lock.
+  /// Takes the entry at `index` while `worker` is waiting for a lock.
   mutating func takeBeforeWaiting(_ index: Int, _ worker: WorkerThread) -> Ready {
     let entry = take(index)
     parkedCount += 1
@@ -351,7 +351,7 @@ extension ScheduleState {
     return entry
   }
 
-  /// Makes a task ready that has waited for a lock.
+  /// Makes a task ready that was waiting for a lock.
   mutating func addParked(_ worker: WorkerThread, task: Int, depth: UInt) {
     add(Ready(work: .parked(worker), depth: depth), task)
   }
@@ -408,7 +408,7 @@ extension ScheduleState {
     return running.flatMap { statuses[$0] } ?? TaskStatus(job.job)
   }
 
-  /// Notes that the running task has ended.
+  /// Records that the running task has ended.
   mutating func didEndTask() {
     if let running { unended.remove(running) }
   }
@@ -438,12 +438,12 @@ extension ScheduleState {
     holderThread = thread
   }
 
-  /// Notes that the run token is being passed to `worker`.
+  /// Records that the run token is being passed to `worker`.
   mutating func willPassRunToken(to worker: WorkerThread) {
     (holder, holderThread) = (worker, nil)
   }
 
-  /// Whether a worker runs a job.
+  /// Whether a worker is running a job.
   var isRunning: Bool { holder != nil || !released.isEmpty }
 
   mutating func didReleaseRunToken() {
@@ -456,7 +456,7 @@ extension ScheduleState {
     didReleaseRunToken()
   }
 
-  /// Notes that a parked worker continues, with the run token unless the worker was released.
+  /// Records that a parked worker continues, with the run token unless the worker was released.
   mutating func didResume(_ worker: WorkerThread, on thread: Platform.Thread) {
     guard !released.contains(where: { $0 === worker }) else { return }
     didTakeRunToken(worker, on: thread)
@@ -472,7 +472,7 @@ extension ScheduleState {
     return true
   }
 
-  /// Takes a parked worker at the end of an abandoned schedule. From then on, no job starts.
+  /// Takes a parked worker at the end of an abandoned schedule. From then on, no jobs are started.
   mutating func takeParkedForEnding() -> WorkerThread? {
     isEnding = true
     for entry in ready {
@@ -481,7 +481,7 @@ extension ScheduleState {
     return nil
   }
 
-  /// Releases all parked workers, because the running job waits for a lock that one of them holds.
+  /// Releases all parked workers, because the running job is waiting for a lock that one of them holds.
   mutating func didCollide() -> [(worker: WorkerThread, depth: UInt)] {
     stopRecording()
     hasCollided = true

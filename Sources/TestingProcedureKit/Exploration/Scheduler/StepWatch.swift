@@ -3,13 +3,13 @@ struct StepWatch {
   /// The time between two checks, in milliseconds.
   static let tick = 4
 
-  /// The number of checks at which all threads sleep, after which parked wakers are resumed.
+  /// The number of checks with all threads asleep after which parked wakers are resumed.
   private static let longSleep = 8
 
-  /// The number of checks without progress, after which parked wakers are resumed even if some thread does not sleep.
+  /// The number of checks without progress after which parked wakers are resumed even if some thread is not asleep.
   private static let longQuiet = 500
 
-  /// As `longQuiet`, on systems that do not report whether a thread sleeps.
+  /// Like `longQuiet`, on systems that do not report whether a thread is asleep.
   private static let longQuietUnknown = 60
 
   private let stepTimeout: Duration
@@ -17,7 +17,7 @@ struct StepWatch {
   private var lastExecutor: ScheduleExecutor?
   /// The number of checks without progress.
   private var quiet = 0
-  /// The number of checks without progress at which all threads slept.
+  /// The number of checks without progress at which all threads were asleep.
   private var asleep = 0
   private var since = ContinuousClock.now
   private var hasReported = false

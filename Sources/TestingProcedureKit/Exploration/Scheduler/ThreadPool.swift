@@ -2,9 +2,9 @@ import Synchronization
 
 /// The threads of one exploration, separate from the threads of the runtime's pool.
 ///
-/// The explorer's own task runs on the driver, as do the jobs of a schedule until a waker is preempted. The waker's thread is
-/// then parked in the middle of its job, and another worker gets the run token. The pool also records which wakes are not
-/// choices, because a wait for a lock has shown that they happen under a lock.
+/// The explorer's own task runs on the driver, as do the jobs of a schedule until a waker is preempted. The waker's thread is then parked
+/// in the middle of its job, and another worker gets the run token. The pool also records which wakes are not choices, because a wait for a
+/// lock has shown that they happen under a lock.
 final class ThreadPool: TaskExecutor {
   private struct State {
     var idle: [WorkerThread] = []
@@ -17,7 +17,7 @@ final class ThreadPool: TaskExecutor {
   /// The thread of the explorer's own task.
   let driver: WorkerThread
 
-  /// The file that remains after a crash of the process.
+  /// The file that is left if the process crashes.
   let crashTrail = CrashTrail()
 
   private let state: Mutex<State>
@@ -31,8 +31,8 @@ final class ThreadPool: TaskExecutor {
     _ = JobKind.isKnown
   }
 
-  /// Starts to watch the steps of the schedules for wakes under a lock and for steps that take longer than `stepTimeout`.
-  /// The first such step is reported to `didHang`.
+  /// Starts to watch the steps of the schedules, to detect wakes under a lock, and steps that take longer than `stepTimeout`. The first
+  /// such step is reported to `didHang`.
   func startWatch(stepTimeout: Duration, didHang: @escaping @Sendable (ScheduleExecutor) -> Void) {
     Platform.startThread { [shutDownSignal, weak self] in
       var watch = StepWatch(stepTimeout: stepTimeout)
@@ -81,7 +81,7 @@ final class ThreadPool: TaskExecutor {
     state.withLock { $0.idle.append(worker) }
   }
 
-  /// Ends all threads that are not stuck, and removes the file for a crash.
+  /// Ends all threads that are not stuck, and removes the crash file.
   func shutDown() {
     shutDownSignal.signal()
     crashTrail?.remove()
@@ -128,7 +128,7 @@ final class WorkerThread: Sendable {
     return worker
   }
 
-  /// Whether the worker's thread sleeps in the kernel; `nil` if unknown.
+  /// Whether the worker's thread is sleeping in the kernel; `nil` if unknown.
   var isSleeping: Bool? { Platform.isSleeping(state.withLock { $0.file }) }
 
   /// The address on the worker's stack from which the depth of a job's calls is measured.
@@ -142,7 +142,7 @@ final class WorkerThread: Sendable {
     }
   }
 
-  /// Whether the stack has room for further jobs on top of abandoned jobs.
+  /// Whether there is room on the stack for further jobs on top of abandoned jobs.
   var hasRoom: Bool { state.withLock { $0.stackStart - $0.stackBase < Platform.stackSize / 2 } }
 
   func send(_ order: Order) {
@@ -172,8 +172,8 @@ final class WorkerThread: Sendable {
 
 /// The permits to run an exploration: one for each processor, granted in order of arrival.
 ///
-/// Each exploration has its own threads. Without a limit, all explorations of a test run would compete for the processors at
-/// the same time. An exploration that waits for a permit occupies no thread.
+/// Each exploration has its own threads. Without a limit, all explorations in a test run would compete for the processors at the same time.
+/// An exploration that is waiting for a permit occupies no thread.
 final class ExplorationPermits: Sendable {
   static let shared = ExplorationPermits(count: Platform.processorCount)
 
@@ -185,7 +185,7 @@ final class ExplorationPermits: Sendable {
 
   /// Waits for a permit.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled before.
+  /// - Throws: `CancellationError` if the task is cancelled while it is waiting.
   func acquire() async throws {
     try await permits.next(ignoringCancellation: false)
   }

@@ -1,12 +1,12 @@
-/// A depth-first search through all sequences of choices of a deterministic body, by the number of preempted wakers.
+/// A depth-first search through all sequences of choices of a deterministic body, ordered by the number of preempted wakers.
 ///
-/// First, all sequences without a preempted waker run, then all sequences with one, and so on. Each sequence runs once: an
-/// untried preemption is the root of a later search.
+/// First, all sequences without a preempted waker are run, then all sequences with one, and so on. Each sequence is run once: an untried
+/// preemption is the root of a later search.
 ///
 /// A choice that a lock forces has no alternatives.
 ///
-/// A pure value: run `next`, continued with first choices, and report the record. The last choice with an untried
-/// alternative is then changed.
+/// A pure value: run `next`, followed by first choices, and report the record. After that, the last choice with an untried alternative is
+/// changed.
 struct ChoiceTree {
   /// Untried preemptions at one wake: `prefix`, which ends before the wake, and a choice below `width`.
   private struct Branch {
@@ -19,16 +19,15 @@ struct ChoiceTree {
 
   /// The number of preempted wakers in the sequence `next`.
   private var preemptions = 0
-  /// The choice at each position that was tried first.
+  /// The choice that was tried first at each position.
   private var firsts: [Int] = []
-  /// The number of choices that the current search does not change.
+  /// The number of choices that the current search leaves unchanged.
   private var rootLength = 0
   /// The roots with as many preempted wakers as `next`, and those with one more.
   private var roots: [Branch] = []
   private var laterRoots: [Branch] = []
 
-  /// The largest number of preempted wakers with which every sequence has run; `nil` if sequences without a preempted
-  /// waker are left.
+  /// The largest number of preempted wakers for which every sequence has been run; `nil` if sequences without a preempted waker are left.
   private(set) var completePreemptions: Int?
 
   mutating func didRun(_ record: ScheduleRecord) {

@@ -19,17 +19,17 @@ struct ChooserSource {
   /// Whether the exploration replays one recorded schedule.
   var isReplay: Bool { replay != nil }
 
-  /// Returns an error if the order differs from that of the replay string; `nil` otherwise.
+  /// Returns an error if the order differs from that in the replay string; otherwise `nil`.
   func divergence(of outcome: ScheduleRun.Outcome) -> ReplayDiverged? {
     guard let trail = replay?.trail, let step = trail.divergence(of: outcome.record.tasks) else { return nil }
     return ReplayDiverged(
       step: step, expectedSteps: trail.steps, order: outcome.record.tasks, problems: outcome.problems)
   }
 
-  /// Whether every possible order has run.
+  /// Whether every possible order has been run.
   var isExhausted: Bool { tree.next == nil }
 
-  /// The largest number of preempted wakers with which every possible order has run.
+  /// The largest number of preempted wakers for which every possible order has been run.
   var completePreemptions: Int? { tree.completePreemptions }
 
   /// Returns the chooser and the random seed of a schedule; `nil` after the last schedule.
@@ -65,9 +65,9 @@ struct ScheduleLengths {
   /// The largest number of steps in schedules without starvation.
   private(set) var longest = 16
 
-  /// The number of steps after which a task is probably starved by another task that waits by yielding.
+  /// The number of steps after which a task has probably been starved by another task that waits by yielding.
   ///
-  /// The number depends on the shortest schedule. If it depended on the longest, each starved schedule would prolong the next.
+  /// The number depends on the shortest schedule. If it depended on the longest, each starved schedule would make the next one longer.
   var fairAfter: Int { max(shortest ?? 0, 16) * 20 + 1_000 }
 
   mutating func didRun(_ steps: Int) {
@@ -76,7 +76,7 @@ struct ScheduleLengths {
   }
 }
 
-/// The choice of the next job among the ready jobs of an exploration.
+/// A strategy for choosing the next job among the ready jobs of an exploration.
 public enum ExplorationStrategy: Hashable, Sendable {
   /// Chooses uniformly at random. The strategy finds bugs that occur in many orders.
   case random
@@ -91,18 +91,18 @@ public enum ExplorationStrategy: Hashable, Sendable {
 
   /// Runs every possible order once, up to the number of schedules; see `ExplorationSummary.isComplete`.
   ///
-  /// The strategy proves small bodies correct: two tasks with five choices each have a few hundred orders. All orders
-  /// without a preempted waker run first, then all orders with one, and so on; see
-  /// `ExplorationSummary.completePreemptions`. All schedules get the same random numbers.
+  /// The strategy can prove small bodies correct: two tasks with five choices each have a few hundred orders. All orders without a
+  /// preempted waker are run first, then all orders with one, and so on; see `ExplorationSummary.completePreemptions`. All schedules get
+  /// the same random numbers.
   ///
-  /// No two orders count as equal, since tasks may share memory that the explorer does not see. A task that waits at the
-  /// end of `withTaskGroup` takes a step for each child that has ended, and these steps are choices, too: four empty
-  /// children have 192 orders without a preempted waker.
+  /// No two orders are treated as equivalent, because tasks may share memory that the explorer cannot see. A task that waits at the end of
+  /// `withTaskGroup` takes a step for each child that has ended, and the order of these steps is also a choice: four empty children have
+  /// 192 orders without a preempted waker.
   case exhaustive
 
-  /// Takes turns between the tasks, one job each: a single order, useful for comparison.
+  /// Lets the tasks take turns, one job each: a single order, which is useful for comparison.
   case roundRobin
 
-  /// Runs one schedule, from the replay string of a failure.
+  /// Runs one schedule, given by the replay string of a failure.
   case replay(String)
 }

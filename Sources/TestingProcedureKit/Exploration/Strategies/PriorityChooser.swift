@@ -1,13 +1,12 @@
 /// A chooser with random priorities and a few random change points: probabilistic concurrency testing (PCT).
 ///
-/// Every task gets a random priority when it first becomes ready, and the ready task with the highest priority runs. At
-/// each of `changePoints` random steps, the task that would run gets the lowest priority. In each schedule of `n`
-/// tasks and `k` steps, `d - 1` change points find a bug with `d` ordering constraints with a probability of at least
-/// `1 / (n · kᵈ⁻¹)` (Burckhardt, Kothari, Musuvathi and Nagarakatti, *A Randomized Scheduler with Probabilistic
-/// Guarantees of Finding Bugs*, ASPLOS 2010).
+/// Every task gets a random priority when it first becomes ready, and the ready task with the highest priority runs. At each of
+/// `changePoints` random steps, the task that would run next gets the lowest priority. In a schedule of `n` tasks and `k` steps, `d - 1`
+/// change points find a bug that depends on `d` ordering constraints with a probability of at least `1 / (n · kᵈ⁻¹)` (Burckhardt, Kothari,
+/// Musuvathi and Nagarakatti, *A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs*, ASPLOS 2010).
 ///
-/// With strict priorities, a task that waits by yielding in a loop starves other tasks. As in later variants of the method, a
-/// schedule that is much longer than the others therefore continues uniformly at random.
+/// With strict priorities, a task that waits by yielding in a loop starves other tasks. As in later variants of the method, a schedule that
+/// is much longer than the others therefore continues with choices made uniformly at random.
 struct PriorityChooser: ScheduleChooser {
   private var generator: SeededGenerator
   /// The priorities by task; the largest runs first.
@@ -43,7 +42,7 @@ struct PriorityChooser: ScheduleChooser {
     return priorities[running] > priorities[tasks[index]] ? 0 : index + 1
   }
 
-  /// Gives a task that waits in a loop the lowest priority.
+  /// Gives the lowest priority to a task that is waiting in a loop.
   mutating func didSpin(_ task: Int) {
     register(through: task)
     priorities[task] = 0
@@ -58,7 +57,7 @@ struct PriorityChooser: ScheduleChooser {
     changes.removeLast()
   }
 
-  /// Registers tasks. Initial priorities exceed every priority of a change point.
+  /// Registers tasks. Initial priorities are higher than every priority assigned at a change point.
   private mutating func register(through task: Int) {
     while priorities.count <= task { priorities.append(generator.next() | 1 << 63) }
   }

@@ -1,9 +1,8 @@
 /// The data for replaying one schedule, as a short string that is easy to copy: `pk2:3k:02~5.1:3.2hc04x1q`.
 ///
-/// The string contains the name of the format, the seed of the schedule's random numbers in base 36, the choices, and the
-/// trail of the order (see `OrderTrail`), which a hand-written string may omit. A choice is a digit or letter (base 36), or a
-/// number from 36 in parentheses; `2~5.` stands for five twos. Trailing zeros are omitted, since a replay continues with
-/// zeros.
+/// The string contains the name of the format, the seed of the schedule's random numbers in base 36, the choices, and the trail of the
+/// order (see `OrderTrail`), which may be omitted in a string written by hand. A choice is a digit or letter (base 36), or, from 36 on, a
+/// number in parentheses; `2~5.` stands for five twos. Trailing zeros are omitted, because a replay continues with zeros.
 struct ReplayCode: Equatable, CustomStringConvertible {
   /// The error for a malformed replay string.
   struct FormatError: Error, CustomStringConvertible {
@@ -41,7 +40,7 @@ struct ReplayCode: Equatable, CustomStringConvertible {
     choice < 36 ? String(choice, radix: 36) : "(\(choice))"
   }
 
-  /// Returns eight digits that distinguish replay strings in the names of files.
+  /// Returns eight digits that distinguish replay strings in file names.
   static func digest(of text: String) -> String {
     var fingerprint = Fingerprint()
     for byte in text.utf8 { fingerprint.add(Int(byte)) }
@@ -100,13 +99,13 @@ struct Fingerprint: Equatable {
 
 /// A fingerprint of an order of tasks, with marks that show where another order starts to differ.
 ///
-/// As text: the number of steps, a dot, at most 32 evenly spaced marks, and five digits of the whole order's fingerprint.
+/// As text, it consists of the number of steps, a dot, at most 32 evenly spaced marks, and five digits of the whole order's fingerprint.
 struct OrderTrail: Equatable, CustomStringConvertible {
   private static let marks = 32
   private static let digits = 5
 
   let steps: Int
-  /// The marks and the fingerprint, as digits of base 36.
+  /// The marks and the fingerprint, as base-36 digits.
   private let code: String
 
   init(_ tasks: [Int]) {
@@ -122,7 +121,7 @@ struct OrderTrail: Equatable, CustomStringConvertible {
     self.code = code + String(repeating: "0", count: Self.digits - whole.count) + whole
   }
 
-  /// Parses a text; `nil` for a malformed text.
+  /// Parses a string; `nil` if it is malformed.
   init?(_ text: Substring) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 2, let steps = Int(parts[0]), steps >= 0,
@@ -135,7 +134,7 @@ struct OrderTrail: Equatable, CustomStringConvertible {
 
   var description: String { "\(steps).\(code)" }
 
-  /// Returns the number of steps after which `tasks` certainly differs; `nil` for an equal order.
+  /// Returns the number of steps by which `tasks` certainly differs; `nil` if the order is the same.
   func divergence(of tasks: [Int]) -> Int? {
     let actual = OrderTrail(tasks)
     guard actual != self else { return nil }

@@ -1,4 +1,4 @@
-/// The choice of the next job in a schedule.
+/// An object that chooses the next job in a schedule.
 protocol ScheduleChooser: Sendable {
   /// Returns the position in `tasks` of the job to run at `step`.
   ///
@@ -11,7 +11,7 @@ protocol ScheduleChooser: Sendable {
   /// if the wake is not a choice.
   mutating func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int
 
-  /// Notes that `task` seems to wait in a loop for another task.
+  /// Notes that `task` seems to be waiting in a loop for another task.
   mutating func didSpin(_ task: Int)
 }
 
@@ -21,18 +21,18 @@ extension ScheduleChooser {
   func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int { 0 }
 }
 
-/// A chooser of the first job: that of the last task if it can continue, and otherwise the job that has waited longest.
+/// A chooser that picks the first job: one of the last task if that task can continue, and otherwise the job that has been waiting longest.
 struct FirstChooser: ScheduleChooser {
   func choose(among tasks: [Int], step: Int) -> Int { 0 }
 }
 
-/// A chooser of any ready job, with equal probability. At a wake, the running job usually continues.
+/// A chooser that picks any ready job with equal probability. At a wake, the running job usually continues.
 ///
-/// Each schedule has its own probability of preemption, since some bugs need many preempted wakers, and others long stretches
+/// Each schedule has its own probability of preemption, because some bugs need many preempted wakers, and others need long stretches
 /// without one.
 struct RandomChooser: ScheduleChooser {
   private var generator: SeededGenerator
-  /// One of `preemptionOdds` wakers is preempted, on average; `0` stands for none.
+  /// On average, one in `preemptionOdds` wakers is preempted; `0` means that none is.
   private let preemptionOdds: Int
 
   init(generator: SeededGenerator) {
@@ -64,7 +64,7 @@ struct RoundRobinChooser: ScheduleChooser {
   }
 }
 
-/// A chooser that follows recorded choices, and then takes the first job.
+/// A chooser that follows recorded choices, and then always takes the first job.
 struct ReplayChooser: ScheduleChooser {
   private var remaining: ArraySlice<Int>
 

@@ -1,13 +1,13 @@
-/// A small random number generator: equal seeds give equal numbers on every platform.
+/// A small random number generator. The same seed gives the same numbers on every platform.
 ///
 /// The algorithm is SplitMix64 (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014).
-/// The generator is fast, suits schedules and delays, and does not suit secrets.
+/// The generator is fast. It is suitable for schedules and delays, but not for secrets.
 public struct SeededGenerator: RandomNumberGenerator, Hashable, Sendable {
   private static let increment: UInt64 = 0x9E37_79B9_7F4A_7C15
 
   private var state: UInt64
 
-  /// Starts the sequence of `seed`.
+  /// Starts the sequence that belongs to `seed`.
   public init(seed: UInt64) {
     state = seed
   }
@@ -18,7 +18,7 @@ public struct SeededGenerator: RandomNumberGenerator, Hashable, Sendable {
     return Self.mix(state)
   }
 
-  /// Returns a number from `0` up to, but not including, `bound`, independent of the version of the standard library.
+  /// Returns a number from `0` up to, but not including, `bound`. The result does not depend on the version of the standard library.
   ///
   /// - Precondition: `bound` is positive.
   public mutating func below(_ bound: Int) -> Int {
@@ -26,7 +26,7 @@ public struct SeededGenerator: RandomNumberGenerator, Hashable, Sendable {
     return Int(next().multipliedFullWidth(by: UInt64(bound)).high)
   }
 
-  /// Returns the seed of the `index`-th independent sequence of `seed`.
+  /// Returns the seed of the `index`-th independent sequence derived from `seed`.
   static func seed(_ seed: UInt64, _ index: Int) -> UInt64 {
     mix(mix(seed) &+ UInt64(truncatingIfNeeded: index &+ 1) &* increment)
   }
