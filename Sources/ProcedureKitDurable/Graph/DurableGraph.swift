@@ -1,7 +1,7 @@
 public import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// A graph that remembers the values of its nodes in a journal, and executes only the missing nodes; see
+/// A graph that remembers the values of its nodes in a journal, and executes only the nodes whose values are missing; see
 /// `durable(in:as:version:rememberingFailures:)`.
 public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
   private let graph: ProcedureGraph<Input, Output>
@@ -28,7 +28,7 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///
   /// - Parameter input: The input of the graph.
   /// - Returns: The value of the output node.
-  /// - Throws: The errors of `ProcedureGraph.execute(_:)`, and ``JournalError`` or the journal's own errors.
+  /// - Throws: The errors of `ProcedureGraph.execute(_:)`; ``JournalError``, or the journal's own errors.
   @concurrent public func execute(_ input: Input) async throws -> Output {
     try await procedureTask.execute(input)
   }
@@ -41,7 +41,7 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Returns what a run would do with each node at this moment, and why. Executes no node. Cancelling the caller has no effect.
+  /// Returns what a run would currently do with each node, and why. Does not execute any node. Cancelling the caller has no effect.
   ///
   /// - Parameter input: The input of the graph.
   /// - Returns: The nodes that the run would reuse, and the nodes that it would execute.
@@ -68,7 +68,7 @@ extension DurableGraph: InputlessProcedure where Input == Void {
     try await execute(())
   }
 
-  /// Returns what a run would do with each node at this moment, and why; see ``resumptionPlan(for:)``.
+  /// Returns what a run would currently do with each node, and why; see ``resumptionPlan(for:)``.
   ///
   /// - Throws: The errors of ``resumptionPlan(for:)``.
   public func resumptionPlan() async throws -> ResumptionPlan {
@@ -84,23 +84,24 @@ extension ProcedureGraph where Input: Encodable {
   /// let images = try await queue.run(durable, input: "kitten.ppm")
   /// ```
   ///
-  /// The value of each node is written when the node has finished, and before any node that depends on it starts. A new run uses
-  /// the existing values: these nodes have the event `reused` with the name of the journal. A node is executed again if its
-  /// name, its `version(_:)`, the version or the name of the graph, or the value of a dependency has changed. The nodes that depend on it
-  /// are then executed again, too. The reason is logged, and available as `ProcedureEvent.executionCause`,
-  /// `QueueSnapshot.Entry.executionCause` and, before the run, ``DurableGraph/resumptionPlan(for:)``.
+  /// The value of each node is written when the node has finished, and before any node that depends on it starts. A new run uses the
+  /// existing values: for each node whose value exists, there is an event `reused` with the name of the journal. A node is executed again
+  /// if its name, its `version(_:)`, the version or the name of the graph, or the value of a dependency has changed. The nodes that depend
+  /// on it are then executed again as well. The reason is logged, and is available as `ProcedureEvent.executionCause`,
+  /// `QueueSnapshot.Entry.executionCause` and, before the run, from ``DurableGraph/resumptionPlan(for:)``.
   ///
-  /// A value is remembered if it is `Codable`, or if the node has no value. A node with another value is executed again if an
-  /// executed node needs the value, or if no node depends on it. A cancelled node is not remembered. A nested graph is one node, whose
-  /// nodes are remembered if the nested graph itself is durable. The `keyed(by:)` of a node has no effect.
+  /// A value is remembered if it is `Codable`; of a node without a value, it is remembered that the node has finished. A node whose value
+  /// is not `Codable` is executed again if an executed node needs the value, or if no node depends on it. A cancelled node is not
+  /// remembered. A nested graph counts as one node; its own nodes are remembered if the nested graph is itself durable. The `keyed(by:)` of
+  /// a node has no effect.
   ///
-  /// Each body is executed at least once: a body that was executing when the process was killed is executed again.
+  /// Each body is executed at least once: if a body was executing when the process was killed, it is executed again.
   ///
   /// - Parameters:
   ///   - journal: The journal. If an append fails, the node fails.
-  ///   - key: The name of the graph in the journal. `nil` uses the graph's name. Two graphs in one journal need different names.
-  ///   - version: The version of all nodes. A different version executes all nodes again. A negative version traps.
-  ///   - rememberingFailures: Whether a failure is remembered, too: a later run fails with ``RememberedFailure``.
+  ///   - key: The name of the graph in the journal. `nil` uses the graph's name. Two graphs that share a journal need different names.
+  ///   - version: The version of all nodes. Changing it causes all nodes to be executed again. A negative version traps.
+  ///   - rememberingFailures: Whether failures are remembered as well: a later run then fails with ``RememberedFailure``.
   /// - Returns: The graph with the journal.
   public func durable(
     in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false
@@ -112,7 +113,7 @@ extension ProcedureGraph where Input: Encodable {
 }
 
 extension ProcedureGraph where Input == Void {
-  /// Returns a graph without an input with a journal; see `durable(in:as:version:rememberingFailures:)`.
+  /// Returns a graph that has no input with a journal; see `durable(in:as:version:rememberingFailures:)`.
   public func durable(
     in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false
   ) -> DurableGraph<Input, Output> {
@@ -121,7 +122,7 @@ extension ProcedureGraph where Input == Void {
 }
 
 extension ProcedureGraph {
-  /// Unavailable: the input of a durable graph is a part of each key.
+  /// Unavailable, because the input of a durable graph is part of each key.
   @available(*, unavailable, message: "the input of a durable graph must be Encodable, since each key depends on it")
   public func durable(
     in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false

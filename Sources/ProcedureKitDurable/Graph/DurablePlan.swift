@@ -8,17 +8,17 @@ final class DurablePlan: Sendable {
   let version: UInt32
   let journal: any ProcedureJournal
   let remembersFailures: Bool
-  /// The layout, in which the journal is a consumer of each `Codable` value.
+  /// The layout, in which the journal is one of the consumers of each `Codable` value.
   let layout: ValueLayout
-  /// The path of each node in the journal: unique, and equal in each process.
+  /// The path of each node in the journal: unique, and the same in each process.
   let paths: [String]
-  /// The dependencies of each node: the inputs in order, then the others, sorted by path. The graph's input is -1.
+  /// The dependencies of each node: first the inputs in order, then the others, sorted by path. The graph's input is -1.
   let dependencies: [[Int32]]
   /// `nil` for a node whose value is not `Codable`.
   let codecs: [(any NodeCodec)?]
   /// The nodes that no node depends on.
   let sinks: Set<Int32>
-  /// The nodes with the value of the graph.
+  /// The nodes whose values are the value of the graph.
   let outputs: Set<Int32>
 
   init(
@@ -65,7 +65,7 @@ final class DurablePlan: Sendable {
 
   func versions(of node: Int32) -> [UInt32] { [version, graph.traits[Int(node)].version] }
 
-  /// Returns the key of a node whose dependencies have these fingerprints.
+  /// Returns the key of a node whose dependencies have the given fingerprints.
   func key(of node: Int32, _ fingerprints: [Fingerprint]) -> JournalKey {
     let path = paths[Int(node)]
     var parts = ["node", name, path].map { Array($0.utf8) } + versions(of: node).map(\.littleEndianBytes)
@@ -75,7 +75,7 @@ final class DurablePlan: Sendable {
     return JournalKey(path: path, fingerprint: Fingerprint(parts: parts))
   }
 
-  /// Returns the dependencies of a node with these fingerprints, in the form of an entry.
+  /// Returns the dependencies of a node, with their fingerprints, in the form used in an entry.
   func recordedDependencies(of node: Int32, _ fingerprints: [Fingerprint]) -> [JournalRecord.Dependency] {
     zip(dependencies[Int(node)], fingerprints).map { .init(name: name(of: $0), prefix: $1.prefix) }
   }
@@ -94,9 +94,9 @@ final class DurablePlan: Sendable {
 extension DurablePlan {
   func typeName(of node: Int32) -> String { "\(layout.slots[Int(graph.slot(of: node))].type)" }
 
-  /// Returns the reason why the journal has no value of a node whose dependencies have these fingerprints.
+  /// Returns the reason why the journal has no value for a node whose dependencies have the given fingerprints.
   func cause(of node: Int32, _ fingerprints: [Fingerprint]) async throws -> ExecutionCause {
-    // An entry under the path that was not written by a node is ignored: it explains nothing.
+    // An entry under the path that was not written by a node is ignored, because it explains nothing.
     guard let latest = try await journal.latestKey(at: paths[Int(node)]), let bytes = try await journal.read(latest),
       let record = JournalRecord(bytes), record.versions.count == 2
     else { return .notRemembered }
@@ -110,10 +110,10 @@ extension DurablePlan {
 
 /// Internal. Encodes and decodes the value of one node, whose type is known only when the graph is created.
 protocol NodeCodec: Sendable {
-  /// Returns the encoded value, and releases the journal's share of the value.
+  /// Returns the encoded value, and releases the journal's share in the value.
   func encode(_ values: GraphValues, _ coder: any ProcedureCoder) throws -> [UInt8]
 
-  /// Decodes the value, for the node's consumers.
+  /// Decodes the value for the node's consumers.
   func decode(_ bytes: [UInt8], into values: GraphValues, _ coder: any ProcedureCoder) throws
 }
 
@@ -131,7 +131,7 @@ struct CodableNode<Value: Codable>: NodeCodec {
   }
 }
 
-/// Internal. The codec of a node without a value, whose entry only records that the node has finished.
+/// Internal. The codec of a node without a value. Its entry only records that the node has finished.
 struct VoidNode: NodeCodec {
   func encode(_ values: GraphValues, _ coder: any ProcedureCoder) -> [UInt8] { [] }
 
@@ -149,7 +149,7 @@ extension ValueLayout {
     return (type as? any Codable.Type).map { open($0) }
   }
 
-  /// Adds one consumer to a slot: the journal.
+  /// Adds the journal to a slot as a further consumer.
   mutating func addJournal(to slot: Int32) {
     if countsConsumers { slots[Int(slot)].consumers += 1 }
   }

@@ -1,6 +1,6 @@
 internal import ProcedureKit
 
-/// Internal. One run of a durable graph: the nodes whose values come from the journal, and the fingerprints of executed nodes.
+/// Internal. One run of a durable graph: the nodes whose values come from the journal, and the fingerprints of the executed nodes.
 final class DurableRun: Sendable {
   private let plan: DurablePlan
   private let look: JournalScan
@@ -17,7 +17,7 @@ final class DurableRun: Sendable {
     fingerprints = Locked(look.fingerprints)
   }
 
-  /// Returns the graph in which each node reads the journal before its body, and writes to it afterwards.
+  /// Returns the graph in which each node reads from the journal before its body, and writes to it afterwards.
   func graph() -> GraphPlan {
     let graph = plan.graph
     var (bodies, traits) = (graph.bodies, graph.traits)
@@ -34,7 +34,7 @@ final class DurableRun: Sendable {
       inputEnds: graph.inputEnds, collection: graph.collection)
   }
 
-  /// Returns a node as a procedure that is reused, or executed and remembered.
+  /// Returns a node as a procedure that is either reused, or executed and remembered.
   private func task(
     of node: Int32, _ traits: NodeTraits, _ body: NodeBody, _ values: GraphValues
   ) -> ProcedureTask<Void, Void> {
@@ -46,7 +46,7 @@ final class DurableRun: Sendable {
     return ProcedureTask(layer) { try await self.execute(node, body, values) }
   }
 
-  /// Stores the value of a node, if the journal has the value. Returns whether the node is finished.
+  /// Stores the value of a node if the journal contains it. Returns whether the node is finished.
   private func find(_ node: Int32, _ values: GraphValues) async throws -> Bool {
     let path = plan.paths[Int(node)]
     switch look.dispositions[Int(node)] {
@@ -90,7 +90,7 @@ final class DurableRun: Sendable {
     return true
   }
 
-  /// Reports why a node is executed again: in the log, in the event of the start, and in snapshots.
+  /// Reports why a node is executed again: in the log, in the event for its start, and in snapshots.
   private func explain(_ cause: ExecutionCause) {
     guard cause != .notRemembered, let context = ProcedureContext.current else { return }
     context.log.log(level: .info, "executes again: \(cause)")
@@ -108,7 +108,7 @@ final class DurableRun: Sendable {
     }
   }
 
-  /// Executes a node and writes its value, before any dependent of the node starts.
+  /// Executes a node and writes its value before any dependent of the node starts.
   private func execute(_ node: Int32, _ body: NodeBody, _ values: GraphValues) async throws {
     let known = known(node, values)
     do {
@@ -149,7 +149,8 @@ final class DurableRun: Sendable {
     return key
   }
 
-  /// Returns the fingerprints of the dependencies of a node that starts; `nil` if one of them was cancelled, and so has none.
+  /// Returns the fingerprints of the dependencies of a node that is starting; `nil` if one of them was cancelled and therefore has no
+  /// fingerprint.
   private func known(_ node: Int32, _ values: GraphValues) -> [Fingerprint]? {
     let dependencies = plan.dependencies[Int(node)]
     let known = fingerprints.withLock { fingerprints in
@@ -169,10 +170,10 @@ final class DurableRun: Sendable {
   private var isCancelled: Bool { ProcedureContext.isCurrentCancelled }
 }
 
-/// Internal. The state of each node before the first node starts: the entries that exist, and the nodes whose values are not needed.
+/// Internal. The state of each node before the first node starts: which entries exist, and which nodes' values are not needed.
 struct JournalScan: Sendable {
   enum NodeDisposition: Sendable, Equatable {
-    /// The value comes from the journal. It is decoded only if an executed node, or the caller, uses it.
+    /// The value comes from the journal. It is decoded only if an executed node or the caller uses it.
     case reused(isLoaded: Bool)
     /// The value is not `Codable`, and the values of all dependents come from the journal.
     case skipped
@@ -182,15 +183,16 @@ struct JournalScan: Sendable {
   private(set) var dispositions: [NodeDisposition]
   /// The keys of the nodes whose dependencies are known.
   private(set) var keys: [JournalKey?]
-  /// The fingerprints of the nodes whose values are known, or would be equal whenever they are computed.
+  /// The fingerprints of the nodes whose values are known, or would be the same whenever they are computed.
   private(set) var fingerprints: [Fingerprint?]
-  /// The nodes that failed in an earlier run whose failure is remembered.
+  /// The nodes that failed in an earlier run and whose failures are remembered.
   private(set) var failures: [Int32: String] = [:]
 
-  /// Whether the journal has values of an earlier run.
+  /// Whether the journal contains values from an earlier run.
   var isContinued: Bool { dispositions.contains { if case .reused = $0 { true } else { false } } }
 
-  /// Reads the journal, isolated to the journal if it is an actor, so that no read changes the thread. Other callers wait in the meantime.
+  /// Reads the journal. If the journal is an actor, the function is isolated to it, so that no read changes the thread. Other callers wait
+  /// in the meantime.
   ///
   /// - Throws: The errors of the journal.
   /// - Complexity: One read for each node whose dependencies are in the journal.

@@ -1,6 +1,6 @@
 public import ProcedureKit
 
-/// What a run of a durable graph would do at this moment: the nodes that it would reuse, and why it would execute the others.
+/// What a run of a durable graph would currently do: which nodes it would reuse, and why it would execute the others.
 ///
 /// ```swift
 /// let plan = try await thumbnails.resumptionPlan(for: "kitten.ppm")
@@ -14,7 +14,7 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
     public let action: Action
   }
 
-  /// The action of a run for a node.
+  /// What a run does with a node.
   public enum Action: Hashable, Sendable {
     /// The value is in the journal.
     case reuse

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import ProcedureKit
 
-/// Internal. An open file, with the system calls that a journal needs. The last reference closes the file and releases its lock.
+/// Internal. An open file, with the system calls that a journal needs. Releasing the last reference closes the file and releases its lock.
 final class FileDescriptor {
   /// A failed system call.
   struct Failure: Error, CustomStringConvertible {
@@ -14,16 +14,16 @@ final class FileDescriptor {
 
   private let number: Int32
 
-  /// Opens a file. A new file is readable and writable only for its owner.
+  /// Opens a file. A new file is readable and writable only by its owner.
   ///
-  /// A path that contains NUL is invalid: the system would use the part before it.
+  /// A path that contains a NUL is invalid, because the system would use only the part before it.
   init(opening path: SystemText, _ flags: Int32) throws(Failure) {
     guard !path.containsZero else { throw Failure(code: EINVAL) }
     number = path.withCString { open($0, flags | O_CLOEXEC, 0o600) }
     if number < 0 { throw .latest }
   }
 
-  /// Creates a file, and replaces an existing file at the path. A link at the path is removed, and not followed.
+  /// Creates a file, replacing any existing file at the path. If there is a link at the path, the link itself is removed, and not followed.
   convenience init(replacing path: SystemText) throws(Failure) {
     guard !path.containsZero else { throw Failure(code: EINVAL) }
     _ = path.withCString { unlink($0) }
@@ -36,7 +36,7 @@ final class FileDescriptor {
     close(number)
   }
 
-  /// Locks the file. Returns whether this succeeded; the system releases the lock when the process ends, even if it is killed.
+  /// Locks the file. Returns whether this succeeded. The system releases the lock when the process ends, even if it is killed.
   func lock() throws(Failure) -> Bool {
     if flock(number, LOCK_EX | LOCK_NB) == 0 { return true }
     if errno == EWOULDBLOCK { return false }
@@ -67,7 +67,7 @@ final class FileDescriptor {
     return Int(status.st_size)
   }
 
-  /// Reads bytes at a position; fewer at the end of the file.
+  /// Reads bytes at a position. Returns fewer bytes at the end of the file.
   func read(_ count: Int, at position: Int) throws(Failure) -> [UInt8] {
     var failure: Failure?
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -106,10 +106,10 @@ final class FileDescriptor {
     guard ftruncate(number, off_t(size)) == 0 else { throw .latest }
   }
 
-  /// Returns when the bytes are stored durably.
+  /// Waits until the bytes are stored durably.
   func flush() throws(Failure) {
     #if canImport(Darwin)
-      // A plain `fsync` leaves the bytes in the memory of the drive.
+      // A plain `fsync` would leave the bytes in the drive's cache.
       if fcntl(number, F_FULLFSYNC) == 0 { return }
     #endif
     guard fsync(number) == 0 else { throw .latest }

@@ -2,11 +2,11 @@ internal import Foundation
 internal import ProcedureKit
 public import ProcedureKitFoundation
 
-/// A journal in memory, for tests. It outlives runs, but not the process.
+/// A journal in memory, for tests. Its entries outlive runs, but not the process.
 public actor InMemoryJournal: ProcedureJournal {
-  /// The name in errors and events.
+  /// The name of the journal in errors and events.
   public nonisolated let name: String
-  /// Converts values.
+  /// The coder that converts values.
   public nonisolated let coder: any ProcedureCoder
   private nonisolated let now: @Sendable () -> Duration
 
@@ -19,9 +19,9 @@ public actor InMemoryJournal: ProcedureJournal {
   /// Creates an empty journal.
   ///
   /// - Parameters:
-  ///   - name: The name in errors and events.
-  ///   - coder: Converts values.
-  ///   - now: The time since 1970; `nil` uses the system's clock.
+  ///   - name: The name of the journal in errors and events.
+  ///   - coder: The coder that converts values.
+  ///   - now: Returns the time since 1970; `nil` uses the system's clock.
   public init(
     _ name: String = "memory", coder: any ProcedureCoder = JSONProcedureCoder(), now: (@Sendable () -> Duration)? = nil
   ) {
@@ -42,13 +42,13 @@ public actor InMemoryJournal: ProcedureJournal {
     appendCount += 1
   }
 
-  /// Returns the value of the latest entry of a key, or `nil`. Cancelling the caller has no effect.
+  /// Returns the value of the latest entry for a key, or `nil`. Cancelling the caller has no effect.
   public func read(_ key: JournalKey) async -> [UInt8]? { entries[key] }
 
-  /// Returns the key of the latest entry of a path, or `nil`. Cancelling the caller has no effect.
+  /// Returns the key of the latest entry with a path, or `nil`. Cancelling the caller has no effect.
   public func latestKey(at path: String) async -> JournalKey? { latest[ByteText(path)] }
 
-  /// Removes all entries for whose key a function returns `true`. Cancelling the caller has no effect.
+  /// Removes all entries for whose keys the function returns `true`. Cancelling the caller has no effect.
   public func remove(where isRemoved: @Sendable (JournalKey) -> Bool) {
     entries = entries.filter { !isRemoved($0.key) }
     latest = latest.filter { !isRemoved($0.value) }

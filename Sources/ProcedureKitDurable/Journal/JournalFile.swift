@@ -17,10 +17,10 @@ final class JournalFile {
   /// The number of bytes that are read at a time to compute the checksum of an entry.
   private static let pieceSize = 1 << 16
 
-  /// The path in messages.
+  /// The path as it appears in error messages.
   private let path: String
-  /// The absolute path without links: a compaction replaces the file itself, even if the process has changed its folder since. Bytes, since
-  /// the name of a folder in the path may not be UTF-8.
+  /// The absolute path without links, so that a compaction replaces the file itself, even if the process has changed its working directory
+  /// since. The path is kept as bytes, because the name of a folder in it may not be UTF-8.
   private let realPath: SystemText
   private var file: FileDescriptor
   /// The end of the last complete entry, where the next entry is written.
@@ -29,7 +29,7 @@ final class JournalFile {
   private(set) var latest: [ByteText: JournalKey] = [:]
   /// The bytes that were cut off when the file was opened.
   private(set) var recovery: FileJournal.Recovery?
-  /// The reason why no further entry is written: the storage has not confirmed earlier writes.
+  /// The reason why no further entries are written: the storage device did not confirm earlier writes.
   private var failure: FileDescriptor.Failure?
 
   /// Opens or creates a file, locks it, and reads it to its end.
@@ -76,7 +76,7 @@ final class JournalFile {
         guard try file.lock() else {
           throw FileDescriptor.Failure(code: EWOULDBLOCK)
         }
-        // Between the two calls, another process may have compacted the journal and ended. Then the lock is a lock of the old file.
+        // Between the two calls, another process may have compacted the journal and ended. In that case, this is a lock on the old file.
         if file.isFile(at: path) { return file }
       } catch {
         if error.code == EWOULDBLOCK {
@@ -132,7 +132,7 @@ final class JournalFile {
   private struct Damage {
     let position: Int
     let size: Int
-    /// Whether the last entry is incomplete, as it is when a process is killed.
+    /// Whether the last entry is incomplete, as it is if a process is killed while writing.
     let isTorn: Bool
 
     var explanation: String {
@@ -153,7 +153,7 @@ final class JournalFile {
         return Damage(position: end, size: rest, isTorn: true)
       }
       guard let (length, checksum) = JournalFormat.entryHeader(header) else {
-        // After a power failure, a file can be longer than the written part, and end with zeros.
+        // After a power failure, a file can be longer than the part that was written, and end with zeros.
         return Damage(position: end, size: rest, isTorn: try isZero(from: end, to: size))
       }
       let start = end + JournalFormat.entryHeaderSize
@@ -166,7 +166,7 @@ final class JournalFile {
     return nil
   }
 
-  /// Reads the key of a payload, after checking the lengths and the checksum; `nil` if one of them is wrong.
+  /// Reads the key in a payload, after checking the lengths and the checksum; `nil` if one of them is wrong.
   private func key(at start: Int, length: Int, checksum: UInt32) throws(JournalError) -> JournalKey? {
     let first = try read(min(length, Self.pieceSize), at: start)
     guard let keySize = JournalFormat.keySize(Array(first.prefix(4)), payloadLength: length) else { return nil }
@@ -187,7 +187,7 @@ final class JournalFile {
     return true
   }
 
-  /// Records the position of an entry, after which the next one follows.
+  /// Records the position of an entry. The next entry follows it.
   private func note(_ key: JournalKey, at start: Int, end: Int) {
     let position = start + JournalFormat.entryHeaderSize + 36 + key.path.utf8.count
     places[key] = Place(entry: start, position: position, size: end - position)
@@ -219,7 +219,7 @@ final class JournalFile {
     }
   }
 
-  /// Returns the value of a key, after checking the whole entry.
+  /// Returns the value for a key, after checking the whole entry.
   func value(for key: JournalKey) throws(JournalError) -> [UInt8]? {
     guard let place = places[key] else { return nil }
     let bytes = try read(place.end - place.entry, at: place.entry)
@@ -227,7 +227,7 @@ final class JournalFile {
     return Array(bytes[(place.position - place.entry)...])
   }
 
-  /// Returns whether bytes are the complete entry of a key.
+  /// Returns whether the bytes are the complete entry for a key.
   private static func isEntry(_ bytes: [UInt8], of key: JournalKey, _ place: Place) -> Bool {
     let start = JournalFormat.entryHeaderSize
     guard bytes.count == place.end - place.entry,
@@ -252,14 +252,15 @@ final class JournalFile {
     do {
       try file.write(entry, at: end)
     } catch {
-      // No entry may follow an incomplete entry. The next opening would drop an incomplete entry at the end, too.
+      // No entry may follow an incomplete entry, so it is removed. If that fails, nothing more is written, and the next opening drops the
+      // incomplete entry at the end.
       do { try file.truncate(to: end) } catch { failure = error }
       throw Self.error(.unwritable, path, "cannot store the entry of \(key); all earlier entries are readable", error)
     }
     note(key, at: end, end: end + entry.count)
   }
 
-  /// Checks that the path still refers to the file: entries in a removed file are lost with the process.
+  /// Checks that the path still refers to the file, because entries in a removed file are lost when the process ends.
   private func requireInPlace() throws(JournalError) {
     guard !file.isFile(at: realPath) else { return }
     throw Self.error(
@@ -278,14 +279,14 @@ final class JournalFile {
     do {
       try file.flush()
     } catch {
-      // The system may have dropped unwritten data, and report no error the next time.
+      // The system may have dropped unwritten data, and may not report an error the next time.
       failure = error
       throw Self.error(
         .unwritable, path, "may have lost its latest entries, since the storage failed. Open it again", error)
     }
   }
 
-  /// Writes the latest entry of each kept key to a new file, which replaces the file. After an error, the old file stays in use.
+  /// Writes the latest entry for each kept key to a new file, which replaces the old one. After an error, the old file stays in use.
   func compact(_ isKept: (JournalKey) -> Bool) throws(JournalError) {
     try requireInPlace()
     let temporary: SystemText = "\(realPath).compacting"
@@ -319,18 +320,18 @@ final class JournalFile {
     do {
       try Self.flushFolder(of: realPath)
     } catch {
-      // After a power failure, the path may refer to the old file again, without the entries that are appended from now on.
+      // After a power failure, the path may refer to the old file again, which does not contain the entries that are appended from now on.
       failure = error
       throw Self.error(.unwritable, path, "was compacted, but its folder cannot be flushed. Open it again", error)
     }
   }
 
-  /// Makes a new name in a folder survive a power failure.
+  /// Ensures that a new name in a folder survives a power failure.
   private static func flushFolder(of path: SystemText) throws(FileDescriptor.Failure) {
     do {
       try FileDescriptor(opening: path.parentFolder ?? ".", O_RDONLY).flush()
     } catch {
-      // A file system that need not flush folders returns this error.
+      // A file system that does not need to flush folders returns this error.
       if error.code != EINVAL { throw error }
     }
   }

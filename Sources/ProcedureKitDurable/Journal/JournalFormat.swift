@@ -1,6 +1,6 @@
 internal import ProcedureKit
 
-/// Internal. The bytes of a journal's file: a header, then entries.
+/// Internal. The layout of a journal file: a header, followed by entries.
 ///
 /// | part | bytes |
 /// |---|---|
@@ -8,8 +8,8 @@ internal import ProcedureKit
 /// | entry | length of the payload (4), CRC-32 of the payload (4), CRC-32 of the 8 bytes before (4), payload |
 /// | payload | length of the path (4), path, fingerprint (32), value |
 ///
-/// Numbers have the least significant byte first. The length has a separate checksum, so that a changed length is not mistaken for an
-/// incomplete entry.
+/// Numbers are stored with the least significant byte first. The length has a separate checksum, so that a changed length is not mistaken
+/// for an incomplete entry.
 enum JournalFormat {
   static let version: UInt32 = 1
   static let magic = Array("PKJOURNL".utf8)
@@ -21,7 +21,7 @@ enum JournalFormat {
     return start + bytes(of: CRC32.checksum(of: start))
   }
 
-  /// The largest number of bytes of a path. The paths of all entries are held in memory.
+  /// The largest number of bytes in a path. The paths of all entries are kept in memory.
   static let largestPath = 1 << 24
 
   /// Returns the bytes of an entry, or `nil` if the entry or its path is too large for the format.
@@ -43,15 +43,15 @@ enum JournalFormat {
     return (Int(number(header[..<4])), number(header[4..<8]))
   }
 
-  /// Returns the size of the key at the start of a payload, including the length of its path; `nil` if a payload of this length cannot
-  /// contain the key.
+  /// Returns the size of the key at the start of a payload, including the length field of its path; `nil` if a payload of this length
+  /// cannot contain the key.
   static func keySize(_ start: [UInt8], payloadLength: Int) -> Int? {
     guard payloadLength >= 36, start.count == 4 else { return nil }
     let path = Int(number(start))
     return path <= largestPath && path + 36 <= payloadLength ? path + 36 : nil
   }
 
-  /// Reads the key at the start of a payload; `nil` if the path is not valid text.
+  /// Reads the key at the start of a payload; `nil` if the path is not valid UTF-8.
   static func key(_ start: [UInt8]) -> JournalKey? {
     let end = start.count - 32
     guard end >= 4, let path = String(validating: start[4..<end], as: UTF8.self),
@@ -69,13 +69,13 @@ enum JournalFormat {
   }
 }
 
-/// Internal. The checksum CRC-32 of ISO 3309, as in gzip and PNG.
+/// Internal. The CRC-32 checksum of ISO 3309, as used in gzip and PNG.
 enum CRC32 {
   private static let table: [UInt32] = (0..<256).map { byte in
     (0..<8).reduce(UInt32(byte)) { value, _ in value & 1 == 1 ? 0xedb8_8320 ^ value >> 1 : value >> 1 }
   }
 
-  /// Returns the checksum of bytes.
+  /// Returns the checksum of some bytes.
   static func checksum(of bytes: some Sequence<UInt8>) -> UInt32 {
     var checksum = Checksum()
     checksum.add(bytes)

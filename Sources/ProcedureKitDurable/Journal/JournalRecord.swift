@@ -1,12 +1,13 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// Internal. The bytes of an entry: a value or a failure, and the sources of the entry's fingerprint, for explaining a change.
+/// Internal. The contents of an entry: a value or a failure, and what the entry's fingerprint was computed from, so that a change can be
+/// explained.
 struct JournalRecord: Equatable, Sendable {
   /// A value on which another value depends.
   struct Dependency: Equatable, Sendable {
     let name: String
-    /// The beginning of the fingerprint.
+    /// The first bytes of the fingerprint.
     let prefix: UInt64
 
     static func == (one: Dependency, other: Dependency) -> Bool {
@@ -17,7 +18,7 @@ struct JournalRecord: Equatable, Sendable {
   private static let format: UInt8 = 1
 
   var isFailure = false
-  /// The version of the graph, and the version of the node. A procedure has only the second one.
+  /// The version of the graph, and the version of the node. A procedure outside a graph has only the second one.
   var versions: [UInt32]
   var dependencies: [Dependency]
   /// The encoded value, or the description of the error.
@@ -67,7 +68,7 @@ struct JournalRecord: Equatable, Sendable {
 }
 
 extension ArraySlice<UInt8> {
-  /// Removes and returns a number at the front; `nil` if there are too few bytes.
+  /// Removes a number from the front and returns it; `nil` if there are too few bytes.
   mutating func readNumber<Number: FixedWidthInteger>() -> Number? {
     let size = Number.bitWidth / 8
     guard count >= size else { return nil }
@@ -77,7 +78,7 @@ extension ArraySlice<UInt8> {
 }
 
 extension ProcedureJournal {
-  /// Returns the record of a key, or `nil` if there is none.
+  /// Returns the record for a key, or `nil` if there is none.
   func record(for key: JournalKey) async throws -> JournalRecord? {
     guard let bytes = try await read(key) else { return nil }
     guard let record = JournalRecord(bytes) else {
@@ -89,12 +90,12 @@ extension ProcedureJournal {
   }
 }
 
-/// Internal. A number in a journal that is kept while a procedure is in progress, and outlives its process.
+/// Internal. A number that is kept in a journal while a procedure is in progress, and outlives the process.
 struct JournalNumber: Sendable {
   let journal: any ProcedureJournal
   let key: JournalKey
 
-  /// Returns the number; 0 if none was written. A number that the library never writes is an error.
+  /// Returns the number; 0 if none has been written. A number that the library never writes is an error.
   func read(in range: ClosedRange<Int64> = .min ... .max) async throws -> Int64 {
     guard let bytes = try await journal.read(key) else { return 0 }
     var rest = bytes[...]

@@ -4,28 +4,28 @@ public import ProcedureKitFoundation
 /// A store of finished values that outlives the process, for `remembered(in:as:version:rememberingFailures:)` and
 /// `durable(in:as:version:rememberingFailures:)`.
 ///
-/// A journal holds bytes under keys, and does not interpret them. A ``FileJournal`` is a file, and an
-/// ``InMemoryJournal`` is for tests. A custom journal, for example, in a database, has to keep these promises:
+/// A journal stores bytes under keys, and does not interpret them. A ``FileJournal`` is stored in a file, and an ``InMemoryJournal`` is for
+/// tests. A custom journal, for example one in a database, must keep these promises:
 ///
-/// - When ``append(_:for:)`` returns, a later ``read(_:)`` returns the bytes, also in a process that starts after this process
-///   was killed.
-/// - If an entry exists, all entries exist whose `append` had returned before that entry's `append` was called.
-/// - A damaged entry is an error, and never other bytes.
+/// - When ``append(_:for:)`` has returned, a later ``read(_:)`` returns the bytes, even in a process that starts after this process was
+///   killed.
+/// - If an entry exists, so do all entries whose `append` had returned before that entry's `append` was called.
+/// - Reading a damaged entry is an error, and never returns other bytes.
 ///
 /// All functions can be called concurrently.
 public protocol ProcedureJournal: Sendable {
-  /// The name in errors, logs and the events of reused values.
+  /// The name of the journal in errors, logs, and events about reused values.
   var name: String { get }
 
-  /// Converts values for this journal. A journal that was written by one coder cannot be read by another one.
+  /// The coder that converts values for this journal. A journal that was written with one coder cannot be read with another.
   var coder: any ProcedureCoder { get }
 
-  /// The time since 1970 by a clock that continues while no process runs, for times that are measured across processes.
+  /// The time since 1970 according to a clock that continues while no process is running, for times that are measured across processes.
   var timeSince1970: Duration { get }
 
-  /// Appends an entry, which replaces an earlier entry of an equal key.
+  /// Appends an entry, which replaces any earlier entry for the same key.
   ///
-  /// Cancelling the caller does not undo an append: the function returns when the entry is stored as the journal promises.
+  /// Cancelling the caller does not undo an append: the function returns when the entry has been stored as the journal promises.
   ///
   /// - Parameters:
   ///   - bytes: The bytes; they may be empty.
@@ -33,33 +33,33 @@ public protocol ProcedureJournal: Sendable {
   /// - Throws: The reason why the entry was not stored. Earlier entries stay readable.
   func append(_ bytes: [UInt8], for key: JournalKey) async throws
 
-  /// Returns the bytes of the latest entry of a key. Cancelling the caller has no effect.
+  /// Returns the bytes of the latest entry for a key. Cancelling the caller has no effect.
   ///
   /// - Parameter key: The key.
   /// - Returns: The bytes, or `nil` if there is no entry.
   /// - Throws: An error if the entry cannot be read, or is damaged.
   func read(_ key: JournalKey) async throws -> [UInt8]?
 
-  /// Returns the key of the latest entry whose key has a path, with any fingerprint.
+  /// Returns the key of the latest entry with a path, whatever its fingerprint.
   ///
-  /// The key explains why a procedure is executed again. Cancelling the caller has no effect.
+  /// The key is used to explain why a procedure is executed again. Cancelling the caller has no effect.
   ///
   /// - Parameter path: The path.
-  /// - Returns: The key, or `nil` if there is none, or if the journal cannot find it. The default is `nil`.
+  /// - Returns: The key, or `nil` if there is none, or if the journal cannot find it. By default, `nil`.
   /// - Throws: An error if the journal cannot be read.
   func latestKey(at path: String) async throws -> JournalKey?
 }
 
 extension ProcedureJournal {
-  /// Returns `nil`, since the journal cannot find the key; see ``latestKey(at:)``.
+  /// Returns `nil`, because the journal cannot look up the key; see ``latestKey(at:)``.
   public func latestKey(at path: String) async throws -> JournalKey? { nil }
 }
 
 /// The key of an entry in a ``ProcedureJournal``: the path of the work, and a fingerprint of everything on which the value depends.
 ///
-/// Two keys are equal if the bytes of their paths and their fingerprints are: two spellings of `é` are different keys.
+/// Two keys are equal if their fingerprints and the bytes of their paths are equal, so two spellings of `é` are different keys.
 public struct JournalKey: Hashable, Sendable, CustomStringConvertible {
-  /// The name of the procedure, or the names of the graph and the node: `thumbnails/resize`.
+  /// The name of the procedure, or the names of the graph and the node, such as `thumbnails/resize`.
   public let path: String
   /// The fingerprint of the names, the versions and the inputs.
   public let fingerprint: Fingerprint
@@ -85,22 +85,23 @@ public struct JournalKey: Hashable, Sendable, CustomStringConvertible {
     hasher.combine(fingerprint)
   }
 
-  /// The path and the beginning of the fingerprint: `thumbnails/resize@1f3a6c22`.
+  /// The path and the beginning of the fingerprint, such as `thumbnails/resize@1f3a6c22`.
   public var description: String { "\(path)@\(fingerprint.description.prefix(8))" }
 }
 
-/// A SHA-256 hash. Equal bytes have equal fingerprints in every process, on every machine.
+/// A SHA-256 hash. Equal bytes have equal fingerprints in every process and on every machine.
 public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
-  /// The bytes, the first in the most significant place of the first word. Not an array, since a journal holds many fingerprints.
+  /// The bytes, with the first one in the most significant place of the first word. They are not an array, because a journal holds many
+  /// fingerprints.
   private let first, second, third, fourth: UInt64
 
-  /// Creates a fingerprint from its bytes; `nil` if these are not 32 bytes.
+  /// Creates a fingerprint from its bytes; `nil` if there are not exactly 32 of them.
   public init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 32 else { return nil }
     self.init(Array(bytes))
   }
 
-  /// Computes the fingerprint of bytes.
+  /// Computes the fingerprint of some bytes.
   ///
   /// - Complexity: O(n) for n bytes.
   public init(of bytes: some Collection<UInt8>) {
@@ -109,7 +110,7 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
     self.init(hash.finished())
   }
 
-  /// Computes the fingerprint of several parts, whose boundaries matter: `["ab", "c"]` differs from `["a", "bc"]`.
+  /// Computes the fingerprint of several parts. Their boundaries matter: `["ab", "c"]` differs from `["a", "bc"]`.
   init(parts: [[UInt8]]) {
     var hash = SHA256()
     for part in parts {
@@ -129,7 +130,7 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
   /// The 32 bytes of the hash.
   public var bytes: [UInt8] { words.flatMap { $0.littleEndianBytes.reversed() } }
 
-  /// The first 8 bytes, for distinguishing fingerprints where only an explanation depends on it.
+  /// The first 8 bytes, for comparing fingerprints where only an explanation depends on the result.
   var prefix: UInt64 { first }
 
   /// The bytes as 64 hexadecimal digits.

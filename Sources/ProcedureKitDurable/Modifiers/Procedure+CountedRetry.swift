@@ -4,24 +4,24 @@ internal import ProcedureKitFoundation
 extension Procedure where Input: Encodable {
   /// Returns the procedure with retries whose attempts are counted in a journal.
   ///
-  /// After a kill, the next run continues with the next attempt and its delay.
+  /// If the process is killed, the next run continues with the next attempt and its delay.
   ///
   /// ```swift
   /// let upload = Upload().retry(.exponential(from: .seconds(1)), maxAttempts: 5, countedIn: journal, as: "upload")
   /// ```
   ///
-  /// An attempt counts from its start, so that the retries end even if the body ends its process each time: when no attempt is left, the run
-  /// fails with ``RememberedFailure``. An attempt that was cancelled does not count. When the procedure has succeeded or failed, the
-  /// count starts again at 0. After more than a million attempts, a run continues with the delay that follows the first million.
-  /// Two concurrent runs with equal inputs share the count; `coalesced(by:in:)` combines them into one. Each
-  /// attempt costs an append, and the end another one. Otherwise this is `retry(_:maxAttempts:budget:when:)`.
+  /// An attempt counts from its start, so the retries end even if the body ends its process each time: when no attempts are left, the run
+  /// fails with ``RememberedFailure``. A cancelled attempt does not count. When the procedure has succeeded or failed, the count starts
+  /// again at 0. After more than a million attempts, a run continues with the delay that follows the first million. Two concurrent runs
+  /// with equal inputs share the count; `coalesced(by:in:)` combines them into one. Each attempt costs one append, and the end of the run
+  /// costs another. Otherwise, the modifier behaves like `retry(_:maxAttempts:budget:when:)`.
   ///
   /// - Parameters:
-  ///   - schedule: The delays before the retries, which also limit their number. A delay that a kill has interrupted is not repeated.
+  ///   - schedule: The delays before the retries, which also limit their number. A delay that was interrupted by a kill is not repeated.
   ///   - maxAttempts: The largest number of attempts, including the first. A value below 1 traps.
   ///   - journal: The journal.
-  ///   - key: The name in the journal. Two procedures in one journal need different names.
-  ///   - decide: Decides on each error, given the number of the failed attempt.
+  ///   - key: The name of the procedure in the journal. Two procedures that share a journal need different names.
+  ///   - decide: Decides, for each error, whether to retry, given the number of the failed attempt.
   /// - Returns: The procedure with its retries.
   public func retry(
     _ schedule: Schedule, maxAttempts: Int = .max, countedIn journal: any ProcedureJournal, as key: String,
@@ -36,7 +36,7 @@ extension Procedure where Input: Encodable {
 }
 
 extension Procedure where Input == Void {
-  /// Returns a procedure without an input with retries whose attempts are counted in a journal; see
+  /// Returns a procedure that has no input with retries whose attempts are counted in a journal; see
   /// `retry(_:maxAttempts:countedIn:as:when:)`.
   public func retry(
     _ schedule: Schedule, maxAttempts: Int = .max, countedIn journal: any ProcedureJournal, as key: String,
@@ -85,18 +85,18 @@ extension ProcedureTask {
   }
 }
 
-/// The attempts of a run, and the earlier attempts.
+/// The attempts of a run, including those of earlier runs.
 private struct AttemptCounter: Sendable {
   let number: JournalNumber
   let used: Int
-  /// The number of attempts that have failed, without cancelled ones.
+  /// The number of attempts that have failed, not including cancelled ones.
   let failedCount: Locked<Int>
 
   init(number: JournalNumber, used: Int) {
     (self.number, self.used, failedCount) = (number, used, Locked(used))
   }
 
-  /// Returns a task that records the number of each attempt before the attempt.
+  /// Returns a task that records the number of each attempt before the attempt begins.
   func counting<Input, Output>(_ task: ProcedureTask<Input, Output>) -> ProcedureTask<Input, Output> {
     task.wrapped { input in
       let context = ProcedureContext.requireCurrent(for: task.name)
@@ -113,7 +113,7 @@ private struct AttemptCounter: Sendable {
 }
 
 extension Schedule {
-  /// The largest number of skipped delays, since the time to find the next one grows with their number.
+  /// The largest number of delays that are skipped, because the time needed to find the next one grows with their number.
   private static let mostPassed = 1_000_000
 
   /// Whether the schedule has this many delays, so that another attempt follows. At most a million delays are counted.
@@ -123,9 +123,9 @@ extension Schedule {
     return true
   }
 
-  /// Returns the schedule without its first delays, at most a million.
+  /// Returns the schedule without its first delays, of which at most a million are dropped.
   fileprivate func dropping(_ count: Int) -> Schedule {
-    // The schedule itself keeps its known facts.
+    // Returning the schedule itself preserves what is known about it.
     guard count > 0 else { return self }
     return Schedule(from: (rest: ScheduleEvaluation(expression), left: min(count, Self.mostPassed))) {
       state, generator in

@@ -2,16 +2,18 @@ public import ProcedureKit
 internal import ProcedureKitFoundation
 
 extension Procedure where Input: Encodable {
-  /// Returns the procedure with a time limit that also counts time in which no process runs; a journal stores the first start.
+  /// Returns the procedure with a time limit that also counts time during which no process is running; a journal stores the time of the
+  /// first start.
   ///
-  /// The clock is the journal's, ``ProcedureJournal/timeSince1970``; if the clock is set back, at most the whole limit is left.
-  /// When the procedure has ended, the next run starts with the whole time. A run that was cancelled keeps its start. Two concurrent runs
-  /// with equal inputs share the start. Each run costs two appends. Otherwise this is `timeout(_:)`.
+  /// The limit is measured with the journal's clock, ``ProcedureJournal/timeSince1970``. If the clock is set back, the remaining time is at
+  /// most the whole limit. When the procedure has ended, the next run has the whole time again. A run that was cancelled keeps its start
+  /// time. Two concurrent runs with equal inputs share the start time. Each run costs two appends. Otherwise, the modifier behaves like
+  /// `timeout(_:)`.
   ///
   /// - Parameters:
   ///   - duration: The time limit. A limit that is not positive means no limit.
   ///   - journal: The journal.
-  ///   - key: The name in the journal. Two procedures in one journal need different names.
+  ///   - key: The name of the procedure in the journal. Two procedures that share a journal need different names.
   /// - Returns: The procedure with the limit.
   public func timeout(
     _ duration: Duration, countedIn journal: any ProcedureJournal, as key: String
@@ -21,7 +23,7 @@ extension Procedure where Input: Encodable {
 }
 
 extension Procedure where Input == Void {
-  /// Returns a procedure without an input with a time limit that also counts time in which no process runs; see
+  /// Returns a procedure that has no input with a time limit that also counts time during which no process is running; see
   /// `timeout(_:countedIn:as:)`.
   public func timeout(
     _ duration: Duration, countedIn journal: any ProcedureJournal, as key: String
@@ -38,7 +40,7 @@ extension ProcedureTask {
       let start = JournalNumber(journal: place.journal, key: try place.key(of: input, for: "start").key)
       let now = place.journal.timeSince1970
       let before = try await start.read()
-      // A missing start is written as 0, and a start one millisecond late, since the clock of a journal can begin at 0.
+      // 0 stands for a missing start time, so a start time is stored one millisecond too late, because a journal's clock can begin at 0.
       if before == 0 { try await start.write(Int64(now / .milliseconds(1)) + 1) }
       let passed = before == 0 ? .zero : max(now - .milliseconds(before) + .milliseconds(1), .zero)
       do {

@@ -8,17 +8,17 @@ extension Procedure where Input: Encodable, Output: Codable {
   /// let resize = ResizeImage(size: .small).timeout(.seconds(5)).remembered(in: journal, as: "small")
   /// ```
   ///
-  /// A run that finds a value does not execute the modifiers before this one and the body, and has the event `reused` with the name of
-  /// the journal. A cancelled run is not remembered. Two concurrent runs with equal inputs are both executed;
-  /// `coalesced(by:in:)` combines them into one.
+  /// If a run finds a value, it executes neither the body nor the modifiers before this one, and has an event `reused` with the name of the
+  /// journal. A cancelled run is not remembered. Two concurrent runs with equal inputs are both executed; `coalesced(by:in:)` combines them
+  /// into one.
   ///
-  /// The body is executed at least once for each input: a body that was executing when the process was killed is executed again.
+  /// The body is executed at least once for each input: if a body was executing when the process was killed, it is executed again.
   ///
   /// - Parameters:
   ///   - journal: The journal. If an append fails, the procedure fails.
-  ///   - key: The name in the journal. Two procedures in one journal need different names.
-  ///   - version: The version of the procedure. Raise it when the body computes a different value from the same input.
-  ///   - rememberingFailures: Whether a failure is remembered, too: a later run fails with ``RememberedFailure``.
+  ///   - key: The name of the procedure in the journal. Two procedures that share a journal need different names.
+  ///   - version: The version of the procedure. Raise it if the body computes a different value from the same input.
+  ///   - rememberingFailures: Whether failures are remembered as well: a later run then fails with ``RememberedFailure``.
   /// - Returns: The procedure with the journal.
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
@@ -30,7 +30,7 @@ extension Procedure where Input: Encodable, Output: Codable {
 }
 
 extension Procedure where Input == Void, Output: Codable {
-  /// Returns a procedure without an input with a journal; see
+  /// Returns a procedure that has no input with a journal; see
   /// `remembered(in:as:version:rememberingFailures:)`.
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
@@ -42,7 +42,7 @@ extension Procedure where Input == Void, Output: Codable {
 }
 
 extension Procedure where Input: Encodable, Output == Void {
-  /// Returns a procedure without a value with a journal, which stores that the procedure has finished; see
+  /// Returns a procedure that has no value with a journal, which stores that the procedure has finished; see
   /// `remembered(in:as:version:rememberingFailures:)`.
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
@@ -54,7 +54,7 @@ extension Procedure where Input: Encodable, Output == Void {
 }
 
 extension Procedure where Input == Void, Output == Void {
-  /// Returns a procedure without an input and a value with a journal, which stores that the procedure has finished.
+  /// Returns a procedure that has neither an input nor a value with a journal, which stores that the procedure has finished.
   ///
   /// See `remembered(in:as:version:rememberingFailures:)`.
   public func remembered(
@@ -67,7 +67,7 @@ extension Procedure where Input == Void, Output == Void {
 }
 
 extension Procedure {
-  /// Unavailable: a value that is not `Codable` cannot be remembered.
+  /// Unavailable, because a value that is not `Codable` cannot be remembered.
   @available(*, unavailable, message: "only a procedure with an Encodable input and a Codable value can be remembered")
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
@@ -76,7 +76,7 @@ extension Procedure {
   }
 }
 
-/// Internal. The location of a procedure's entries in a journal.
+/// Internal. Where a procedure's entries are stored in a journal.
 struct JournalEntryLocation<Input: Sendable>: Sendable {
   let journal: any ProcedureJournal
   let path: String
@@ -92,7 +92,7 @@ struct JournalEntryLocation<Input: Sendable>: Sendable {
     (self.version, self.encode) = (.version(version, of: path), encode)
   }
 
-  /// Returns the key of an input, and the fingerprint of the input alone. `purpose` distinguishes the value from the state of a retry.
+  /// Returns the key for an input, and the fingerprint of the input alone. `purpose` distinguishes the value from the state of a retry.
   func key(of input: Input, for purpose: String = "value") throws -> (key: JournalKey, input: Fingerprint) {
     let fingerprint: Fingerprint
     do {
@@ -163,10 +163,9 @@ extension ProcedureTask {
 extension Procedure {
   /// Returns the procedure with a version, for the nodes of a durable graph.
   ///
-  /// A node whose version has changed is executed again, and so are all nodes that depend on it.
+  /// If the version of a node has changed, the node is executed again, and so are all nodes that depend on it.
   ///
-  /// Raise the version when the body computes a different value from the same input. The default is 1. A later modifier keeps the
-  /// version.
+  /// Raise the version if the body computes a different value from the same input. The default is 1. Later modifiers keep the version.
   ///
   /// - Parameter version: The version. A negative version traps.
   /// - Returns: The procedure with the version.
@@ -177,7 +176,7 @@ extension Procedure {
 }
 
 extension UInt32 {
-  /// Returns a version that a programmer has set. Traps if it is too small or too large.
+  /// Checks a version that was set by the programmer. Traps if it is too small or too large.
   static func version(_ version: Int, of name: String) -> UInt32 {
     require(
       0...Int(UInt32.max) ~= version,
