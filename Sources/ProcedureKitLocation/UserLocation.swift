@@ -1,25 +1,25 @@
 public import ProcedureKit
 import Synchronization
 
-/// A procedure that measures the location of the device, once.
+/// A procedure that measures the location of the device once.
 ///
 /// ```swift
 /// let locate = UserLocation(from: GPSDaemon(), accuracy: 50, patience: .seconds(10))
 /// let location = try await queue.run(locate.timeout(.seconds(60)))
 /// ```
 ///
-/// The value is the first location of the source with the required accuracy. With a ``patience``, a less accurate location is accepted
-/// after that time. Without a timeout, the procedure waits for a source that never measures until the procedure is cancelled.
+/// The value is the first location from the source that has the required accuracy. If ``patience`` is set, a less accurate location is
+/// accepted after that time. If the source never measures anything and there is no timeout, the procedure waits until it is cancelled.
 public struct UserLocation: InputlessProcedure {
   /// The source of locations.
   public var source: any LocationSource
-  /// The largest accepted ``Location/horizontalAccuracy``, in metres; `nil` accepts every location. A location without an
-  /// estimate does not meet a requirement.
+  /// The largest ``Location/horizontalAccuracy`` that is accepted, in metres; `nil` accepts every location. A location without an estimated
+  /// accuracy does not meet the requirement.
   public var accuracy: Double?
-  /// The time after which the most accurate location so far is accepted, or the first one that arrives then; `nil` waits for
-  /// the required accuracy.
+  /// The time after which the most accurate location so far is accepted, or, if there is none yet, the next one that arrives; `nil` waits
+  /// for the required accuracy.
   public var patience: Duration?
-  /// The clock of the patience.
+  /// The clock that measures the patience.
   public var clock: any Clock<Duration>
 
   /// Creates a procedure.
@@ -44,7 +44,7 @@ public struct UserLocation: InputlessProcedure {
       try await withThrowingTaskGroup(of: Location?.self) { group in
         defer { group.cancelAll() }
         group.addTask { try await measure(choice) }
-        // A body that executes in its caller's task can be cancelled although the task is not.
+        // A body that executes in its caller's task can be cancelled without the task being cancelled.
         group.addTask {
           for await _ in cancels {}
           throw CancellationError()
@@ -75,7 +75,7 @@ public struct UserLocation: InputlessProcedure {
   }
 }
 
-/// Selects a location of a source.
+/// Selects one of the locations from a source.
 private final class LocationChoice: Sendable {
   private let accuracy: Double?
   private let state = Mutex<(best: Location?, isTimeOver: Bool)>((nil, false))

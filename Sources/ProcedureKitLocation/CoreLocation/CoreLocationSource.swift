@@ -1,22 +1,22 @@
 #if canImport(CoreLocation)
   public import CoreLocation
 
-  /// The locations of Core Location, on Apple's systems.
+  /// The locations that Core Location measures, on Apple's platforms.
   ///
-  /// The program needs the authorization of the user: add the condition `.authorized(for: LocationAuthorization(), .whenInUse)`,
-  /// and give the reason in the program's `Info.plist`.
+  /// The app needs the user's authorization: add the condition `.authorized(for: LocationAuthorization(), .whenInUse)`, and state the
+  /// reason in the app's `Info.plist`.
   public struct CoreLocationSource: LocationSource {
-    /// The kind of movement that Core Location prepares for.
+    /// The kind of movement that Core Location is optimized for.
     public var configuration: CLLocationUpdate.LiveConfiguration
 
-    /// Creates a source. Nothing is measured before ``locations()``.
+    /// Creates a source. Measuring begins with ``locations()``.
     public init(_ configuration: CLLocationUpdate.LiveConfiguration = .default) {
       self.configuration = configuration
     }
 
     /// Starts measuring, and returns the locations as they arrive.
     ///
-    /// The sequence throws ``LocationError/Kind-swift.struct/unauthorized`` when the user or the system refuses.
+    /// The sequence throws ``LocationError/Kind-swift.struct/unauthorized`` if the user or the system refuses.
     public func locations() -> any AsyncSequence<Location, any Error> {
       CLLocationUpdate.liveUpdates(configuration).compactMap { update throws in
         if update.authorizationDenied || update.authorizationDeniedGlobally || update.authorizationRestricted {

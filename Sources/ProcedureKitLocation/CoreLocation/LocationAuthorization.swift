@@ -10,25 +10,25 @@
   ///   .condition(.authorized(for: LocationAuthorization(), .whenInUse))
   /// ```
   public struct LocationAuthorization: Capability, Hashable {
-    /// The situations in which the program requires the location.
+    /// When the app needs the location.
     public enum Requirement: Hashable, Sendable {
-      /// While the program is in use.
+      /// While the app is in use.
       case whenInUse
-      /// Also in the background. tvOS and visionOS have no such permission: a request there has no effect.
+      /// Also in the background. tvOS and visionOS have no such permission, so requesting it there has no effect.
       case always
     }
 
-    /// The permission of the program.
+    /// The permission that the app has.
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked.
       case notDetermined
-      /// The system forbids it, for example, by parental control.
+      /// The system forbids it, for example because of parental controls.
       case restricted
       /// The user has refused.
       case denied
-      /// The location while the program is in use.
+      /// The app may use the location while it is in use.
       case whenInUse
-      /// The location at any time.
+      /// The app may use the location at any time.
       case always
 
       /// Returns whether the status meets the requirement.
@@ -43,17 +43,17 @@
     /// Creates the capability.
     public init() {}
 
-    /// Returns whether the device has location services, and these are enabled.
+    /// Returns whether the device has location services and they are enabled.
     public func isAvailable() async -> Bool { CLLocationManager.locationServicesEnabled() }
 
-    /// Returns the permission of the program, without asking the user.
+    /// Returns the permission that the app has, without asking the user.
     public func authorizationStatus() async -> Status {
       await MainActor.run { Status(CLLocationManager().authorizationStatus) }
     }
 
     /// Asks the user, and returns when the status has changed. Cancellation ends the wait.
     ///
-    /// The system does not report when a user keeps "while in use" although more was requested, so only a timeout ends this wait.
+    /// If the user keeps "while in use" although more was requested, the system does not report it, so only a timeout ends this wait.
     ///
     /// - Throws: `CancellationError`.
     public func requestAuthorization(_ requirement: Requirement) async throws {
@@ -78,7 +78,7 @@
     }
   }
 
-  /// One request of Core Location to the user.
+  /// One request for permission that Core Location shows to the user.
   private final class LocationPrompt: NSObject, CLLocationManagerDelegate {
     private let changes: AsyncStream<LocationAuthorization.Status>.Continuation
 
@@ -91,10 +91,10 @@
       changes.yield(LocationAuthorization.Status(manager.authorizationStatus))
     }
 
-    /// Asks, and waits for a status that differs from the status before.
+    /// Asks, and waits for a status that differs from the previous one.
     @MainActor static func ask(_ requirement: LocationAuthorization.Requirement) async throws {
       let (statuses, changes) = AsyncStream.makeStream(of: LocationAuthorization.Status.self)
-      // The manager needs the run loop of the main thread, and does not retain its delegate.
+      // The manager needs the main thread's run loop, and does not retain its delegate.
       let (manager, prompt) = (CLLocationManager(), LocationPrompt(changes))
       let before = LocationAuthorization.Status(manager.authorizationStatus)
       guard before == .notDetermined || before == .whenInUse else { return }

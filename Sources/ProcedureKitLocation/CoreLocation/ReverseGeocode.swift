@@ -2,18 +2,18 @@
   import CoreLocation
   public import ProcedureKit
 
-  /// A procedure that finds the address of a location, by Apple's service.
+  /// A procedure that finds the address of a location, using Apple's service.
   ///
   /// ```swift
   /// let address = UserLocation(from: CoreLocationSource()).then(ReverseGeocode())
   /// ```
   ///
-  /// Apple limits the rate of requests: use one address for all nearby locations, and run the procedure with a `rateLimited` modifier.
+  /// Apple limits the rate of requests: use one address for all nearby locations, and add a `rateLimited` modifier to the procedure.
   public struct ReverseGeocode: Procedure {
     /// Creates the procedure.
     public init() {}
 
-    /// Requests the address. Cancellation does not end the request, whose result is then not used.
+    /// Requests the address. Cancellation does not stop the request, but its result is then ignored.
     ///
     /// - Parameter location: The location.
     /// - Returns: The address.

@@ -5,7 +5,7 @@
 
   /// A connection to the daemon. A separate thread reads from it until the connection or the reader ends.
   final class GPSDConnection: Sendable {
-    /// The longest accepted line. The longest report of gpsd, which lists all satellites, has less than 11,000 bytes.
+    /// The longest line that is accepted. The longest report that gpsd sends, which lists all satellites, has fewer than 11,000 bytes.
     private static let maxLineLength = 1 << 16
 
     private enum State {
@@ -26,19 +26,19 @@
       self.locations = locations
     }
 
-    /// Starts the thread, which ends with the connection.
+    /// Starts the thread, which ends when the connection ends.
     func start() {
       let thread = Thread { [self] in
         var failure: any Error = LocationError(.ended, "\(address) closed the connection. Retry later.")
         do { try read() } catch { failure = error }
-        // A reader that has ended does not receive the end of the connection as an error.
+        // If the reader has ended, the end of the connection is not reported to it as an error.
         if hasLeft { locations.finish() } else { locations.finish(throwing: failure) }
       }
       thread.name = "gpsd"
       thread.start()
     }
 
-    /// Ends the connection. The thread, which waits for the daemon, resumes and ends.
+    /// Ends the connection. The thread, which is waiting for the daemon, resumes and ends.
     func close() {
       state.withLock { state in
         if case .connected(let socket) = state { socket.shutDown() }
@@ -62,7 +62,7 @@
         throw LocationError(
           .unreachable, "\(address) does not answer: \(error). Start the daemon, or correct the address.")
       }
-      // The socket is closed when no other code can shut it down any more.
+      // The socket is closed only when no other code can shut it down any more.
       defer {
         state.withLock { state in
           if case .connected = state { state = .ended }
@@ -124,7 +124,7 @@
       }
     }
 
-    /// Requests reports. A failure to send is detected when the connection is read.
+    /// Requests reports. If sending fails, the failure is detected when reading from the connection.
     private func watch(_ socket: StreamSocket) {
       socket.send(Data("?WATCH={\"enable\":true,\"json\":true};\n".utf8))
     }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// One line of the daemon.
+/// One line sent by the daemon.
 enum GPSDReport: Equatable {
   /// The version of the daemon and of its protocol, which is the first line.
   case version(release: String, major: Int)
-  /// A location of a device.
+  /// A location measured by a device.
   case location(Location, device: String?)
   /// The refusal of a request.
   case error(String)
@@ -38,17 +38,17 @@ enum GPSDReport: Equatable {
     let proto_major: Int
   }
 
-  /// Time, position and velocity, with their names in the protocol, in degrees, metres, and metres per second.
+  /// The time, position and velocity under their names in the protocol, in degrees, metres, and metres per second.
   private struct Fix: Decodable {
     let device: String?
     let mode: Int
     let time: String?
     let lat, lon, eph, epx, epy, altMSL, alt, epv, speed, track: Double?
 
-    /// The location; `nil` without a fix (a mode below 2), a position or a time.
+    /// The location; `nil` if there is no fix (a mode below 2), no position or no time.
     var location: Location? {
       guard mode >= 2, let lat, let lon, let time, let timestamp = Self.date(time) else { return nil }
-      // Daemons before release 3.20 have no `eph`, and call the altitude above sea level `alt`.
+      // Daemons before release 3.20 do not send `eph`, and call the altitude above sea level `alt`.
       let error = eph ?? zipped(epx, epy).map { ($0 * $0 + $1 * $1).squareRoot() }
       let hasHeight = mode >= 3
       return Location(

@@ -1,24 +1,24 @@
 #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
   import Foundation
 
-  /// The locations of gpsd, the daemon that reads satellite receivers on Linux and other systems.
+  /// The locations that gpsd reports, the daemon that reads satellite receivers on Linux and other systems.
   ///
   /// ```swift
   /// let source = GPSDaemon()
   /// for try await location in source.locations() { print(location.latitude, location.longitude) }
   /// ```
   ///
-  /// The source uses the JSON protocol of gpsd, version 3, over TCP. Reports without a fix, a position or a time are skipped. gpsd
-  /// reports about once per second for each device, including devices that are connected later.
+  /// The source uses version 3 of gpsd's JSON protocol over TCP. Reports without a fix, a position or a time are skipped. gpsd sends about
+  /// one report per second for each device, including devices that are connected later.
   public struct GPSDaemon: LocationSource, Hashable {
     /// The host of the daemon.
     public var host: String
     /// The TCP port of the daemon.
     public var port: UInt16
-    /// The path of the device whose locations are used, for example, "/dev/ttyUSB0"; `nil` uses the locations of all devices.
+    /// The path of the device whose locations are used, for example "/dev/ttyUSB0"; `nil` uses the locations of all devices.
     public var device: String?
 
-    /// Creates a source, which does not connect before ``locations()``.
+    /// Creates a source. It connects when ``locations()`` is called.
     ///
     /// - Parameters:
     ///   - host: The host of the daemon.
@@ -30,8 +30,8 @@
 
     /// Connects to the daemon, and returns the locations as they arrive. Cancelling the iteration closes the connection.
     ///
-    /// The sequence throws a ``LocationError`` if the daemon is not reachable, refuses, uses another protocol, or ends. Of the locations
-    /// that a slow reader has not taken, the newest 16 are kept.
+    /// The sequence throws a ``LocationError`` if the daemon cannot be reached, refuses a request, uses another protocol, or closes the
+    /// connection. The newest 16 locations are kept for a slow reader.
     public func locations() -> any AsyncSequence<Location, any Error> {
       let (stream, continuation) = AsyncThrowingStream.makeStream(
         of: Location.self, throwing: (any Error).self, bufferingPolicy: .bufferingNewest(16))

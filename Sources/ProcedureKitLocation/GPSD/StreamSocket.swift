@@ -11,7 +11,7 @@
     import Android
   #endif
 
-  /// A connected TCP socket. The owner closes the socket, exactly once.
+  /// A connected TCP socket. The owner must close it exactly once.
   struct StreamSocket: Sendable {
     /// The reason why there is no connection.
     struct Failure: Error, CustomStringConvertible {
@@ -21,16 +21,16 @@
       init(resolving code: Int32) { description = String(cString: gai_strerror(code)) }
     }
 
-    /// The longest time to connect to one address, in milliseconds.
+    /// The time limit for connecting to one address, in milliseconds.
     private static let patience: Int32 = 10_000
 
     private let descriptor: Int32
 
     /// Connects to the first address of the host that accepts the connection.
     ///
-    /// - Throws: The ``Failure`` of the last address.
+    /// - Throws: The ``Failure`` for the last address.
     init(host: String, port: UInt16) throws {
-      // The system would look up the name before the NUL.
+      // The system would look up only the part of the name before the NUL.
       guard !host.utf8.contains(0) else { throw Failure(resolving: EAI_NONAME) }
       var hints = addrinfo()
       #if canImport(Glibc)
@@ -58,7 +58,7 @@
       let descriptor = socket(address.ai_family, address.ai_socktype, address.ai_protocol)
       guard descriptor >= 0 else { throw Failure(errno: errno) }
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-      // Non-blocking, so that the wait for the connection can end.
+      // The socket is non-blocking, so that waiting for the connection can be limited.
       let flags = fcntl(descriptor, F_GETFL)
       _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK)
       var code = connectDescriptor(descriptor, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno
@@ -93,12 +93,12 @@
       }
     }
 
-    /// Sends a few bytes. Raises no signal.
+    /// Sends a few bytes. Does not raise a signal.
     func send(_ data: Data) {
       data.withUnsafeBytes { sendBytes(descriptor, $0) }
     }
 
-    /// Ends every read, including a read in which a thread waits.
+    /// Ends every read, including one that a thread is waiting in.
     func shutDown() {
       #if canImport(Glibc)
         _ = shutdown(descriptor, Int32(SHUT_RDWR))
@@ -111,7 +111,7 @@
     func close() { closeDescriptor(descriptor) }
   }
 
-  // Outside of the type, whose own functions hide the system's functions of the same names.
+  // These are outside the type because its methods hide the system functions of the same names.
 
   private func connectDescriptor(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32
   {

@@ -1,13 +1,13 @@
 public import Foundation
 
-/// A position on the earth at one time, as measured by a source.
+/// A position on the earth at a point in time, as measured by a source.
 public struct Location: Hashable, Codable, Sendable {
   /// The latitude in degrees of WGS 84, from -90 to 90; positive in the north.
   public var latitude: Double
   /// The longitude in degrees of WGS 84, from -180 to 180; positive in the east.
   public var longitude: Double
-  /// The radius in metres, around the position, that contains the true position, as estimated by the source: with 95 % probability for
-  /// gpsd, with about 68 % for Core Location. `nil` if the source gives none.
+  /// The radius, in metres, of the circle around the position that contains the true position, as estimated by the source: with a
+  /// probability of 95 % for gpsd, and of about 68 % for Core Location. `nil` if the source does not provide one.
   public var horizontalAccuracy: Double?
   /// The height in metres above mean sea level.
   public var altitude: Double?

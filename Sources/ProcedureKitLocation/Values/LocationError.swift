@@ -4,26 +4,26 @@ public import Foundation
 public struct LocationError: Error, Sendable, CustomStringConvertible, LocalizedError {
   /// The kind of a ``LocationError``. Later versions can add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
-    /// The name of the kind: `unreachable`.
+    /// The name of the kind, for example `unreachable`.
     public let description: String
 
-    /// No program answers at the address of the daemon.
+    /// Nothing answers at the daemon's address.
     public static let unreachable = Kind(description: "unreachable")
-    /// The program at the address does not use the protocol of gpsd, or uses another version.
+    /// The server at the address does not use gpsd's protocol, or uses another version of it.
     public static let unknownProtocol = Kind(description: "unknownProtocol")
-    /// The daemon has refused a request.
+    /// The daemon refused a request.
     public static let refused = Kind(description: "refused")
     /// The source ended before there was a location.
     public static let ended = Kind(description: "ended")
-    /// The user, or the system, does not allow the program to use the location.
+    /// The user or the system does not allow the app to use the location.
     public static let unauthorized = Kind(description: "unauthorized")
-    /// No address is known for a location.
+    /// No address is known for the location.
     public static let noPlacemark = Kind(description: "noPlacemark")
   }
 
   /// The kind of the error.
   public let kind: Kind
-  /// The failure, and how it can be remedied.
+  /// What failed, and what can be done about it.
   public let description: String
 
   init(_ kind: Kind, _ description: String) {

@@ -4,7 +4,7 @@ public struct Placemark: Hashable, Codable, Sendable {
   public var name: String?
   /// The street.
   public var street: String?
-  /// The number within the street.
+  /// The house number.
   public var number: String?
   /// The postal code.
   public var postalCode: String?
@@ -14,7 +14,7 @@ public struct Placemark: Hashable, Codable, Sendable {
   public var region: String?
   /// The country.
   public var country: String?
-  /// The two letters of the country by ISO 3166.
+  /// The two-letter country code of ISO 3166.
   public var countryCode: String?
 
   /// Creates an address.
