@@ -1,4 +1,4 @@
-/// A file and line of the code, for reports.
+/// A file and line in the source code, for reports.
 package struct CodeLocation: Sendable, CustomStringConvertible {
   package let fileID: StaticString
   package let line: UInt

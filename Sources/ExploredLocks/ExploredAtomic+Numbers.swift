@@ -1,9 +1,9 @@
 public import Synchronization
 
 extension ExploredAtomic where Value: FixedWidthInteger {
-  /// Adds `operand`, and wraps around on overflow.
+  /// Adds `operand`, wrapping around on overflow.
   ///
-  /// - Returns: The value before and after the operation.
+  /// - Returns: The values before and after the operation.
   @discardableResult
   public borrowing func wrappingAdd(
     _ operand: Value, ordering: AtomicUpdateOrdering
@@ -11,9 +11,9 @@ extension ExploredAtomic where Value: FixedWidthInteger {
     update("wrappingAdd") { $0 &+ operand }
   }
 
-  /// Subtracts `operand`, and wraps around on overflow.
+  /// Subtracts `operand`, wrapping around on overflow.
   ///
-  /// - Returns: The value before and after the operation.
+  /// - Returns: The values before and after the operation.
   @discardableResult
   public borrowing func wrappingSubtract(
     _ operand: Value, ordering: AtomicUpdateOrdering
@@ -23,7 +23,7 @@ extension ExploredAtomic where Value: FixedWidthInteger {
 
   /// Adds `operand`. An overflow traps.
   ///
-  /// - Returns: The value before and after the operation.
+  /// - Returns: The values before and after the operation.
   @discardableResult
   public borrowing func add(
     _ operand: Value, ordering: AtomicUpdateOrdering
@@ -33,7 +33,7 @@ extension ExploredAtomic where Value: FixedWidthInteger {
 
   /// Subtracts `operand`. An overflow traps.
   ///
-  /// - Returns: The value before and after the operation.
+  /// - Returns: The values before and after the operation.
   @discardableResult
   public borrowing func subtract(
     _ operand: Value, ordering: AtomicUpdateOrdering
@@ -43,7 +43,7 @@ extension ExploredAtomic where Value: FixedWidthInteger {
 
   /// Clears the bits that are not set in `operand`.
   ///
-  /// - Returns: The value before and after the operation.
+  /// - Returns: The values before and after the operation.
   @discardableResult
   public borrowing func bitwiseAnd(
     _ operand: Value, ordering: AtomicUpdateOrdering
@@ -53,7 +53,7 @@ extension ExploredAtomic where Value: FixedWidthInteger {
 
   /// Sets the bits that are set in `operand`.
   ///
-  /// - Returns: The value before and after the operation.
+  /// - Returns: The values before and after the operation.
   @discardableResult
   public borrowing func bitwiseOr(
     _ operand: Value, ordering: AtomicUpdateOrdering
@@ -63,7 +63,7 @@ extension ExploredAtomic where Value: FixedWidthInteger {
 
   /// Flips the bits that are set in `operand`.
   ///
-  /// - Returns: The value before and after the operation.
+  /// - Returns: The values before and after the operation.
   @discardableResult
   public borrowing func bitwiseXor(
     _ operand: Value, ordering: AtomicUpdateOrdering
@@ -73,7 +73,7 @@ extension ExploredAtomic where Value: FixedWidthInteger {
 
   /// Keeps the smaller of the value and `operand`.
   ///
-  /// - Returns: The value before and after the operation.
+  /// - Returns: The values before and after the operation.
   @discardableResult
   public borrowing func min(
     _ operand: Value, ordering: AtomicUpdateOrdering
@@ -83,7 +83,7 @@ extension ExploredAtomic where Value: FixedWidthInteger {
 
   /// Keeps the larger of the value and `operand`.
   ///
-  /// - Returns: The value before and after the operation.
+  /// - Returns: The values before and after the operation.
   @discardableResult
   public borrowing func max(
     _ operand: Value, ordering: AtomicUpdateOrdering
@@ -93,9 +93,9 @@ extension ExploredAtomic where Value: FixedWidthInteger {
 }
 
 extension ExploredAtomic where Value == Bool {
-  /// Becomes `false` if `operand` is `false`.
+  /// Sets the value to `false` if `operand` is `false`.
   ///
-  /// - Returns: The value before and after the operation.
+  /// - Returns: The values before and after the operation.
   @discardableResult
   public borrowing func logicalAnd(
     _ operand: Bool, ordering: AtomicUpdateOrdering
@@ -103,9 +103,9 @@ extension ExploredAtomic where Value == Bool {
     update("logicalAnd") { $0 && operand }
   }
 
-  /// Becomes `true` if `operand` is `true`.
+  /// Sets the value to `true` if `operand` is `true`.
   ///
-  /// - Returns: The value before and after the operation.
+  /// - Returns: The values before and after the operation.
   @discardableResult
   public borrowing func logicalOr(
     _ operand: Bool, ordering: AtomicUpdateOrdering
@@ -115,7 +115,7 @@ extension ExploredAtomic where Value == Bool {
 
   /// Flips the value if `operand` is `true`.
   ///
-  /// - Returns: The value before and after the operation.
+  /// - Returns: The values before and after the operation.
   @discardableResult
   public borrowing func logicalXor(
     _ operand: Bool, ordering: AtomicUpdateOrdering

@@ -2,17 +2,17 @@ public import Synchronization
 
 /// An `Atomic` whose operations are choices within an exploration.
 ///
-/// Code opts in with one line, only in builds for tests. The name in the module hides the one in `Synchronization`:
+/// A module opts in with one line, only in test builds. The module's own name hides the one in `Synchronization`:
 ///
 /// ```swift
 /// typealias Atomic = ExploredAtomic
 /// ```
 ///
-/// Within an exploration of `TestingProcedureKit`, any ready task can run before each operation. A task that performs twenty
-/// operations in a row yields, so that a loop that waits for another task ends.
+/// Within an exploration of `TestingProcedureKit`, any ready task can run before each operation. A task that performs twenty operations in
+/// a row yields, so that a loop that waits for another task can end.
 ///
-/// **Memory orderings** are accepted, but every operation is sequentially consistent, so that an exploration finds no bugs of
-/// weaker orderings. In contrast to an `Atomic`, the value is guarded by a lock, even outside explorations.
+/// **Memory orderings** are accepted, but every operation is sequentially consistent, so an exploration does not find bugs caused by weaker
+/// orderings. In contrast to an `Atomic`, the value is guarded by a lock, even outside explorations.
 public struct ExploredAtomic<Value: AtomicRepresentable & Sendable>: ~Copyable, Sendable {
   private let value: Mutex<Value>
   private let location: CodeLocation
@@ -20,17 +20,17 @@ public struct ExploredAtomic<Value: AtomicRepresentable & Sendable>: ~Copyable, 
   /// Makes an atomic value.
   ///
   /// - Parameters:
-  ///   - initialValue: The value.
-  ///   - fileID: The file that names the value in reports.
-  ///   - line: The line that names the value in reports.
+  ///   - initialValue: The initial value.
+  ///   - fileID: The file that identifies the atomic in reports.
+  ///   - line: The line that identifies the atomic in reports.
   public init(_ initialValue: consuming Value, fileID: StaticString = #fileID, line: UInt = #line) {
     value = Mutex(initialValue)
     location = CodeLocation(fileID: fileID, line: line)
   }
 
-  /// Performs one operation, after other tasks had the opportunity to run.
+  /// Performs one operation after giving other tasks the opportunity to run.
   ///
-  /// - Returns: The value before and after the operation.
+  /// - Returns: The values before and after the operation.
   @discardableResult
   borrowing func update(_ operation: StaticString, _ change: (Value) -> Value) -> (oldValue: Value, newValue: Value) {
     LockSchedules.current?.willPerform(operation, on: location)
@@ -54,7 +54,7 @@ public struct ExploredAtomic<Value: AtomicRepresentable & Sendable>: ~Copyable, 
 
   /// Replaces the value.
   ///
-  /// - Returns: The value before.
+  /// - Returns: The previous value.
   public borrowing func exchange(_ desired: consuming Value, ordering: AtomicUpdateOrdering) -> Value {
     let desired = desired
     return update("exchange") { _ in desired }.oldValue
@@ -64,7 +64,7 @@ public struct ExploredAtomic<Value: AtomicRepresentable & Sendable>: ~Copyable, 
 extension ExploredAtomic where Value: Equatable {
   /// Replaces the value with `desired` if the value equals `expected`. An `Atomic` compares the bits instead.
   ///
-  /// - Returns: Whether the value was replaced, and the value before.
+  /// - Returns: Whether the value was replaced, and the previous value.
   public borrowing func compareExchange(
     expected: consuming Value, desired: consuming Value, ordering: AtomicUpdateOrdering
   ) -> (exchanged: Bool, original: Value) {
@@ -75,7 +75,7 @@ extension ExploredAtomic where Value: Equatable {
 
   /// Replaces the value with `desired` if the value equals `expected`.
   ///
-  /// - Returns: Whether the value was replaced, and the value before.
+  /// - Returns: Whether the value was replaced, and the previous value.
   public borrowing func compareExchange(
     expected: consuming Value, desired: consuming Value, successOrdering: AtomicUpdateOrdering,
     failureOrdering: AtomicLoadOrdering
@@ -83,20 +83,20 @@ extension ExploredAtomic where Value: Equatable {
     compareExchange(expected: expected, desired: desired, ordering: successOrdering)
   }
 
-  /// Replaces the value with `desired` if the value equals `expected`. In contrast to that of an `Atomic`, the operation never
-  /// fails spuriously.
+  /// Replaces the value with `desired` if the value equals `expected`. In contrast to the same operation of an `Atomic`, it never fails
+  /// spuriously.
   ///
-  /// - Returns: Whether the value was replaced, and the value before.
+  /// - Returns: Whether the value was replaced, and the previous value.
   public borrowing func weakCompareExchange(
     expected: consuming Value, desired: consuming Value, ordering: AtomicUpdateOrdering
   ) -> (exchanged: Bool, original: Value) {
     compareExchange(expected: expected, desired: desired, ordering: ordering)
   }
 
-  /// Replaces the value with `desired` if the value equals `expected`. In contrast to that of an `Atomic`, the operation never
-  /// fails spuriously.
+  /// Replaces the value with `desired` if the value equals `expected`. In contrast to the same operation of an `Atomic`, it never fails
+  /// spuriously.
   ///
-  /// - Returns: Whether the value was replaced, and the value before.
+  /// - Returns: Whether the value was replaced, and the previous value.
   public borrowing func weakCompareExchange(
     expected: consuming Value, desired: consuming Value, successOrdering: AtomicUpdateOrdering,
     failureOrdering: AtomicLoadOrdering

@@ -2,28 +2,28 @@ import Synchronization
 
 /// A `Mutex` whose operations are choices within an exploration.
 ///
-/// Code opts in with one line, only in builds for tests. The name in the module hides the one in `Synchronization`:
+/// A module opts in with one line, only in test builds. The module's own name hides the one in `Synchronization`:
 ///
 /// ```swift
 /// typealias Mutex = ExploredMutex
 /// ```
 ///
-/// Within an exploration of `TestingProcedureKit`, any ready task can run before the lock is taken. A task that requests a
-/// held lock waits while other tasks run. Tasks that wait for each other's locks are reported as a deadlock, with the locks,
-/// their holders and the locations in the code. So is a task that takes a lock that it already holds.
+/// Within an exploration of `TestingProcedureKit`, any ready task can run before the lock is taken. A task that requests a held lock waits
+/// while other tasks run. If tasks are waiting for each other's locks, this is reported as a deadlock, with the locks, their holders and
+/// the locations in the code. The same applies to a task that takes a lock that it already holds.
 ///
-/// Outside explorations, and on other threads, the lock behaves like a `Mutex`. A lock that outlives a schedule makes schedules
-/// depend on each other, so make locks within the explored body.
+/// Outside explorations, and on threads that do not belong to one, the lock behaves like a `Mutex`. A lock that outlives a schedule makes
+/// schedules depend on each other, so create locks within the explored body.
 public struct ExploredMutex<Value: ~Copyable>: ~Copyable, Sendable {
   private let mutex: Mutex<Value>
   private let identity: LockIdentity
 
-  /// Makes a lock around a value.
+  /// Creates a lock that guards a value.
   ///
   /// - Parameters:
-  ///   - initialValue: The guarded value.
-  ///   - fileID: The file that names the lock in reports.
-  ///   - line: The line that names the lock in reports.
+  ///   - initialValue: The initial value.
+  ///   - fileID: The file that identifies the lock in reports.
+  ///   - line: The line that identifies the lock in reports.
   public init(_ initialValue: consuming sending Value, fileID: StaticString = #fileID, line: UInt = #line) {
     mutex = Mutex(initialValue)
     identity = LockIdentity(CodeLocation(fileID: fileID, line: line))
@@ -36,7 +36,7 @@ public struct ExploredMutex<Value: ~Copyable>: ~Copyable, Sendable {
   ///   - fileID: The file of the call, for reports.
   ///   - line: The line of the call, for reports.
   /// - Returns: The result of `body`.
-  /// - Throws: The error of `body`.
+  /// - Throws: The error thrown by `body`.
   public borrowing func withLock<Result: ~Copyable, E: Error>(
     _ body: (inout sending Value) throws(E) -> sending Result, fileID: StaticString = #fileID, line: UInt = #line
   ) throws(E) -> sending Result {
@@ -53,7 +53,7 @@ public struct ExploredMutex<Value: ~Copyable>: ~Copyable, Sendable {
   ///   - fileID: The file of the call, for reports.
   ///   - line: The line of the call, for reports.
   /// - Returns: The result of `body`; `nil` if the lock is held, even by the caller.
-  /// - Throws: The error of `body`.
+  /// - Throws: The error thrown by `body`.
   public borrowing func withLockIfAvailable<Result: ~Copyable, E: Error>(
     _ body: (inout sending Value) throws(E) -> sending Result, fileID: StaticString = #fileID, line: UInt = #line
   ) throws(E) -> sending Result? {

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// A schedule that decides the order of operations on locks and atomics.
+/// A schedule that determines the order of operations on locks and atomics.
 package protocol LockSchedule: Sendable {
-  /// Lets other tasks run first, and takes `lock` once no other task holds it.
+  /// Lets other tasks run first, and then takes `lock` as soon as no other task holds it.
   func lock(_ lock: LockIdentity, at location: CodeLocation)
 
-  /// Lets other tasks run first, and takes `lock` unless a task holds it.
+  /// Lets other tasks run first, and then takes `lock` unless a task holds it.
   ///
   /// - Returns: Whether the lock was taken.
   func lockIfAvailable(_ lock: LockIdentity, at location: CodeLocation) -> Bool
@@ -13,22 +13,22 @@ package protocol LockSchedule: Sendable {
   /// Releases `lock`.
   func unlock(_ lock: LockIdentity)
 
-  /// Lets other tasks run first, before an atomic operation.
+  /// Lets other tasks run before an atomic operation.
   func willPerform(_ operation: StaticString, on atomic: CodeLocation)
 }
 
-/// Finds the schedule of the calling thread, for locks and atomics.
+/// Finds the schedule of the calling thread, for use by locks and atomics.
 package enum LockSchedules {
   private static let isInstalled = Atomic(false)
   private static let find = Mutex<(@Sendable () -> (any LockSchedule)?)?>(nil)
 
-  /// Installs the function that returns the schedule of the calling thread. The explorer calls it.
+  /// Installs the function that returns the schedule of the calling thread. The explorer calls `install`.
   package static func install(_ find: @escaping @Sendable () -> (any LockSchedule)?) {
     Self.find.withLock { $0 = find }
     isInstalled.store(true, ordering: .releasing)
   }
 
-  /// The schedule that runs on the calling thread; `nil` outside explorations.
+  /// The schedule that is running on the calling thread; `nil` outside explorations.
   static var current: (any LockSchedule)? {
     guard isInstalled.load(ordering: .acquiring) else { return nil }
     return find.withLock { $0 }?()
