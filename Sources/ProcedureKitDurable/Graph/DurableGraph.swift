@@ -90,10 +90,10 @@ extension ProcedureGraph where Input: Encodable {
   /// on it are then executed again as well. The reason is logged, and is available as `ProcedureEvent.executionCause`,
   /// `QueueSnapshot.Entry.executionCause` and, before the run, from ``DurableGraph/resumptionPlan(for:)``.
   ///
-  /// A value is remembered if it is `Codable`; of a node without a value, it is remembered that the node has finished. A node whose value
-  /// is not `Codable` is executed again if an executed node needs the value, or if no node depends on it. A cancelled node is not
-  /// remembered. A nested graph counts as one node; its own nodes are remembered if the nested graph is itself durable. The `keyed(by:)` of
-  /// a node has no effect.
+  /// A value is remembered if it is `Codable`. For a node without a value, the journal records that the node has finished. A node whose
+  /// value is not `Codable` is executed again if an executed node needs the value, or if no node depends on it. A cancelled node is not
+  /// remembered. A nested graph counts as one node; its own nodes are remembered only if the nested graph is itself durable. The
+  /// `keyed(by:)` of a node has no effect.
   ///
   /// Each body is executed at least once: if a body was executing when the process was killed, it is executed again.
   ///
@@ -113,7 +113,7 @@ extension ProcedureGraph where Input: Encodable {
 }
 
 extension ProcedureGraph where Input == Void {
-  /// Returns a graph that has no input with a journal; see `durable(in:as:version:rememberingFailures:)`.
+  /// For a graph without an input, returns the graph with a journal; see `durable(in:as:version:rememberingFailures:)`.
   public func durable(
     in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false
   ) -> DurableGraph<Input, Output> {

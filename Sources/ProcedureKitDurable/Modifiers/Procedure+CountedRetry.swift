@@ -36,7 +36,7 @@ extension Procedure where Input: Encodable {
 }
 
 extension Procedure where Input == Void {
-  /// Returns a procedure that has no input with retries whose attempts are counted in a journal; see
+  /// For a procedure without an input, returns the procedure with retries whose attempts are counted in a journal; see
   /// `retry(_:maxAttempts:countedIn:as:when:)`.
   public func retry(
     _ schedule: Schedule, maxAttempts: Int = .max, countedIn journal: any ProcedureJournal, as key: String,

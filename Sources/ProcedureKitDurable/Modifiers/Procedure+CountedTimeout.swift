@@ -23,8 +23,8 @@ extension Procedure where Input: Encodable {
 }
 
 extension Procedure where Input == Void {
-  /// Returns a procedure that has no input with a time limit that also counts time during which no process is running; see
-  /// `timeout(_:countedIn:as:)`.
+  /// For a procedure without an input, returns the procedure with a time limit that also counts time during which no process is running;
+  /// see `timeout(_:countedIn:as:)`.
   public func timeout(
     _ duration: Duration, countedIn journal: any ProcedureJournal, as key: String
   ) -> ProcedureTask<Input, Output> {

@@ -30,7 +30,7 @@ extension Procedure where Input: Encodable, Output: Codable {
 }
 
 extension Procedure where Input == Void, Output: Codable {
-  /// Returns a procedure that has no input with a journal; see
+  /// For a procedure without an input, returns the procedure with a journal; see
   /// `remembered(in:as:version:rememberingFailures:)`.
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
@@ -42,7 +42,7 @@ extension Procedure where Input == Void, Output: Codable {
 }
 
 extension Procedure where Input: Encodable, Output == Void {
-  /// Returns a procedure that has no value with a journal, which stores that the procedure has finished; see
+  /// For a procedure without a value, returns the procedure with a journal, which stores that the procedure has finished; see
   /// `remembered(in:as:version:rememberingFailures:)`.
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
@@ -54,7 +54,7 @@ extension Procedure where Input: Encodable, Output == Void {
 }
 
 extension Procedure where Input == Void, Output == Void {
-  /// Returns a procedure that has neither an input nor a value with a journal, which stores that the procedure has finished.
+  /// For a procedure with neither an input nor a value, returns the procedure with a journal, which stores that it has finished.
   ///
   /// See `remembered(in:as:version:rememberingFailures:)`.
   public func remembered(
