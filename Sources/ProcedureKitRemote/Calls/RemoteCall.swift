@@ -1,25 +1,25 @@
 internal import ProcedureKit
 
-/// One call of a procedure that is executed by a worker.
+/// One call of a procedure that a worker executes.
 public struct RemoteCall: Sendable {
-  /// The identity of the requested work: the idempotency key.
+  /// Identifies the requested work; also the idempotency key.
   ///
-  /// Two calls with equal keys request the same work. An engine executes the work of a key at most once at a time, and answers a later call
-  /// with the existing value. The strings are compared byte by byte: two spellings of `é` are different keys.
+  /// Two calls with equal keys request the same work. An engine executes the work for a key at most once at a time, and answers a later
+  /// call with the existing value. The strings are compared byte by byte, so two spellings of `é` are different keys.
   public struct Key: Hashable, Codable, Sendable {
-    /// The run to which the work belongs.
+    /// The run that the work belongs to.
     public let run: String
     /// The name of the procedure within the run.
     public let node: String
-    /// The attempt of the procedure, from 1, if the procedure is retried.
+    /// The number of the attempt, from 1, if the procedure is retried.
     public let attempt: Int
 
     /// Creates a key.
     ///
     /// - Parameters:
-    ///   - run: The run to which the work belongs.
+    ///   - run: The run that the work belongs to.
     ///   - node: The name of the procedure within the run.
-    ///   - attempt: The attempt of the procedure, from 1.
+    ///   - attempt: The number of the attempt, from 1.
     public init(run: String, node: String, attempt: Int = 1) {
       (self.run, self.node, self.attempt) = (run, node, attempt)
     }
@@ -41,13 +41,14 @@ public struct RemoteCall: Sendable {
   public let procedure: RemoteName
   /// The identity of the work.
   public let key: Key
-  /// The identity of this call, unique among all calls of all processes. A call that is sent again after a lost connection keeps its identity.
+  /// The identity of this call, unique among all calls in all processes. If a call is sent again after a lost connection, it keeps its
+  /// identity.
   public let id: String
   /// The encoded input.
   public let input: [UInt8]
   /// The time limits of the call.
   public let limits: RemoteLimits
-  /// Receives the progress of the execution, as far as the executor knows it. The function must return quickly.
+  /// Receives the progress of the execution, as far as it is known to the executor. The function must return quickly.
   public let onProgress: @Sendable (RemoteProgress) -> Void
 
   /// Creates a call.
@@ -55,7 +56,7 @@ public struct RemoteCall: Sendable {
   /// - Parameters:
   ///   - procedure: The procedure.
   ///   - key: The identity of the work.
-  ///   - id: The identity of the call. By default a new one.
+  ///   - id: The identity of the call; a new one by default.
   ///   - input: The encoded input.
   ///   - limits: The time limits of the call.
   ///   - onProgress: Receives the progress of the execution. The function must return quickly.
@@ -67,9 +68,9 @@ public struct RemoteCall: Sendable {
     (self.limits, self.onProgress) = (limits, onProgress)
   }
 
-  /// Returns an identity that no other call has, in any process.
+  /// Returns an identity that no other call has in any process.
   ///
-  /// - Returns: A random string of this process, and a number.
+  /// - Returns: A random string that identifies this process, followed by a number.
   public static func makeID() -> String { "\(process)-\(ProcedureID.reserve().number)" }
 
   private static let process =
@@ -77,7 +78,7 @@ public struct RemoteCall: Sendable {
 }
 
 extension RemoteCall.Key: LosslessStringConvertible {
-  /// Parses a ``description``; `nil` for any other string.
+  /// Parses a ``description``; `nil` if the string is anything else.
   ///
   /// - Parameter description: The run, the node and the attempt, separated by slashes.
   public init?(_ description: String) {
@@ -90,7 +91,7 @@ extension RemoteCall.Key: LosslessStringConvertible {
 
   /// The run, the node and the attempt, separated by slashes.
   ///
-  /// A slash or a percent sign within the run and the node is written as `%2F` or `%25`, so that different keys have different descriptions.
+  /// A slash or a percent sign within the run or the node is written as `%2F` or `%25`, so that different keys have different descriptions.
   public var description: String { "\(Self.escaped(run))/\(Self.escaped(node))/\(attempt)" }
 
   private static func escaped(_ part: String) -> String {
@@ -118,10 +119,10 @@ extension RemoteCall.Key: LosslessStringConvertible {
   }
 }
 
-/// The name and the version of a procedure that is executed by a worker.
+/// The name and the version of a procedure that a worker executes.
 ///
-/// Client and worker refer to the same procedure if the bytes of the names and the versions are equal. Raise the version when the meaning of the
-/// procedure, or the type of its input or value, changes.
+/// Client and worker refer to the same procedure if the versions and the bytes of the names are equal. Raise the version when the meaning
+/// of the procedure, or the type of its input or value, changes.
 public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible {
   /// The name, for example "resize".
   public let name: String
@@ -148,9 +149,9 @@ public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible
     hasher.combine(version)
   }
 
-  /// Parses a ``description``; `nil` for any other string.
+  /// Parses a ``description``; `nil` if the string is anything else.
   ///
-  /// - Parameter description: The name, an `@` and the version.
+  /// - Parameter description: The name, an `@`, and the version.
   public init?(_ description: String) {
     guard let separator = description.lastIndex(of: "@"),
       let version = Int(description[description.index(after: separator)...])
@@ -158,42 +159,42 @@ public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible
     self.init(String(description[..<separator]), version: version)
   }
 
-  /// The name and the version: `resize@2`.
+  /// The name and the version, such as `resize@2`.
   public var description: String { "\(name)@\(version)" }
 }
 
-/// The time limits of a call, after which the call ends with a value or a ``RemoteError``.
+/// The time limits of a call. A call that exceeds one ends with a ``RemoteError``.
 ///
-/// Unless it is cancelled, a call ends at the latest after ``deliveries`` times the sum of ``startTimeout`` and ``executionTimeout``; lost
-/// connections add ``connectionTimeout``. A lost worker is detected earlier, after ``heartbeatTimeout``.
+/// Unless it is cancelled, a call takes at most ``deliveries`` × (``startTimeout`` + ``executionTimeout``), plus ``connectionTimeout`` if
+/// the connection is lost. The loss of a worker is detected earlier, after ``heartbeatTimeout``.
 public struct RemoteLimits: Hashable, Codable, Sendable {
-  /// The time that a call may wait for a worker. Then the call ends with ``RemoteError/Kind/noWorker``.
+  /// How long a call may wait for a worker. After that, the call ends with ``RemoteError/Kind/noWorker``.
   public var startTimeout: Duration = .seconds(600)
 
-  /// The longest silence of a worker.
+  /// How long a worker may be silent.
   ///
-  /// A worker sends a heartbeat after a third of this time; a worker that is silent for longer is lost, and the call is given to another worker. Also
-  /// the longest wait for a cancelled execution.
+  /// A worker sends a heartbeat after a third of this time. A worker that is silent for longer than this time is considered lost, and the
+  /// call is given to another worker. This is also the longest wait for the end of a cancelled execution.
   public var heartbeatTimeout: Duration = .seconds(30)
 
-  /// The time that one worker may execute the call. Then the call ends with ``RemoteError/Kind/executionTimedOut``.
+  /// How long one worker may execute the call. After that, the call ends with ``RemoteError/Kind/executionTimedOut``.
   public var executionTimeout: Duration = .seconds(3_600)
 
-  /// The number of workers that may begin to execute the call, one at a time; at least 1.
+  /// How many workers may begin to execute the call, one after the other; at least 1.
   ///
-  /// An engine may ignore workers that were stopped and returned the call, as ``LocalEngine`` does. When the last one is lost, the call ends with
-  /// ``RemoteError/Kind/workerLost``.
+  /// An engine may leave out workers that were stopped and returned the call, as ``LocalEngine`` does. If the last worker is lost, the call
+  /// ends with ``RemoteError/Kind/workerLost``.
   public var deliveries = 3
 
-  /// The time for which a lost connection is retried, from the moment when the executor detects the loss.
+  /// How long the client tries to restore a lost connection, starting when the executor detects the loss.
   ///
-  /// Then the call ends with ``RemoteError/Kind/connectionLost``.
+  /// After that, the call ends with ``RemoteError/Kind/connectionLost``.
   public var connectionTimeout: Duration = .seconds(60)
 
   /// Creates the default limits.
   public init() {}
 
-  /// The longest time of a call that is not cancelled, as described above.
+  /// The longest time that a call can take if it is not cancelled, as described above.
   var whole: Duration {
     let delivery = startTimeout.saturated + executionTimeout.saturated
     return (delivery * min(max(deliveries, 1), 1_000_000)).saturated + connectionTimeout.saturated
@@ -204,13 +205,13 @@ public struct RemoteLimits: Hashable, Codable, Sendable {
 public struct RemoteProgress: Hashable, Codable, Sendable {
   /// The completed fraction, from 0 to 1; `nil` if it is unknown.
   public var fraction: Double?
-  /// The current step, for people.
+  /// The current step, as text for people.
   public var message: String
 
-  /// Creates a progress.
+  /// Creates a progress value.
   ///
   /// - Parameters:
-  ///   - fraction: The completed fraction. A value outside of 0 to 1 is clamped, and NaN becomes `nil`.
+  ///   - fraction: The completed fraction. A value outside 0 to 1 is clamped, and NaN becomes `nil`.
   ///   - message: The current step.
   public init(_ fraction: Double?, _ message: String = "") {
     self.fraction = fraction.flatMap { $0.isNaN ? nil : min(max($0, 0), 1) }

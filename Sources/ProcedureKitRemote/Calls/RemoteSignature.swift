@@ -1,9 +1,9 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// The agreement of client and worker on a procedure: its name and version, and the encoding of input, value and errors.
+/// What client and worker agree on for a procedure: its name and version, and how its input, value and errors are encoded.
 ///
-/// Declare the signature once, in code that both programs share:
+/// Declare the signature once, in code that both the client and the worker use:
 ///
 /// ```swift
 /// extension RemoteSignature where Input == ResizeJob, Output == Picture {
@@ -29,30 +29,30 @@ public struct RemoteSignature<Input: Sendable, Output: Sendable>: Sendable {
       "RemoteSignature \"\(name)\": two of the errors have the same name:  \(self.errors.map(\.name))")
   }
 
-  /// Creates a signature of a procedure with an input and a value.
+  /// Creates a signature for a procedure with an input and a value.
   ///
   /// - Parameters:
   ///   - name: The name of the procedure.
   ///   - version: The version of the procedure.
-  ///   - errors: The types of errors that are transported with their contents. Two types of the same name, in different modules, trap.
+  ///   - errors: The types of errors that are transported with their contents. Two types with the same name, from different modules, trap.
   public init(_ name: String, version: Int = 1, errors: [any (Error & Codable).Type] = [])
   where Input: Codable, Output: Codable {
     self.init(RemoteName(name, version: version), .coded(), .coded(), errors)
   }
 
-  /// Creates a signature of a procedure without an input, otherwise like ``init(_:version:errors:)``.
+  /// Creates a signature for a procedure without an input, and otherwise works like ``init(_:version:errors:)``.
   public init(_ name: String, version: Int = 1, errors: [any (Error & Codable).Type] = [])
   where Input == Void, Output: Codable {
     self.init(RemoteName(name, version: version), .void, .coded(), errors)
   }
 
-  /// Creates a signature of a procedure without a value, otherwise like ``init(_:version:errors:)``.
+  /// Creates a signature for a procedure without a value, and otherwise works like ``init(_:version:errors:)``.
   public init(_ name: String, version: Int = 1, errors: [any (Error & Codable).Type] = [])
   where Input: Codable, Output == Void {
     self.init(RemoteName(name, version: version), .coded(), .void, errors)
   }
 
-  /// Creates a signature of a procedure without an input and a value, otherwise like ``init(_:version:errors:)``.
+  /// Creates a signature for a procedure with neither an input nor a value, and otherwise works like ``init(_:version:errors:)``.
   public init(_ name: String, version: Int = 1, errors: [any (Error & Codable).Type] = [])
   where Input == Void, Output == Void {
     self.init(RemoteName(name, version: version), .void, .void, errors)
@@ -99,7 +99,7 @@ extension RemoteSignature {
     return RemoteFailure(type: "\(Swift.type(of: error))", message: "\(error)")
   }
 
-  /// Returns the error that a failure represents; the failure itself, if its type is unknown or its contents cannot be decoded.
+  /// Returns the error that a failure represents, or the failure itself if its type is unknown or its contents cannot be decoded.
   func error(_ failure: RemoteFailure, of run: ProcedureIdentity, with coder: any ProcedureCoder) -> any Error {
     guard let type = (errors + RemoteErrorType.ofLibrary).first(where: { $0.name.hasBytes(of: failure.type) }),
       let error = try? type.decode(failure.contents, coder)

@@ -2,35 +2,36 @@ public import ProcedureKit
 public import ProcedureKitFoundation
 
 extension Procedure {
-  /// Returns a procedure that a worker executes, with the name of this one.
+  /// Returns a procedure that a worker executes, and that has the name of this one.
   ///
   /// ```swift
   /// let small = ResizeImage(size: .small).remote(on: executor, as: .resize)
   /// ```
   ///
-  /// Only the name, the priority and the key of this procedure are used by the caller; the body and the modifiers written before `remote`
-  /// belong to the worker, if the procedure is registered there with them. Modifiers written after `remote` are applied by the caller: `retry`
-  /// calls again, with another attempt in the key, and `timeout` cancels the call. The call holds a slot of its queue until it ends.
+  /// On the caller's side, only the name, the priority and the key of this procedure are used. The body and the modifiers written before
+  /// `remote` are executed by the worker, if the procedure is registered there with them. Modifiers written after `remote` are applied by
+  /// the caller: `retry` makes another call, with another attempt in the key, and `timeout` cancels the call. The call holds a slot of its
+  /// queue until it ends.
   ///
-  /// The procedure is executed at least once: a lost worker may have done all of the work, and another worker repeats it. Make the effects
-  /// idempotent; ``RemoteExecution/key`` is the same for each of the executions.
+  /// The procedure is executed at least once: a worker that was lost may have done all the work, and another worker does it again. Make the
+  /// effects idempotent; ``RemoteExecution/key`` is the same for each of the executions.
   ///
-  /// Cancellation is passed on to the worker, and the procedure ends when the execution has ended, at the latest after
+  /// A cancellation is passed on to the worker, and the procedure ends when the execution has ended, at the latest after
   /// ``RemoteLimits/heartbeatTimeout``.
   ///
-  /// The progress of the execution is the progress of the procedure, see `ProcedureContext.progress`. Published progress never
-  /// decreases: when another worker repeats the work, the progress stays at the value of the lost worker until the new one exceeds it.
+  /// The progress of the execution is reported as the progress of the procedure; see `ProcedureContext.progress`. Reported progress never
+  /// decreases: when another worker repeats the work, the progress stays at the lost worker's value until the new worker's progress exceeds
+  /// it.
   ///
   /// - Parameters:
   ///   - executor: The executor.
-  ///   - signature: The agreement with the workers.
-  ///   - coder: The coder of input, value and errors; the workers must use the same.
+  ///   - signature: What the caller and the workers agree on.
+  ///   - coder: The coder for the input, the value and errors; the workers must use the same one.
   ///   - limits: The time limits of each call.
-  ///   - key: Returns the name of the work for an input. It must be the same in each process, so that a restarted process finds the
+  ///   - key: Returns the name of the work for an input. The name must be the same in each process, so that a restarted process finds the
   ///     execution that it started before. `nil` makes each call separate work.
-  ///   - onProgress: Receives each new progress of the execution, as reported by the current worker: another worker begins again. The function
-  ///     must return quickly.
-  /// - Returns: The procedure. It throws ``RemoteError`` for an error of the engine, ``RemoteFailure`` for an error of the procedure whose
+  ///   - onProgress: Called each time the current worker reports progress; another worker starts over. The function must return quickly.
+  /// - Returns: The procedure. It throws a ``RemoteError`` if the engine fails, a ``RemoteFailure`` if the procedure throws an error whose
   ///   type is not in the signature, and every other error of the procedure unchanged.
   public func remote(
     on executor: any ProcedureExecutor, as signature: RemoteSignature<Input, Output>, coder: any ProcedureCoder,
@@ -57,7 +58,7 @@ extension Procedure {
     }
   }
 
-  /// Returns a procedure that a worker executes, with the name of this one, in version 1; see
+  /// Returns a procedure that a worker executes, and that has the name of this one and the version 1; see
   /// `remote(on:as:coder:limits:key:onProgress:)`.
   public func remote(on executor: any ProcedureExecutor, coder: any ProcedureCoder) -> ProcedureTask<Input, Output>
   where Input: Codable, Output: Codable {
@@ -66,16 +67,16 @@ extension Procedure {
 }
 
 extension Procedure {
-  /// Returns a procedure that a worker executes, with input, value and errors as JSON.
+  /// Returns a procedure that a worker executes, with its input, value and errors encoded as JSON.
   ///
-  /// See `remote(on:as:coder:limits:key:onProgress:)`. Cancellation is passed on to the worker.
+  /// See `remote(on:as:coder:limits:key:onProgress:)`. A cancellation is passed on to the worker.
   ///
   /// - Parameters:
   ///   - executor: The executor.
-  ///   - signature: The agreement with the workers.
+  ///   - signature: What the caller and the workers agree on.
   ///   - limits: The time limits of each call.
-  ///   - key: Returns the name of the work for an input, the same in each process; `nil` makes each call separate work.
-  ///   - onProgress: Receives each new progress of the execution. The function must return quickly.
+  ///   - key: Returns the name of the work for an input, which must be the same in each process; `nil` makes each call separate work.
+  ///   - onProgress: Called each time the current worker reports progress. The function must return quickly.
   /// - Returns: The procedure.
   public func remote(
     on executor: any ProcedureExecutor, as signature: RemoteSignature<Input, Output>,
@@ -86,9 +87,10 @@ extension Procedure {
       on: executor, as: signature, coder: JSONProcedureCoder(), limits: limits, key: key, onProgress: onProgress)
   }
 
-  /// Returns a procedure that a worker executes, with the name of this one, in version 1, and with input, value and errors as JSON.
+  /// Returns a procedure that a worker executes, with the name of this one and the version 1, and with its input, value and errors encoded
+  /// as JSON.
   ///
-  /// Cancellation is passed on to the worker.
+  /// A cancellation is passed on to the worker.
   public func remote(on executor: any ProcedureExecutor) -> ProcedureTask<Input, Output>
   where Input: Codable, Output: Codable {
     remote(on: executor, coder: JSONProcedureCoder())
@@ -96,7 +98,7 @@ extension Procedure {
 }
 
 extension ProcedureRegistry {
-  /// Creates an empty registry, with inputs, values and errors as JSON.
+  /// Creates an empty registry that encodes inputs, values and errors as JSON.
   public init() {
     self.init(coder: JSONProcedureCoder())
   }

@@ -1,39 +1,39 @@
 public import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// Executes calls elsewhere: in another process, on another machine, by a distributed engine.
+/// Executes calls elsewhere: in another process, on another machine, or in a distributed engine.
 ///
-/// An adapter for an engine implements this protocol for the calling side, and ``RemoteTaskSource`` for the working side.
+/// An adapter for an engine implements this protocol for the client side, and ``RemoteTaskSource`` for the worker side.
 public protocol ProcedureExecutor: Sendable {
-  /// The largest number of bytes of an input or a value. Default: no limit.
+  /// The largest number of bytes in an input or a value. Default: no limit.
   var payloadLimit: Int { get }
 
-  /// Executes a call, at least once, and waits for the end.
+  /// Executes a call at least once, and waits until it has ended.
   ///
-  /// The same call can be repeated after ``RemoteError/Kind/connectionLost``, and must then find its first execution. A call with
-  /// the key of an execution in progress joins it, and a call with the key of a finished execution receives the value.
+  /// The same call can be made again after ``RemoteError/Kind/connectionLost``, and must then find its first execution. A call with the key
+  /// of an execution in progress joins it, and a call with the key of a finished execution receives its value.
   ///
-  /// Cancelling the caller cancels the execution. The function returns when the execution has ended, at the latest after
-  /// ``RemoteLimits/heartbeatTimeout``, with `CancellationError`.
+  /// Cancelling the caller cancels the execution. The function then throws `CancellationError` when the execution has ended, at the latest
+  /// after ``RemoteLimits/heartbeatTimeout``.
   ///
   /// - Parameter call: The call.
   /// - Returns: The encoded value.
-  /// - Throws: ``RemoteFailure`` for an error of the procedure; ``RemoteError`` for an error of the engine; `CancellationError`.
+  /// - Throws: ``RemoteFailure`` if the procedure throws an error; ``RemoteError`` if the engine fails; `CancellationError`.
   func execute(_ call: RemoteCall) async throws -> [UInt8]
 }
 
 extension ProcedureExecutor {
-  /// No limit.
+  /// The default: no limit.
   public var payloadLimit: Int { .max }
 }
 
-/// An executor that immediately executes in this process, with everything encoded and decoded: for tests, and as the simplest adapter.
+/// An executor that executes calls immediately in this process, but encodes and decodes everything: for tests, and as the simplest adapter.
 ///
-/// ``LocalEngine`` also has workers that can be lost.
+/// ``LocalEngine`` also simulates workers that can be lost.
 public struct LocalExecutor: ProcedureExecutor {
   private let registry: ProcedureRegistry
   private let queue: ProcedureQueue
-  /// The largest number of bytes of an input or a value.
+  /// The largest number of bytes in an input or a value.
   public let payloadLimit: Int
 
   /// Creates an executor.
@@ -41,7 +41,7 @@ public struct LocalExecutor: ProcedureExecutor {
   /// - Parameters:
   ///   - registry: The procedures.
   ///   - queue: The queue that executes the procedures.
-  ///   - payloadLimit: The largest number of bytes of an input or a value.
+  ///   - payloadLimit: The largest number of bytes in an input or a value.
   public init(_ registry: ProcedureRegistry, queue: ProcedureQueue = .shared, payloadLimit: Int = .max) {
     (self.registry, self.queue, self.payloadLimit) = (registry, queue, payloadLimit)
   }

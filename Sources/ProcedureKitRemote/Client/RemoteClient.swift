@@ -1,13 +1,13 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// Internal. Sends one call of a procedure, until there is an answer or the connection was lost for too long.
+/// Internal. Sends one call of a procedure until there is an answer, or the connection has been lost for too long.
 struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
   let executor: any ProcedureExecutor
   let signature: RemoteSignature<Input, Output>
   let coder: any ProcedureCoder
 
-  /// The pauses before the connection is tried again.
+  /// The pauses before attempts to restore the connection.
   private static var pauses: Schedule { .exponential(from: .milliseconds(100)).capped(at: longestPause) }
   private static var longestPause: Duration { .seconds(5) }
 
@@ -48,8 +48,8 @@ struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
         return try await executor.execute(call)
       } catch let error as RemoteError where error.kind == .connectionLost {
         let now = timers.now
-        // A connection that lasted for long had been restored in the meantime. A server that accepts connections and never answers appears
-        // restored each time; the time limit of the whole call ends this, too.
+        // If the connection lasted for a long time, it had been restored in the meantime. A server that accepts connections but never
+        // answers appears to be restored each time; the time limit of the whole call ends this case as well.
         let long = max(Self.longestPause, call.limits.connectionTimeout / 2)
         if start.duration(to: now) > long { (firstLoss, pauses) = (nil, Self.pauses.delays()) }
         let end = min((firstLoss ?? now).advanced(by: call.limits.connectionTimeout.saturated), lastEnd)
@@ -62,7 +62,7 @@ struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
 }
 
 extension ProcedureContext {
-  /// Throws the reason for the cancellation, if the procedure was cancelled.
+  /// Throws the reason for the cancellation if the procedure has been cancelled.
   func requireNotCancelled() throws {
     if isCancelled { throw cancellationReason ?? CancellationError() }
   }

@@ -1,8 +1,8 @@
 internal import ProcedureKit
 
-/// An engine within the process, with a queue of calls, and workers that are replaced when they are lost.
+/// An engine within the process, with a queue of calls, and with workers that are replaced if they are lost.
 ///
-/// The engine follows the same rules as adapters of real engines, so that tests of workers and clients need no server:
+/// The engine follows the same rules as adapters for real engines, so tests of workers and clients do not need a server:
 ///
 /// ```swift
 /// let engine = LocalEngine()
@@ -12,20 +12,20 @@ internal import ProcedureKit
 /// try await worker
 /// ```
 ///
-/// A value is stored under the key of its call, and answers later calls with that key. All methods can be called from any thread.
+/// A value is stored under the key of its call, and is the answer to later calls with that key. All methods can be called from any thread.
 public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   private struct State {
     var machine: LocalEngineMachine
     var callers: [Int: Caller] = [:]
     var lastCaller = 0
-    /// The signals on which idle workers wait.
+    /// The signals that idle workers are waiting for.
     var workers: [OneShotSignal] = []
     /// The timer of the current step of each call.
     var timers: [RemoteCall.Key: TimerHeap.ID] = [:]
     var isFinished = false
   }
 
-  /// A caller that waits for an answer. The first answer counts.
+  /// A caller that is waiting for an answer. Only the first answer counts.
   private struct Caller: Sendable {
     let signal = OneShotSignal()
     let answer = ResultBox<[UInt8]>()
@@ -39,18 +39,18 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     }
   }
 
-  /// The largest number of bytes of an input or a value.
+  /// The largest number of bytes in an input or a value.
   public let payloadLimit: Int
 
   private let state: Locked<State>
   let timers: Timers
 
-  /// Creates an engine without calls and workers.
+  /// Creates an engine that has no calls or workers yet.
   ///
   /// - Parameters:
-  ///   - payloadLimit: The largest number of bytes of an input or a value.
+  ///   - payloadLimit: The largest number of bytes in an input or a value.
   ///   - memory: The number of closed calls that are kept, with their inputs and values.
-  ///   - clock: The clock for the limits of calls.
+  ///   - clock: The clock that measures the time limits of calls.
   public init(payloadLimit: Int = 2_000_000, memory: Int = 10_000, clock: any Clock<Duration> = ContinuousClock()) {
     self.payloadLimit = payloadLimit
     state = Locked(State(machine: LocalEngineMachine(memory: max(memory, 0))))
@@ -59,14 +59,14 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
 
   deinit { timers.close() }
 
-  /// The number of callers that wait for an answer.
+  /// The number of callers that are waiting for an answer.
   public var callerCount: Int { state.withLock { $0.callers.count } }
 
   // MARK: Calling
 
-  /// Executes a call by one of the workers; see ``ProcedureExecutor/execute(_:)``.
+  /// Has a call executed by one of the workers; see ``ProcedureExecutor/execute(_:)``.
   ///
-  /// Cancelling the caller cancels the call, unless another caller waits for it.
+  /// Cancelling the caller cancels the call, unless another caller is waiting for it.
   ///
   /// - Parameter call: The call.
   /// - Returns: The encoded value.
@@ -95,7 +95,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   private func callerCancelled(_ number: Int, _ caller: Caller, _ call: RemoteCall) {
     change { state, now in ((), state.machine.callerCancelled(number, of: call.key, at: now)) }
     guard !caller.signal.isResolved else { return }
-    // A worker that does not respond to the cancellation delays no caller for longer than this.
+    // A worker that does not respond to the cancellation delays the caller for no longer than this.
     let patience = timers.schedule(after: call.limits.heartbeatTimeout) { caller.get(.failure(CancellationError())) }
     caller.patience.withLock { $0 = patience }
   }
@@ -104,7 +104,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
 
   /// Waits for a call; see ``RemoteTaskSource/nextTask()``. Cancelling the caller ends the wait.
   ///
-  /// - Returns: The task; `nil` after ``finish()``, if no call waits.
+  /// - Returns: The task; `nil` after ``finish()``, if no call is waiting.
   /// - Throws: `CancellationError`.
   public func nextTask() async throws -> (any RemoteTask)? {
     while true {
@@ -124,7 +124,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     }
   }
 
-  /// Makes ``nextTask()`` return `nil` when no call waits, for current and later requests of workers.
+  /// Makes ``nextTask()`` return `nil` when no call is waiting, for current and later requests by workers.
   public func finish() {
     let workers = state.withLock { state in
       state.isFinished = true
@@ -157,7 +157,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
 
   // MARK: Effects
 
-  /// Performs an event under the lock, and its effects outside of the lock.
+  /// Performs an event while holding the lock, and its effects after releasing the lock.
   @discardableResult
   private func change<R: Sendable>(
     _ event: (inout State, ProcedureInstant) -> (R, LocalEngineMachine.Effects)
@@ -179,7 +179,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     return result
   }
 
-  /// Schedules a check of a step, unless the call has advanced since.
+  /// Schedules a check of a step, unless the call has advanced since then.
   private func start(_ token: LocalEngineMachine.Token, at instant: ProcedureInstant) {
     let timer = timers.schedule(at: instant) { [weak self] in
       self?.change { state, now in ((), state.machine.timerWentOff(token, at: now)) }
@@ -192,7 +192,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     if !isPresent { timers.cancel(timer) }
   }
 
-  /// Wakes one idle worker that still waits.
+  /// Wakes one idle worker that is still waiting.
   private func wakeWorker() {
     while let worker = state.withLock({ $0.workers.isEmpty ? nil : $0.workers.removeFirst() }) {
       if worker.signal() { return }
@@ -209,7 +209,7 @@ extension LocalEngineMachine.Delivery {
   }
 }
 
-/// One delivery of a local engine.
+/// One delivery by a local engine.
 private struct LocalTask: RemoteTask {
   let engine: LocalEngine
   let content: LocalEngineMachine.Delivery

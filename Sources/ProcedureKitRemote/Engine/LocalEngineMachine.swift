@@ -1,19 +1,20 @@
 internal import ProcedureKit
 
-/// Internal. The calls of a local engine: a value without lock, clock or closure.
+/// Internal. The calls of a local engine, as a value without a lock, a clock or a closure.
 ///
-/// A call waits, executes, and is closed. Each step has a new stamp, so that a token or a timer of an earlier step is recognized.
+/// A call is first waiting, then executing, and finally closed. Each step gets a new stamp, so that a token or a timer from an earlier step
+/// can be recognized.
 struct LocalEngineMachine {
   typealias Key = RemoteCall.Key
   typealias Answer = Result<[UInt8], any Error>
 
-  /// One step of the call of a key.
+  /// One step in the call for a key.
   struct Token: Hashable, Sendable {
     let key: Key
     let stamp: Int
   }
 
-  /// A call for a worker.
+  /// A call that is given to a worker.
   struct Delivery {
     let call: RemoteCall
     let token: Token
@@ -24,11 +25,11 @@ struct LocalEngineMachine {
   struct Effects {
     /// The callers that receive an answer.
     var answers: [(callers: [Int], answer: Answer)] = []
-    /// The number of calls that wait again.
+    /// The number of calls that are waiting again.
     var waitingCalls = 0
-    /// A step that must be checked, at an instant.
+    /// A step that must be checked at an instant.
     var timer: (token: Token, instant: ProcedureInstant)?
-    /// The key of a closed call, whose steps need no further check.
+    /// The key of a closed call, whose steps need no further checks.
     var closedKey: Key?
   }
 
@@ -45,7 +46,7 @@ struct LocalEngineMachine {
     var callers: [Int] = []
     var deliveries = 0
     var lostWorkers = 0
-    /// The caller that has cancelled the call.
+    /// The caller that cancelled the call.
     var cancelledCaller: Int?
 
     var isCancelled: Bool { cancelledCaller != nil }
@@ -54,7 +55,7 @@ struct LocalEngineMachine {
   private var entries: [Key: Entry] = [:]
   private var waiting = TokenQueue()
   private var closed = TokenQueue()
-  /// The number of tokens in `waiting` whose calls no longer wait.
+  /// The number of tokens in `waiting` whose calls are no longer waiting.
   private var staleCount = 0
   private var lastStamp = 0
   /// The number of closed calls that are kept.
@@ -62,12 +63,12 @@ struct LocalEngineMachine {
 
   init(memory: Int) { self.memory = memory }
 
-  /// The number of stored tokens of calls that wait, or have waited.
+  /// The number of stored tokens for calls that are waiting, or have been waiting.
   var waitingTokenCount: Int { waiting.count }
 
   // MARK: Events
 
-  /// A call has arrived. Callers of one key wait for the same execution.
+  /// A call has arrived. Callers with the same key wait for the same execution.
   mutating func called(_ call: RemoteCall, by caller: Int, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[call.key] else { return opened(call, by: caller, at: now) }
     let isSameWork = entry.call.procedure == call.procedure && entry.call.input == call.input
@@ -85,7 +86,7 @@ struct LocalEngineMachine {
     return Effects()
   }
 
-  /// A caller was cancelled. If it is the last caller, its call is cancelled; otherwise the caller is answered immediately.
+  /// A caller was cancelled. If it was the last caller, its call is cancelled; otherwise, the caller is answered immediately.
   mutating func callerCancelled(_ caller: Int, of key: Key, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[key], entry.callers.contains(caller), entry.cancelledCaller != caller else {
       return Effects()
@@ -100,12 +101,12 @@ struct LocalEngineMachine {
     return Effects()
   }
 
-  /// A cancelled caller has waited long enough for the end of the execution.
+  /// A cancelled caller has waited long enough for the execution to end.
   mutating func callerLeft(_ caller: Int, of key: Key) {
     entries[key]?.callers.removeAll { $0 == caller }
   }
 
-  /// A worker requests a call.
+  /// A worker has requested a call.
   mutating func workerAsked(at now: ProcedureInstant) -> (delivery: Delivery, effects: Effects)? {
     while let token = waiting.popFirst() {
       guard var entry = entries[token.key], entry.stamp == token.stamp else {
@@ -134,7 +135,7 @@ struct LocalEngineMachine {
     return entry.isCancelled
   }
 
-  /// A worker reports an outcome. Returns `nil` if the call no longer belongs to the worker.
+  /// A worker has reported an outcome. Returns `nil` if the call no longer belongs to the worker.
   mutating func ended(_ token: Token, _ outcome: RemoteOutcome, at now: ProcedureInstant) -> Effects? {
     guard let entry = entries[token.key], entry.stamp == token.stamp, case .executing = entry.phase else { return nil }
     switch outcome {
@@ -144,7 +145,7 @@ struct LocalEngineMachine {
     }
   }
 
-  /// The time of a step is over, unless heartbeats have extended it.
+  /// The time for a step is over, unless heartbeats have extended it.
   mutating func timerWentOff(_ token: Token, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[token.key], entry.stamp == token.stamp else { return Effects() }
     let deadline = deadline(of: entry)
@@ -180,7 +181,8 @@ struct LocalEngineMachine {
   // MARK: Steps
 
   private mutating func opened(_ call: RemoteCall, by caller: Int, at now: ProcedureInstant) -> Effects {
-    // The progress is delivered to waiting callers. A closed call would retain the function of its first caller, and so that run.
+    // Progress is delivered only to waiting callers. A closed call would otherwise retain the function of its first caller, and with it
+    // that caller's run.
     let kept = RemoteCall(call.procedure, key: call.key, id: call.id, input: call.input, limits: call.limits)
     entries[call.key] = Entry(call: kept, stamp: newStamp(), callers: [caller])
     return waits(call.key, at: now)
@@ -196,7 +198,7 @@ struct LocalEngineMachine {
     return Effects(waitingCalls: 1, timer: (token, now.advanced(by: entry.call.limits.startTimeout.saturated)))
   }
 
-  /// An execution has ended without an answer. The call is delivered again, unless it is cancelled and has no new caller.
+  /// An execution has ended without an answer. The call is delivered again, unless it has been cancelled and has no new caller.
   private mutating func interrupted(_ key: Key, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[key] else { return Effects() }
     guard let caller = entry.cancelledCaller else { return waits(key, at: now) }
@@ -223,7 +225,8 @@ struct LocalEngineMachine {
     return Effects(answers: [(callers, answer)], closedKey: key)
   }
 
-  /// A call no longer waits. When most tokens belong to such calls, they are dropped, although no worker asks: O(1) for each call.
+  /// A call is no longer waiting. When most tokens belong to such calls, these tokens are dropped even if no worker requests a call: O(1)
+  /// for each call.
   private mutating func dropStaleTokens() {
     staleCount += 1
     guard staleCount > 64, staleCount * 2 > waiting.count else { return }
@@ -245,7 +248,7 @@ struct LocalEngineMachine {
   }
 }
 
-/// A queue of steps, whose front element is removed in constant time.
+/// A queue of steps. Its front element is removed in constant time.
 private struct TokenQueue {
   private var tokens: [LocalEngineMachine.Token?] = []
   private var first = 0

@@ -1,20 +1,21 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// An error of executing a procedure elsewhere: no worker, no connection, an unknown procedure, or too much data.
+/// An error in executing a procedure elsewhere: no worker, no connection, an unknown procedure, too much data, and others.
 ///
-/// Errors that the procedure itself throws are returned unchanged if their types are in the ``RemoteSignature``, and otherwise as ``RemoteFailure``.
+/// Errors that the procedure itself throws arrive unchanged if their types are in the ``RemoteSignature``, and otherwise as a
+/// ``RemoteFailure``.
 public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConvertible {
   /// The kind of a ``RemoteError``. Later versions can add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Codable, Sendable, CustomStringConvertible {
-    /// The name of the kind: `noWorker`.
+    /// The name of the kind, for example `noWorker`.
     public let description: String
 
     private init(_ name: String) { description = name }
 
-    /// The worker has no procedure of this name.
+    /// The worker does not have a procedure with this name.
     public static let unknownProcedure = Kind("unknownProcedure")
-    /// The worker has other versions of the procedure.
+    /// The worker has only other versions of the procedure.
     public static let wrongVersion = Kind("wrongVersion")
     /// The input or the value has more bytes than the engine transports.
     public static let payloadTooLarge = Kind("payloadTooLarge")
@@ -22,17 +23,17 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
     public static let codingFailed = Kind("codingFailed")
     /// No worker took the call in time. The procedure was not executed.
     public static let noWorker = Kind("noWorker")
-    /// The last worker that may execute the call was lost. The procedure may have been executed.
+    /// The last worker that was allowed to execute the call was lost. The procedure may have been executed.
     public static let workerLost = Kind("workerLost")
     /// The worker was reachable, but took too long. The procedure may have been executed.
     public static let executionTimedOut = Kind("executionTimedOut")
     /// The connection to the engine was lost for too long. The procedure may have been executed.
     public static let connectionLost = Kind("connectionLost")
-    /// The engine refuses a worker's heartbeat or answer, since the call no longer belongs to the worker.
+    /// The engine refused a worker's heartbeat or outcome, because the call no longer belongs to that worker.
     public static let superseded = Kind("superseded")
-    /// The key of the call is used for other work: another procedure or another input.
+    /// The key of the call has already been used for other work: another procedure or another input.
     public static let keyReused = Kind("keyReused")
-    /// The engine refuses the call for another reason.
+    /// The engine refused the call for another reason.
     public static let refused = Kind("refused")
   }
 
@@ -40,7 +41,7 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
   public let kind: Kind
   /// The procedure.
   public let procedure: RemoteName
-  /// The reason, as a part of a sentence.
+  /// The reason, as part of a sentence.
   public let reason: String
 
   /// Creates an error, for an executor.
@@ -48,12 +49,12 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
   /// - Parameters:
   ///   - kind: The kind of the error.
   ///   - procedure: The procedure.
-  ///   - reason: The reason, as a part of a sentence.
+  ///   - reason: The reason, as part of a sentence.
   public init(_ kind: Kind, procedure: RemoteName, reason: String) {
     (self.kind, self.procedure, self.reason) = (kind, procedure, reason)
   }
 
-  /// Whether another attempt can succeed without a change of the program: after ``Kind/noWorker``, ``Kind/workerLost``,
+  /// Whether another attempt may succeed although nothing has changed in the code: after ``Kind/noWorker``, ``Kind/workerLost``,
   /// ``Kind/executionTimedOut`` and ``Kind/connectionLost``.
   public var isTransient: Bool {
     [.noWorker, .workerLost, .executionTimedOut, .connectionLost].contains(kind)
@@ -79,10 +80,10 @@ extension RemoteError {
   }
 }
 
-/// An error of a procedure in its transported form: the name of its type, its description, and its encoded contents.
+/// An error of a procedure in the form in which it is transported: the name of its type, its description, and its encoded contents.
 ///
-/// A caller receives a `RemoteFailure` only if the error's type is not in the ``RemoteSignature`` of the caller, or if its contents cannot be
-/// decoded.
+/// A caller receives a `RemoteFailure` only if the type of the error is not in the caller's ``RemoteSignature``, or if the contents cannot
+/// be decoded.
 public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringConvertible {
   /// The name of the error's type, without the module.
   public let type: String
@@ -101,9 +102,9 @@ public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringCon
     (self.type, self.message, self.contents) = (type, message, contents)
   }
 
-  /// Returns the failure without its contents, and with a shortened message, if it would be too large to transport.
+  /// Returns the failure without its contents and with a shortened message if it would be too large to transport.
   func fitting(into limit: Int) -> RemoteFailure {
-    // In a JSON array, a byte of the contents can take four bytes, and a character of the message six.
+    // In a JSON array, a byte of the contents can take four bytes, and a character of the message can take six.
     guard type.utf8.count + message.utf8.count > limit / 6 || contents.count > limit / 6 else { return self }
     return RemoteFailure(type: type, message: String(message.prefix(min(limit / 48, 1_000))))
   }
@@ -112,7 +113,7 @@ public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringCon
   public var description: String { "\(type): \(message)".inLines }
 }
 
-/// Internal. A type of transported errors, by its name.
+/// Internal. A type of error that can be transported, identified by its name.
 struct RemoteErrorType: Sendable {
   let name: String
   /// Returns the contents of an error of this type; `nil` for any other error.
@@ -135,12 +136,12 @@ extension RemoteErrorType {
   ]
 }
 
-/// Internal. The transported form of a `CancellationError`.
+/// Internal. The form in which a `CancellationError` is transported.
 struct RemoteCancellation: Error, Codable {}
 
-/// Internal. The transported form of a `ProcedureError`.
+/// Internal. The form in which a `ProcedureError` is transported.
 ///
-/// Runs are identified only by name, since an id means nothing in another process. The received error belongs to the calling run.
+/// Runs are identified only by name, because an id means nothing in another process. The received error refers to the calling run.
 struct RemoteProcedureError: Error, Codable {
   private let kind: String
   private let condition, queue, resource, key, breaker: String?
@@ -159,11 +160,11 @@ struct RemoteProcedureError: Error, Codable {
     self.underlying = underlying
   }
 
-  /// Returns the error, as an error of the calling run; `nil` for a kind of a later version.
+  /// Returns the error as an error of the calling run; `nil` if its kind is from a later version.
   ///
   /// - Parameters:
   ///   - run: The calling run.
-  ///   - decode: Returns the error behind the error.
+  ///   - decode: Returns the underlying error.
   /// - Returns: The error, or `nil`.
   func error(of run: ProcedureIdentity, decode: (RemoteFailure) -> any Error) -> ProcedureError? {
     guard let kind = Self.kinds.first(where: { $0.description == self.kind }) else { return nil }

@@ -18,7 +18,7 @@ public struct ProcedureRegistry: Sendable {
 
   /// Creates an empty registry.
   ///
-  /// - Parameter coder: The coder of inputs, values and errors; the clients must use the same.
+  /// - Parameter coder: The coder for inputs, values and errors; the clients must use the same one.
   public init(coder: any ProcedureCoder) {
     self.coder = coder
   }
@@ -28,8 +28,8 @@ public struct ProcedureRegistry: Sendable {
     entries.keys.sorted { $0.name.hasBytes(of: $1.name) ? $0.version < $1.version : $0.name.precedes($1.name) }
   }
 
-  /// Registers a procedure, with all its modifiers. Several versions can be registered. A second procedure with the same name and version
-  /// traps.
+  /// Registers a procedure with all its modifiers. Several versions of a procedure can be registered. Registering a second procedure with
+  /// the same name and version traps.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to execute.
@@ -55,7 +55,7 @@ public struct ProcedureRegistry: Sendable {
   /// - Parameters:
   ///   - call: The call.
   ///   - queue: The queue that executes the procedure.
-  ///   - payloadLimit: The largest number of bytes of the value.
+  ///   - payloadLimit: The largest number of bytes in the value.
   /// - Returns: The encoded value, or the error.
   func execute(_ call: RemoteCall, on queue: ProcedureQueue, payloadLimit: Int) async -> Result<[UInt8], RemoteFailure>
   {

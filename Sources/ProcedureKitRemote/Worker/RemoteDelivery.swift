@@ -5,7 +5,7 @@ struct RemoteDelivery: Sendable {
   private enum Order {
     case none
     case cancel
-    /// The call belongs to another worker.
+    /// The call now belongs to another worker.
     case forget
   }
 
@@ -23,7 +23,8 @@ struct RemoteDelivery: Sendable {
     execution = RemoteExecution(task.call, delivery: task.delivery) { new in progress.withLock { $0 = new } }
   }
 
-  /// Executes the call, and reports the outcome to the engine. Cancelling the caller cancels the procedure, and returns the call to the engine.
+  /// Executes the call and reports the outcome to the engine. Cancelling the caller cancels the procedure and returns the call to the
+  /// engine.
   func execute(with registry: ProcedureRegistry) async {
     let body = CancellableTask()
     let outcome = await withTaskGroup(of: RemoteOutcome?.self) { group in
@@ -39,7 +40,8 @@ struct RemoteDelivery: Sendable {
       return nil
     }
     guard let outcome, !isForgotten else { return }
-    // Detached, since the answer of a cancelled worker must be sent, too. The task is awaited, and ends at the latest with the pauses.
+    // The task is detached because the answer of a cancelled worker must also be sent. It is awaited, and ends when the outcome
+    // has been sent, or no more retries are left.
     await Spawner.startDetached { await answer(outcome) }.value
   }
 
@@ -76,12 +78,12 @@ struct RemoteDelivery: Sendable {
         order.withLock { $0 = .forget }
         return body.cancel()
       } catch {
-        // A lost heartbeat is followed by the next one.
+        // If a heartbeat is lost, the next one will follow.
       }
     }
   }
 
-  /// Sends the outcome, and retries after an error, as long as the connection may be lost.
+  /// Sends the outcome, and tries again after an error for as long as the connection may be lost.
   private func answer(_ outcome: RemoteOutcome) async {
     let timers = queue.core.timers
     let end = timers.now.advanced(by: task.call.limits.connectionTimeout.saturated)
@@ -103,31 +105,31 @@ struct RemoteDelivery: Sendable {
   }
 }
 
-/// A body's view of the remote call that it executes.
+/// The remote call that a body is executing, as seen from the body.
 public struct RemoteExecution: Sendable {
   private static let bound = TaskLocal<RemoteExecution?>(wrappedValue: nil)
 
-  /// The call that executes in the current task; `nil` in a body that was not called remotely.
+  /// The call that is executing in the current task; `nil` in a body that was not called remotely.
   public static var current: RemoteExecution? { bound.get() }
 
   /// The procedure.
   public let procedure: RemoteName
-  /// The identity of the work: the same for each execution of a call, so that effects can be made idempotent with it.
+  /// The identity of the work. It is the same for each execution of a call, so it can be used to make effects idempotent.
   public let key: RemoteCall.Key
-  /// The number of this execution of the call, from 1. A greater number means that an earlier worker was lost.
+  /// The number of this execution of the call, from 1. A number greater than 1 means that an earlier worker was lost.
   public let delivery: Int
   private let onProgress: @Sendable (RemoteProgress) -> Void
-  /// The node of the worker's run in the tree of progress.
+  /// The node that represents the worker's run in the progress tree.
   private let part = Locked<ProgressNode?>(nil)
 
   init(_ call: RemoteCall, delivery: Int, onProgress: @escaping @Sendable (RemoteProgress) -> Void) {
     (procedure, key, self.delivery, self.onProgress) = (call.procedure, call.key, delivery, onProgress)
   }
 
-  /// Reports the progress of the execution to the caller. The newest progress is sent with the next heartbeat.
+  /// Reports the progress of the execution to the caller. The latest progress is sent with the next heartbeat.
   ///
-  /// Progress that a procedure of the worker reports by `ProcedureContext.progress` is sent, too. The greater of the two fractions counts; this
-  /// function adds a message, and also reports the progress of the procedure that calls it.
+  /// Progress that one of the worker's procedures reports through `ProcedureContext.progress` is also sent. The greater of the two
+  /// fractions counts; this function can add a message, and also sets the progress of the procedure that calls it.
   ///
   /// - Parameter progress: The progress.
   public func report(_ progress: RemoteProgress) {
@@ -135,13 +137,14 @@ public struct RemoteExecution: Sendable {
     onProgress(progress)
   }
 
-  /// Uses the progress of the worker's run as the progress of the execution from now on.
+  /// From now on, uses the progress of the worker's run as the progress of the execution.
   func follow(_ run: Run) {
     let progress = run.progressNode
     part.withLock { $0 = progress }
   }
 
-  /// Combines a progress with that of the worker's run; `nil` if there is none, or if the run has ended, since its outcome follows.
+  /// Combines the latest progress with that of the worker's run; `nil` if there is none, or if the run has ended, because its outcome
+  /// follows.
   func progress(with latest: RemoteProgress?) -> RemoteProgress? {
     guard let part = part.withLock({ $0 }) else { return latest }
     guard let fraction = part.fractionUnderWay else { return nil }

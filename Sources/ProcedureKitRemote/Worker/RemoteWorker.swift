@@ -1,14 +1,14 @@
 public import ProcedureKit
 
-/// Executes the calls of a source with the procedures of a registry, on a queue.
+/// Executes the calls from a source on a queue, with the procedures in a registry.
 ///
 /// ```swift
 /// try await RemoteWorker(registry: registry, queue: queue).run(from: source)
 /// ```
 ///
-/// While a call executes, the worker sends a heartbeat after each third of ``RemoteLimits/heartbeatTimeout``. A heartbeat whose answer requests
-/// cancellation cancels the procedure. So does a refused heartbeat, after which the worker reports no outcome: the call belongs to another
-/// worker.
+/// While a call is executing, the worker sends a heartbeat after each third of ``RemoteLimits/heartbeatTimeout``. If the answer to a
+/// heartbeat requests cancellation, the procedure is cancelled. The procedure is also cancelled if a heartbeat is refused; the worker then
+/// reports no outcome, because the call belongs to another worker.
 public struct RemoteWorker: Sendable {
   private let registry: ProcedureRegistry
   private let queue: ProcedureQueue
@@ -19,9 +19,9 @@ public struct RemoteWorker: Sendable {
   ///
   /// - Parameters:
   ///   - registry: The procedures.
-  ///   - queue: The queue that executes the procedures. The queue's clock measures heartbeats and pauses, and its log receives the messages.
+  ///   - queue: The queue that executes the procedures. Its clock measures heartbeats and pauses, and its log receives the messages.
   ///   - limit: The number of calls that the worker executes at a time. `nil` uses the width of the queue, which must then be limited.
-  ///   - pauses: The pauses before the worker asks a source again after an error, and before it sends an outcome again.
+  ///   - pauses: The pauses before the worker asks the source again after an error, and before it sends an outcome again.
   public init(
     registry: ProcedureRegistry, queue: ProcedureQueue, limit: Int? = nil,
     reconnecting pauses: Schedule = .exponential(from: .milliseconds(100)).capped(at: .seconds(5))
@@ -32,11 +32,11 @@ public struct RemoteWorker: Sendable {
 
   /// Executes calls until the source has no more.
   ///
-  /// Cancelling the caller stops the worker: it takes no more calls, cancels the executing procedures, returns their calls to the engine, and
-  /// then throws.
+  /// Cancelling the caller stops the worker: it takes no more calls, cancels the executing procedures, returns their calls to the engine,
+  /// and then throws an error.
   ///
   /// - Parameter source: The source of calls.
-  /// - Throws: `CancellationError`; the last error of the source, when no pause is left.
+  /// - Throws: `CancellationError`; the last error of the source, if no pauses are left.
   public func run(from source: some RemoteTaskSource) async throws {
     let width = await queue.maxConcurrentProcedures
     require(limit != nil || width != .max, "RemoteWorker: pass a limit, or limit the width of the queue")
@@ -67,13 +67,13 @@ public struct RemoteWorker: Sendable {
   }
 }
 
-/// A source of calls for a worker: the worker's side of an engine.
+/// A source of calls for a worker: the worker side of an engine.
 public protocol RemoteTaskSource: Sendable {
-  /// Waits for a call, which then belongs to the caller until the caller ends the task or is silent for too long.
+  /// Waits for a call. The call then belongs to the caller, until the caller ends the task or is silent for too long.
   ///
-  /// Cancelling the caller ends the wait. A call that was already taken is not lost: the engine delivers it again.
+  /// Cancelling the caller ends the wait. A call that has already been taken is not lost: the engine delivers it again.
   ///
-  /// - Returns: The task; `nil` if there will be no more.
+  /// - Returns: The task; `nil` if there are no more calls.
   /// - Throws: Any error, after which the worker asks again; `CancellationError`.
   func nextTask() async throws -> (any RemoteTask)?
 }
@@ -84,38 +84,39 @@ public protocol RemoteTask: Sendable {
   var call: RemoteCall { get }
   /// The number of this delivery of the call, from 1.
   var delivery: Int { get }
-  /// The largest number of bytes of a value. Default: no limit.
+  /// The largest number of bytes in a value. Default: no limit.
   var payloadLimit: Int { get }
 
   /// Reports to the engine that the worker is active.
   ///
-  /// - Parameter progress: The newest progress, if there is one.
+  /// - Parameter progress: The latest progress, if there is any.
   /// - Returns: Whether the caller has cancelled the call.
   /// - Throws: ``RemoteError`` of the kind ``RemoteError/Kind/superseded`` if the call no longer belongs to the worker; any other error
   ///   means that the heartbeat did not arrive.
   func heartbeat(_ progress: RemoteProgress?) async throws -> Bool
 
-  /// Ends the delivery. The function can be called again after an error.
+  /// Ends the delivery. After an error, the function can be called again.
   ///
   /// - Parameter outcome: The outcome.
-  /// - Throws: ``RemoteError`` of the kind ``RemoteError/Kind/superseded`` if the engine refuses the outcome, since the call no longer
-  ///   belongs to the worker, or ``RemoteError/Kind/refused`` for another reason; any other error means that the outcome may not have arrived.
+  /// - Throws: ``RemoteError`` of the kind ``RemoteError/Kind/superseded`` if the engine refuses the outcome because the call no longer
+  ///   belongs to the worker, or of the kind ``RemoteError/Kind/refused`` if it refuses for another reason; any other error means that the
+  ///   outcome may not have arrived.
   func end(_ outcome: RemoteOutcome) async throws
 }
 
 extension RemoteTask {
-  /// No limit.
+  /// The default: no limit.
   public var payloadLimit: Int { .max }
 }
 
 /// The outcome of one delivery of a call.
 public enum RemoteOutcome: Hashable, Sendable {
-  /// The procedure has a value.
+  /// The procedure returned a value.
   case finished([UInt8])
-  /// The procedure has failed, or the worker refuses the call. The engine does not deliver the call again.
+  /// The procedure failed, or the worker refused the call. The engine does not deliver the call again.
   case failed(RemoteFailure)
   /// The execution ended because the caller was cancelled.
   case cancelled
-  /// The worker stops. The engine delivers the call again.
+  /// The worker is stopping. The engine delivers the call again.
   case abandoned
 }
