@@ -2,16 +2,16 @@ public import Foundation
 public import ProcedureKit
 
 extension ProcedureError: LocalizedError {
-  /// What happened to the procedure, in words for the users of the program: `“Upload” was not executed.`
+  /// What happened to the procedure, in words for the users of the app: `“Upload” was not executed.`
   ///
-  /// Names have no ids, and the underlying error is described by its `localizedDescription`. The advice for programmers is
+  /// Names appear without ids, and the underlying error is described by its `localizedDescription`. For advice to programmers, see
   /// ``ProcedureKit/ProcedureError/advice``.
   public var errorDescription: String? { sentence(localizedStatement.event) }
 
-  /// The reason; `nil` if the ``errorDescription`` contains it.
+  /// The reason; `nil` if ``errorDescription`` already contains it.
   public var failureReason: String? { localizedStatement.reason.map(sentence) }
 
-  /// The time at which another attempt makes sense; `nil` if another attempt would fail in the same way, or if the time is unknown.
+  /// When another attempt makes sense; `nil` if another attempt would fail in the same way, or if the time is unknown.
   public var recoverySuggestion: String? {
     switch kind {
     case .circuitOpen, .rateExceeded: self.retryAfter.map { "Try again in \(Self.words(for: $0))." }

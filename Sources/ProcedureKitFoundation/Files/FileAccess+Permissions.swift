@@ -11,12 +11,12 @@ extension FileAccess {
 
     /// Reading a file, or listing a folder.
     public static let read = Permissions(rawValue: 4)
-    /// Changing a file, or adding to and removing from a folder.
+    /// Changing a file, or adding and removing files in a folder.
     public static let write = Permissions(rawValue: 2)
     /// Running a file, or entering a folder.
     public static let execute = Permissions(rawValue: 1)
 
-    /// The permissions for messages: "read, write".
+    /// The permissions as text for messages, for example "read, write".
     public var description: String {
       let names: [(Permissions, String)] = [(.read, "read"), (.write, "write"), (.execute, "execute")]
       let held = names.filter { contains($0.0) }.map(\.1)

@@ -14,7 +14,7 @@ extension FileAccess {
     /// Returns whether all required permissions are granted.
     public func meets(_ requirement: Void) -> Bool { missing.isEmpty }
 
-    /// The missing and the granted permissions, for messages.
+    /// The missing and the granted permissions, as text for messages.
     public var description: String {
       missing.isEmpty ? "may \(granted)" : "may not \(missing); may \(granted)"
     }

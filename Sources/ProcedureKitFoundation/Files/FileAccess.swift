@@ -8,18 +8,18 @@ public import ProcedureKit
 ///   .condition(.authorized(for: FileAccess("/var/log/kitten.log", [.read, .write])))
 /// ```
 ///
-/// The capability is *available* if a file or a folder exists at the path; a symbolic link is followed to its target.
-/// Before creating a file, test the folder: `.write` for adding to the folder, and `.execute` for entering the folder.
+/// The capability is *available* if there is a file or a folder at the path; a symbolic link is followed to its target. Before creating a
+/// file, test its folder: `.write` for adding files to the folder, and `.execute` for entering it.
 ///
-/// A request has no effect: neither Linux nor Apple's platforms prompt for the permissions of a file.
-/// `.authorized(for:)` and `.silent(.authorized(for:))` therefore behave alike: a missing permission fails the
-/// procedure immediately with `conditionFailed`, whose `underlying` is the `CapabilityError`. On macOS, a protected folder
-/// prompts when a file is first opened, not earlier. A path outside of the sandbox is refused.
+/// A request has no effect, because neither Linux nor Apple's platforms ask the user for file permissions. `.authorized(for:)` and
+/// `.silent(.authorized(for:))` therefore behave in the same way: if a permission is missing, the procedure fails immediately with
+/// `conditionFailed`, whose `underlying` is the `CapabilityError`. On macOS, the system asks the user when a file in a protected folder is
+/// first opened, not earlier. A path outside the sandbox is refused.
 ///
-/// The status describes the process's real user at one instant. On Linux, an administrator can read and write every
-/// file. A file can change between the test and the opening, so that opening can still fail.
+/// The status applies to the process's real user at one instant. On Linux, an administrator can read and write every file. A file can
+/// change between the test and the moment when it is opened, so opening it can still fail.
 public struct FileAccess: Capability, Hashable {
-  /// The path of the file or the folder. A path without a leading slash is relative to the working folder.
+  /// The path of the file or the folder. A path without a leading slash is relative to the working directory.
   public let path: SystemText
   /// The required permissions.
   public let permissions: Permissions
@@ -28,7 +28,7 @@ public struct FileAccess: Capability, Hashable {
   ///
   /// - Parameters:
   ///   - path: The path of the file or the folder.
-  ///   - permissions: The required permissions. An empty set requires only existence.
+  ///   - permissions: The required permissions. An empty set only requires that the file or the folder exists.
   public init(_ path: SystemText, _ permissions: Permissions) {
     self.path = path
     self.permissions = permissions
@@ -36,22 +36,21 @@ public struct FileAccess: Capability, Hashable {
 
   /// Creates a capability for a path in a string.
   @_disfavoredOverload public init(_ path: String, _ permissions: Permissions) {
-    // Disfavored, so that a literal that contains the bytes of a text becomes a text.
+    // This is disfavored so that a literal creates a `SystemText`, which can contain arbitrary bytes.
     self.init(SystemText(path), permissions)
   }
 
-  /// The permissions and the path: "read, write /var/log/kitten.log".
+  /// The permissions and the path, for example "read, write /var/log/kitten.log".
   public var name: String {
     permissions.isEmpty ? path.description : "\(permissions) \(path)"
   }
 
-  /// Returns whether a file or a folder exists at the path, as far as the process can see. Cancelling the caller has no
-  /// effect.
+  /// Returns whether there is a file or a folder at the path, as far as the process can see. Cancelling the caller has no effect.
   public func isAvailable() async -> Bool {
     allows(F_OK)
   }
 
-  /// Returns the permissions of the process for the path; none for a missing file. Cancelling the caller has no effect.
+  /// Returns the permissions of the process for the path; none if the file is missing. Cancelling the caller has no effect.
   public func authorizationStatus() async -> Status {
     var granted: Permissions = []
     if allows(R_OK) { granted.insert(.read) }
@@ -60,11 +59,11 @@ public struct FileAccess: Capability, Hashable {
     return Status(granted: granted, needed: permissions)
   }
 
-  /// Does nothing, since there is no prompt. Cancelling the caller has no effect.
+  /// Does nothing, because there is no prompt. Cancelling the caller has no effect.
   public func requestAuthorization(_ requirement: Void) async {}
 
   private func allows(_ mode: Int32) -> Bool {
-    // No path contains a zero; the system would cut the path there.
+    // A valid path does not contain a NUL; the system would cut the path off there.
     !path.containsZero && path.withCString { access($0, mode) } == 0
   }
 }

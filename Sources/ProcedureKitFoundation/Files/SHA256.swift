@@ -1,4 +1,4 @@
-/// Internal. The hash function SHA-256 of FIPS 180-4, which Foundation lacks on Linux. Examples use it, too.
+/// Internal. The SHA-256 hash function of FIPS 180-4, which Foundation lacks on Linux. The examples use it as well.
 package struct SHA256 {
   private static let constants: [UInt32] = [
     0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
@@ -21,7 +21,7 @@ package struct SHA256 {
 
   package init() {}
 
-  /// Adds bytes to the hashed message.
+  /// Adds bytes to the message to be hashed.
   package mutating func add(_ bytes: [UInt8]) {
     count += UInt64(bytes.count)
     var position = 0
@@ -39,7 +39,7 @@ package struct SHA256 {
     rest += bytes[position...]
   }
 
-  /// Returns the 32 bytes of the hash. No bytes can be added afterwards.
+  /// Returns the 32 bytes of the hash. No bytes can be added after that.
   package mutating func finished() -> [UInt8] {
     let bits = count * 8
     add([0x80] + [UInt8](repeating: 0, count: Int((119 - count % 64) % 64)) + bits.bigEndianBytes)

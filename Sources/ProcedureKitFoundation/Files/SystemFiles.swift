@@ -1,10 +1,10 @@
 package import Foundation
 package import ProcedureKit
 
-/// Internal, also for the examples. Calls the system with file names as bytes. Foundation's functions take strings, in which names that are not
-/// UTF-8 are repaired, and so refer to other files.
+/// Internal, also used by the examples. Makes system calls with file names as bytes. Foundation's functions take strings, in which names
+/// that are not UTF-8 are repaired, and therefore refer to other files.
 ///
-/// Errors are the errors of the system, as `POSIXError`; a path that contains a zero is invalid (`EINVAL`).
+/// Errors are the system's errors, as `POSIXError`; a path that contains a NUL is invalid (`EINVAL`).
 package enum SystemFiles {
   /// Returns the system's information about a file.
   ///
@@ -27,7 +27,7 @@ package enum SystemFiles {
     return information.st_mode & S_IFMT == S_IFDIR
   }
 
-  /// Opens a file, which other programs do not inherit.
+  /// Opens a file so that started programs do not inherit it.
   package static func open(_ path: SystemText, _ flags: Int32, mode: mode_t = 0) throws(POSIXError) -> Int32 {
     while true {
       let descriptor = try call(path) { Foundation.open($0, flags | O_CLOEXEC, mode) }
@@ -41,7 +41,7 @@ package enum SystemFiles {
   /// - Parameters:
   ///   - descriptor: The descriptor, which stays open.
   ///   - receive: Called for each chunk.
-  /// - Throws: `POSIXError`, or the error of the function.
+  /// - Throws: `POSIXError`, or the error thrown by the function.
   package static func read<E: Error>(_ descriptor: Int32, _ receive: (ArraySlice<UInt8>) throws(E) -> Void) throws {
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
     while true {
@@ -76,7 +76,7 @@ package enum SystemFiles {
     }
   }
 
-  /// Returns the names in a folder, except `.` and `..`, in the order of their bytes.
+  /// Returns the names in a folder, except `.` and `..`, in byte order.
   package static func names(in folder: SystemText) throws(POSIXError) -> [SystemText] {
     let descriptor = try open(folder, O_RDONLY | O_DIRECTORY)
     guard let stream = fdopendir(descriptor) else {
@@ -122,7 +122,7 @@ package enum SystemFiles {
     return SystemText(cString: folder)
   }
 
-  /// Creates a folder, and the missing folders around it.
+  /// Creates a folder, including any missing parent folders.
   package static func makeFolders(_ path: SystemText) throws(POSIXError) {
     let slash = UInt8(ascii: "/")
     let ends = path.bytes.indices.dropFirst().filter { path.bytes[$0] == slash } + [path.bytes.count]
@@ -135,7 +135,7 @@ package enum SystemFiles {
     }
   }
 
-  /// Moves a file to another path, where it replaces an existing file.
+  /// Moves a file to another path, replacing any existing file there.
   package static func rename(_ path: SystemText, to newPath: SystemText) throws(POSIXError) {
     let status = try call(path) { (old) throws(POSIXError) in
       try call(newPath) { new in Foundation.rename(old, new) }
@@ -143,15 +143,15 @@ package enum SystemFiles {
     guard status == 0 else { throw .latest }
   }
 
-  /// Creates a temporary file in the folder of another path. After it is filled, it can be moved to that path, so that readers never see
-  /// a part of it.
+  /// Creates a temporary file in the same folder as another path. When it is complete, it can be moved to that path, so that readers never
+  /// see a part of it.
   ///
-  /// The name cannot be guessed, and no existing file is opened, so that no link can redirect the bytes.
+  /// The name cannot be guessed, and no existing file is opened, so a link cannot redirect the bytes.
   ///
   /// - Parameters:
   ///   - path: The path in whose folder the file is created.
-  ///   - prefix: The beginning of the file's name, which ends with `.partial`.
-  ///   - mode: The permissions, from which the system removes those in its mask.
+  ///   - prefix: The beginning of the file's name, which ends in `.partial`.
+  ///   - mode: The permissions, from which the system removes those in the process's mask.
   /// - Returns: The path of the file, and a descriptor to write to.
   /// - Throws: `POSIXError`.
   package static func makePartial(
@@ -163,7 +163,7 @@ package enum SystemFiles {
     return (partial, try open(partial, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode))
   }
 
-  /// Removes a file, or a link. Has no effect if there is none.
+  /// Removes a file or a link. Has no effect if there is none.
   package static func remove(_ path: SystemText) throws(POSIXError) {
     guard try call(path, { unlink($0) }) != 0, errno != ENOENT else { return }
     throw .latest
@@ -179,9 +179,9 @@ package enum SystemFiles {
 }
 
 extension POSIXError {
-  /// The error of the last failed system call in this thread.
+  /// The error of the last failed system call on this thread.
   package static var latest: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
 
-  /// The system's text for the error: `No such file or directory`.
+  /// The system's text for the error, for example `No such file or directory`.
   package var reason: String { String(cString: strerror(code.rawValue)) }
 }

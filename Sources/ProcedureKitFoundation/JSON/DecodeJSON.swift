@@ -12,19 +12,19 @@ public struct DecodeJSON<Value: Decodable & Sendable>: Procedure {
 
   /// Creates a procedure that decodes.
   ///
-  /// - Parameter configure: Configures the decoder. `configure` is called for each run, with a new decoder.
+  /// - Parameter configure: Configures the decoder. `configure` is called with a new decoder for each run.
   public init(configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }) {
     self.configure = configure
   }
 
-  /// The name with the decoded type: "decode Kitten from JSON".
+  /// The name, which contains the decoded type, for example "decode Kitten from JSON".
   public var name: String { "decode \(Value.self) from JSON" }
 
-  /// Decodes a value. If the caller is cancelled before the start, the function throws; later cancellation has no effect.
+  /// Decodes a value. If the caller is cancelled before decoding starts, the function throws; later cancellation has no effect.
   ///
   /// - Parameter data: UTF-8, or another encoding that JSON allows.
   /// - Returns: The value.
-  /// - Throws: `DecodingError`; `CancellationError` if the caller was cancelled before the start.
+  /// - Throws: `DecodingError`; `CancellationError` if the caller is cancelled before decoding starts.
   @concurrent public func execute(_ data: Data) async throws -> Value {
     try ProcedureContext.checkCancellation()
     let decoder = JSONDecoder()

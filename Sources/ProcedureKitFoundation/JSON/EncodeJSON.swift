@@ -12,19 +12,19 @@ public struct EncodeJSON<Value: Encodable & Sendable>: Procedure {
 
   /// Creates a procedure that encodes.
   ///
-  /// - Parameter configure: Configures the encoder. `configure` is called for each run, with a new encoder.
+  /// - Parameter configure: Configures the encoder. `configure` is called with a new encoder for each run.
   public init(configure: @escaping @Sendable (JSONEncoder) -> Void = { _ in }) {
     self.configure = configure
   }
 
-  /// The name with the encoded type: "encode Kitten as JSON".
+  /// The name, which contains the encoded type, for example "encode Kitten as JSON".
   public var name: String { "encode \(Value.self) as JSON" }
 
-  /// Encodes a value. If the caller is cancelled before the start, the function throws; later cancellation has no effect.
+  /// Encodes a value. If the caller is cancelled before encoding starts, the function throws; later cancellation has no effect.
   ///
   /// - Parameter value: The value to encode.
-  /// - Returns: UTF-8.
-  /// - Throws: `EncodingError`; `CancellationError` if the caller was cancelled before the start.
+  /// - Returns: The JSON text in UTF-8.
+  /// - Throws: `EncodingError`; `CancellationError` if the caller is cancelled before encoding starts.
   @concurrent public func execute(_ value: Value) async throws -> Data {
     try ProcedureContext.checkCancellation()
     let encoder = JSONEncoder()

@@ -2,9 +2,9 @@ import Foundation
 
 /// Converts values to bytes and back, for values that leave the process or outlive it.
 ///
-/// The protocol requires no particular format. ``JSONProcedureCoder`` writes JSON.
+/// The protocol does not require a particular format. ``JSONProcedureCoder`` writes JSON.
 public protocol ProcedureCoder: Sendable {
-  /// Returns a value as bytes. Equal values have equal bytes if the value's own `encode(to:)` has a fixed order.
+  /// Returns a value as bytes. Equal values give equal bytes if the value's own `encode(to:)` has a fixed order.
   ///
   /// - Parameter value: The value to encode.
   /// - Returns: The bytes. They may be empty.
@@ -15,16 +15,16 @@ public protocol ProcedureCoder: Sendable {
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - bytes: Bytes from ``encode(_:)`` of a coder of the same kind, possibly damaged.
+  ///   - bytes: Bytes that a coder of the same kind returned from ``encode(_:)``, possibly damaged.
   /// - Returns: The value.
-  /// - Throws: `DecodingError`, or an error of the coder. Damaged bytes never trap.
+  /// - Throws: `DecodingError`, or an error of the coder. Damaged bytes never cause a trap.
   func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value
 }
 
 /// A coder that writes JSON with sorted keys.
 ///
-/// Infinity and NaN are written as text. A `Set`, and a `Dictionary` with keys that are neither `String` nor `Int`, has no fixed
-/// order: two equal values can give different bytes.
+/// Infinity and NaN are written as text. A `Set`, or a `Dictionary` whose keys are neither `String` nor `Int`, has no fixed order, so two
+/// equal values can give different bytes.
 public struct JSONProcedureCoder: ProcedureCoder {
   /// Creates a coder.
   public init() {}
@@ -33,7 +33,7 @@ public struct JSONProcedureCoder: ProcedureCoder {
   ///
   /// - Parameter value: The value to encode.
   /// - Returns: The bytes, without spaces and line breaks.
-  /// - Throws: `EncodingError`, and errors of the value's own `encode(to:)`.
+  /// - Throws: `EncodingError`; any error thrown by the value's own `encode(to:)`.
   public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -42,13 +42,13 @@ public struct JSONProcedureCoder: ProcedureCoder {
     return [UInt8](try encoder.encode(value))
   }
 
-  /// Returns the value of a JSON text.
+  /// Returns the value that a JSON text represents.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
   ///   - bytes: UTF-8, or another encoding that JSON allows.
   /// - Returns: The value.
-  /// - Throws: `DecodingError`, and errors of the value's own `init(from:)`.
+  /// - Throws: `DecodingError`; any error thrown by the value's own `init(from:)`.
   public func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(

@@ -1,14 +1,14 @@
 public import ProcedureKit
 
-/// Runs a queue as a service: until a shutdown is requested, and then until the queue is drained.
+/// Runs a queue as a service: until a shutdown is requested, and then until the queue has been drained.
 ///
 /// ```swift
 /// extension ProcedureQueueService: @retroactive Service {}  // of ServiceLifecycle
 /// let service = ProcedureQueueService(jobs, grace: .seconds(20)) { try await gracefulShutdown() }
 /// ```
 ///
-/// The type has the shape of `Service` in the package *Swift Service Lifecycle*. It also works without the package, with signals or with any
-/// function that returns when the program should end:
+/// The type has the same interface as `Service` in the package *Swift Service Lifecycle*. It also works without the package, with signals
+/// or with any function that returns when the process should end:
 ///
 /// ```swift
 /// let service = ProcedureQueueService(jobs, grace: .seconds(20), until: .signals(.terminate, .interrupt))
@@ -17,7 +17,7 @@ public import ProcedureKit
 public struct ProcedureQueueService: Sendable {
   /// The queue.
   public let queue: ProcedureQueue
-  /// The time that procedures have to finish after a shutdown; `nil` waits for all.
+  /// How long procedures may take to finish after a shutdown has been requested; `nil` waits for all of them.
   public let grace: Duration?
   private let shutdown: @concurrent @Sendable () async throws -> Void
 
@@ -25,8 +25,8 @@ public struct ProcedureQueueService: Sendable {
   ///
   /// - Parameters:
   ///   - queue: The queue.
-  ///   - grace: The time that procedures have to finish after a shutdown; `nil` waits for all.
-  ///   - shutdown: Waits, and returns when the service should end. An error ends the service immediately.
+  ///   - grace: How long procedures may take to finish after a shutdown has been requested; `nil` waits for all of them.
+  ///   - shutdown: Waits, and returns when the service should end. If it throws, the service ends immediately.
   public init(
     _ queue: ProcedureQueue, grace: Duration? = nil,
     until shutdown: @escaping @concurrent @Sendable () async throws -> Void
@@ -41,9 +41,9 @@ public struct ProcedureQueueService: Sendable {
 
       /// Ends the service at the first of the signals.
       ///
-      /// The signals are received from this call on, so a signal before ``ProcedureQueueService/run()`` is not lost. After the first
-      /// signal, or when the service is cancelled, the previous actions of the signals are restored: pressing Ctrl-C twice ends the process
-      /// immediately. A signal that is ignored when this function is called stays ignored.
+      /// The signals are received from this call on, so a signal that arrives before ``ProcedureQueueService/run()`` is called is not lost.
+      /// After the first signal, or if the service is cancelled, the previous actions of the signals are restored: pressing Ctrl-C twice
+      /// ends the process immediately. A signal that is ignored when this function is called stays ignored.
       ///
       /// - Parameter signals: The signals, usually `.terminate` and `.interrupt`.
       /// - Returns: The source of shutdown requests.
@@ -61,19 +61,20 @@ public struct ProcedureQueueService: Sendable {
     ///
     /// - Parameters:
     ///   - queue: The queue.
-    ///   - grace: The time that procedures have to finish after a shutdown; `nil` waits for all.
+    ///   - grace: How long procedures may take to finish after a shutdown has been requested; `nil` waits for all of them.
     ///   - shutdown: The source of shutdown requests, such as `.signals(.terminate, .interrupt)`.
     public init(_ queue: ProcedureQueue, grace: Duration? = nil, until shutdown: Shutdown) {
       self.init(queue, grace: grace, until: shutdown.wait)
     }
   #endif
 
-  /// Waits for the shutdown, refuses further procedures from then on, and returns when all procedures of the queue have finished.
+  /// Waits until a shutdown is requested, refuses further procedures from then on, and returns when all procedures on the queue have
+  /// finished.
   ///
-  /// Procedures that are left after the grace period are cancelled. Cancelling the caller cancels all procedures immediately, before the
-  /// shutdown and during the grace period, and the function still waits for their bodies.
+  /// Procedures that are left after the grace period are cancelled. Cancelling the caller cancels all procedures immediately, both before
+  /// the shutdown and during the grace period; the function still waits for their bodies.
   ///
-  /// - Throws: The error of waiting for the shutdown, which is a `CancellationError` after a cancellation.
+  /// - Throws: The error thrown while waiting for the shutdown, which is a `CancellationError` after a cancellation.
   public func run() async throws {
     do {
       try await shutdown()
@@ -85,7 +86,7 @@ public struct ProcedureQueueService: Sendable {
       group.addTask { await queue.shutDown(grace: grace) }
       group.addTask {
         await untilCancelled()
-        // The shortest grace period applies. After the end of the queue, no procedure is left to cancel.
+        // The shortest grace period applies. After the queue has ended, no procedures are left to cancel.
         await queue.shutDown(grace: .zero)
       }
       await group.next()

@@ -13,23 +13,23 @@
 
     /// `SIGINT`: the user pressed Ctrl-C.
     public static let interrupt = ProcessSignal(rawValue: SIGINT)
-    /// `SIGTERM`: a process manager or the user asks the process to end.
+    /// `SIGTERM`: a process manager or the user has asked the process to end.
     public static let terminate = ProcessSignal(rawValue: SIGTERM)
-    /// `SIGHUP`: the terminal was closed; many daemons read their configuration again.
+    /// `SIGHUP`: the terminal was closed. Many daemons respond to this signal by reading their configuration again.
     public static let hangUp = ProcessSignal(rawValue: SIGHUP)
     /// `SIGQUIT`: the user pressed Ctrl-\.
     public static let quit = ProcessSignal(rawValue: SIGQUIT)
-    /// `SIGUSR1`: has no predefined meaning.
+    /// `SIGUSR1`, which has no predefined meaning.
     public static let user1 = ProcessSignal(rawValue: SIGUSR1)
-    /// `SIGUSR2`: has no predefined meaning.
+    /// `SIGUSR2`, which has no predefined meaning.
     public static let user2 = ProcessSignal(rawValue: SIGUSR2)
 
-    /// The exit status that reports that this signal ended a process: 128 plus the number.
+    /// The exit status that means that this signal ended a process: 128 plus the number.
     public var exitStatus: Int32 { 128 + rawValue }
   }
 
   extension ProcessSignal: CustomStringConvertible {
-    /// The name of the signal, such as `SIGINT`; `signal 34` if it has no name on this system.
+    /// The name of the signal, such as `SIGINT`; if it has no name on this system, the number, as in `signal 34`.
     public var description: String {
       switch self {
       case .interrupt: "SIGINT"

@@ -3,8 +3,8 @@
 
   /// The signals that the process receives, as an asynchronous sequence.
   ///
-  /// Create the sequence before the work that a signal should stop. From then on, the signals no longer have their usual effect, such as ending
-  /// the process, and none is lost between the creation and the first iteration:
+  /// Create the sequence before starting the work that a signal should stop. From then on, the signals no longer have their usual effect,
+  /// such as ending the process, and none is lost between the creation of the sequence and the first iteration:
   ///
   /// ```swift
   /// let signals = ProcessSignals(.interrupt, .terminate)
@@ -15,7 +15,7 @@
   /// }
   /// ```
   ///
-  /// A program that should stop its work at the first signal, and end immediately at the second, uses ``cancelling(_:)``:
+  /// If the first signal should stop the work, and the second should end the process immediately, use ``cancelling(_:)``:
   ///
   /// ```swift
   /// let signals = ProcessSignals(.interrupt, .terminate) { signal, count in
@@ -25,22 +25,23 @@
   /// if let signal = signals.first { exit(signal.exitStatus) }
   /// ```
   ///
-  /// Any number of sequences can exist at the same time, and each receives every signal. Create one for each consumer: two tasks that iterate
-  /// the same sequence share its signals. A sequence keeps the newest 64 signals that its consumer has not read yet. Cancelling the task that
-  /// iterates ends the sequence. When the last sequence for a signal is released or stopped, the signal's previous action is restored.
+  /// Any number of sequences can exist at the same time, and each receives every signal. Create one for each consumer: if two tasks iterate
+  /// over the same sequence, each signal goes to only one of them. A sequence keeps the newest 64 signals that its consumer has not read
+  /// yet. Cancelling the task that iterates over a sequence ends the sequence. When the last sequence for a signal is released or stopped,
+  /// the signal's previous action is restored.
   ///
-  /// Two signals of the same kind that arrive almost at the same time can count as one, because the system keeps at most one of each kind. A
-  /// signal that is ignored when the sequence is created stays ignored, and the sequence never receives it: `nohup` ignores `SIGHUP`, and a shell
-  /// without job control ignores `SIGINT` and `SIGQUIT` for its background jobs, so that Ctrl-C does not end them. To receive such a signal
-  /// nevertheless, call `signal(SIGINT, SIG_DFL)` first. A signal that the parent of this process has blocked is received, too, and stays
-  /// unblocked. Processes that this process starts are not affected: their signals have the usual effect.
+  /// Two signals of the same kind that arrive at almost the same time can count as one, because the system keeps at most one of each kind.
+  /// A signal that is ignored when the sequence is created stays ignored, and the sequence never receives it: `nohup` ignores `SIGHUP`, and
+  /// a shell without job control ignores `SIGINT` and `SIGQUIT` for its background jobs, so that Ctrl-C does not end them. To receive such
+  /// a signal nevertheless, call `signal(SIGINT, SIG_DFL)` first. A signal that the parent of this process has blocked is also received,
+  /// and stays unblocked. Processes that this process starts are not affected: signals have their usual effect there.
   public final class ProcessSignals: AsyncSequence, Sendable {
     /// A signal.
     public typealias Element = ProcessSignal
-    /// Iterating throws no error.
+    /// Iterating never throws.
     public typealias Failure = Never
 
-    /// Iterates over the signals that a sequence received.
+    /// Iterates over the signals that a sequence has received.
     public struct AsyncIterator: AsyncIteratorProtocol {
       private let signals: ProcessSignals
       private var elements: AsyncStream<ProcessSignal>.Iterator
@@ -51,14 +52,14 @@
 
       /// Waits for the next signal.
       ///
-      /// - Returns: The signal, or `nil` after ``ProcessSignals/stop()`` or when the task is cancelled.
+      /// - Returns: The signal, or `nil` after ``ProcessSignals/stop()`` or if the task is cancelled.
       public mutating func next(isolation actor: isolated (any Actor)?) async -> ProcessSignal? {
         await elements.next(isolation: actor)
       }
 
       /// Waits for the next signal.
       ///
-      /// - Returns: The signal, or `nil` after ``ProcessSignals/stop()`` or when the task is cancelled.
+      /// - Returns: The signal, or `nil` after ``ProcessSignals/stop()`` or if the task is cancelled.
       public mutating func next() async -> ProcessSignal? {
         await elements.next(isolation: nil)
       }
@@ -85,7 +86,7 @@
 
       var first: ProcessSignal? { state.withLock { $0.first } }
 
-      /// Delivers a signal, in the thread that receives signals.
+      /// Delivers a signal, on the thread that receives signals.
       func received(_ signal: ProcessSignal) {
         let (count, cancellations) = state.withLock { state in
           state.first = state.first ?? signal
@@ -99,7 +100,7 @@
 
       func finish() { continuation.finish() }
 
-      /// Registers a function that is called at the first signal, or immediately if there was one.
+      /// Registers a function that is called at the first signal, or immediately if there has already been one.
       ///
       /// - Returns: The number with which the function can be removed.
       func onFirst(_ cancel: @escaping @Sendable () -> Void) -> Int {
@@ -118,12 +119,12 @@
     private let signals: [ProcessSignal]
     fileprivate let inbox: Inbox
 
-    /// Starts to receive signals. From the return of the initializer on, no signal is missed.
+    /// Starts to receive signals. Once the initializer has returned, no signal is missed.
     ///
     /// - Parameters:
-    ///   - signals: The signals. A signal that no process can receive, such as `SIGKILL`, is a programming mistake and traps.
-    ///   - onReceive: Called for each signal, with the number of signals that this sequence has received, including this one. The call comes
-    ///     from a thread that exists for this purpose only, so it happens even while every other thread is busy or blocked. Later signals wait
+    ///   - signals: The signals. A signal that no process can receive, such as `SIGKILL`, is a programming error and traps.
+    ///   - onReceive: Called for each signal, with the number of signals that this sequence has received, including this one. It is called
+    ///     on a thread that exists only for this purpose, so it is called even if every other thread is busy or blocked. Later signals wait
     ///     until it returns.
     public convenience init(
       _ signals: ProcessSignal..., onReceive: (@Sendable (_ signal: ProcessSignal, _ count: Int) -> Void)? = nil
@@ -131,12 +132,12 @@
       self.init(signals, onReceive: onReceive)
     }
 
-    /// Starts to receive signals. From the return of the initializer on, no signal is missed.
+    /// Starts to receive signals. Once the initializer has returned, no signal is missed.
     ///
     /// - Parameters:
-    ///   - signals: The signals. A signal that no process can receive, such as `SIGKILL`, is a programming mistake and traps.
-    ///   - onReceive: Called for each signal, with the number of signals that this sequence has received, including this one. The call comes
-    ///     from a thread that exists for this purpose only, so it happens even while every other thread is busy or blocked. Later signals wait
+    ///   - signals: The signals. A signal that no process can receive, such as `SIGKILL`, is a programming error and traps.
+    ///   - onReceive: Called for each signal, with the number of signals that this sequence has received, including this one. It is called
+    ///     on a thread that exists only for this purpose, so it is called even if every other thread is busy or blocked. Later signals wait
     ///     until it returns.
     public init(
       _ signals: [ProcessSignal], onReceive: (@Sendable (_ signal: ProcessSignal, _ count: Int) -> Void)? = nil
@@ -148,12 +149,12 @@
 
     deinit { stop() }
 
-    /// The first signal that arrived; `nil` if none did.
+    /// The first signal that arrived; `nil` if there has been none.
     public var first: ProcessSignal? { inbox.first }
 
-    /// Stops receiving signals, and ends the iteration after the signals that have arrived.
+    /// Stops receiving signals, and ends the iteration after the signals that have already arrived.
     ///
-    /// The previous action of a signal that no other sequence receives is restored: usually, the signal ends the process.
+    /// If no other sequence receives a signal, its previous action is restored: usually, the signal ends the process.
     public func stop() {
       SignalReceiver.shared.remove(inbox, for: signals)
       inbox.finish()
@@ -164,17 +165,18 @@
 
     /// Executes an operation, and cancels it at the first signal.
     ///
-    /// If a signal has already arrived, the operation starts as cancelled. The cancellation comes from the thread that receives signals, so it
-    /// reaches the operation even while its own threads are busy. The function returns when the operation has ended. Cancelling the caller
-    /// cancels the operation.
+    /// If a signal has already arrived, the operation is cancelled from the start. The cancellation comes from the thread that receives
+    /// signals, so it reaches the operation even if the operation's own threads are busy. The function returns when the operation has
+    /// ended. Cancelling the caller cancels the operation.
     ///
     /// - Parameter operation: The work. To find out afterwards whether a signal stopped it, see ``first``.
     /// - Returns: The result of the operation.
-    /// - Throws: The error of the operation.
+    /// - Throws: The error thrown by the operation.
     public func cancelling<Value: Sendable>(_ operation: @escaping @Sendable () async throws -> Value) async rethrows
       -> Value
     {
-      // A separate task, since only such a task can be cancelled from another thread. It is awaited here, and cancelled with the caller.
+      // A separate task is used because only such a task can be cancelled from another thread. It is awaited here, and cancelled with the
+      // caller.
       let task = Task { try await operation() }
       let id = inbox.onFirst { task.cancel() }
       defer { inbox.remove(id) }
@@ -186,7 +188,7 @@
       switch result {
       case .success(let value): return value
       case .failure(let error):
-        // Only the operation throws, so this throws only where the operation can.
+        // Only the operation throws, so this statement throws only where the operation can.
         return try { throw error }()
       }
     }

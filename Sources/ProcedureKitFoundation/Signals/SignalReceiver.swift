@@ -2,11 +2,11 @@
   import Foundation
   import Synchronization
 
-  /// Receives signals for every ``ProcessSignals`` of the process.
+  /// Receives signals for every ``ProcessSignals`` object in the process.
   ///
-  /// A signal handler writes the number of each signal to a pipe, which is one of the few things that a handler may do. A thread reads the
-  /// pipe, and delivers the signals. In contrast to a signal source of Dispatch, the signal is never set to be ignored, which child processes would
-  /// inherit, and no other signal, such as the one for the end of a child, wakes a thread.
+  /// A signal handler writes the number of each signal to a pipe, which is one of the few things that a handler may do. A thread reads from
+  /// the pipe and delivers the signals. In contrast to a Dispatch signal source, this never sets the signal to be ignored, which child
+  /// processes would inherit, and no other signal, such as the one for the end of a child, wakes a thread.
   final class SignalReceiver: Sendable {
     static let shared = SignalReceiver()
 
@@ -20,14 +20,14 @@
 
     private let state = Mutex(State())
 
-    /// The state of the handler. It uses atomics, since the handler can interrupt any thread at any point, and must not lock anything.
+    /// The state of the handler. It uses atomics, because the handler can interrupt any thread at any point, and must not take a lock.
     private struct Pipe: ~Copyable {
       let end = Atomic<Int32>(-1)
       let process = Atomic<Int32>(0)
     }
 
     private static let pipe = Pipe()
-    /// The bit of a number in the pipe that asks the thread to unblock a signal. Without the bit, the number reports a signal.
+    /// The bit in a number in the pipe that asks the thread to unblock a signal. If the bit is not set, the number reports a signal.
     private static let unblocks: UInt8 = 0x80
 
     /// Begins delivering signals to a receiver.
@@ -60,13 +60,13 @@
       }
     }
 
-    /// - Returns: Whether the signal is received; `false` if it must stay ignored.
+    /// - Returns: Whether the signal will be received; `false` if it must stay ignored.
     private func install(_ signal: ProcessSignal, _ state: inout State) -> Bool {
       var previous = sigaction()
       precondition(
         sigaction(signal.rawValue, nil, &previous) == 0,
         "ProcessSignals cannot receive \(signal): the system has no such signal")
-      // The parent ignores the signal on behalf of the program: `nohup` ignores SIGHUP, and a shell ignores SIGINT for its background jobs.
+      // The parent had the signal ignored on purpose: `nohup` ignores SIGHUP, and a shell ignores SIGINT for its background jobs.
       if Self.isIgnored(previous) { return false }
       var action = sigaction()
       sigfillset(&action.sa_mask)
@@ -76,7 +76,8 @@
         sigaction(signal.rawValue, &action, nil) == 0,
         "ProcessSignals cannot receive \(signal): the system does not deliver it")
       state.previousActions[signal.rawValue] = previous
-      // Threads inherit blocked signals, so all threads may block this one. The system keeps the signal until the thread has unblocked it.
+      // Threads inherit blocked signals, so all threads may have this one blocked. The system keeps the signal until the thread has
+      // unblocked it.
       var request = UInt8(truncatingIfNeeded: signal.rawValue) | Self.unblocks
       _ = write(Self.pipe.end.load(ordering: .acquiring), &request, 1)
       return true
@@ -87,12 +88,12 @@
       precondition(
         Foundation.pipe(&ends) == 0, "ProcessSignals cannot make a pipe: \(String(cString: strerror(errno)))")
       for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-      // The handler must not block. A pipe can hold the numbers of thousands of signals.
+      // The handler must not block. The pipe has room for the numbers of thousands of signals.
       _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
       Self.pipe.process.store(getpid(), ordering: .relaxed)
       Self.pipe.end.store(ends[1], ordering: .releasing)
       let readEnd = ends[0]
-      // The thread is never ended: it costs one blocked thread, and starting a thread for each sequence could miss a signal.
+      // The thread never ends: this costs one blocked thread, and starting a thread for each sequence could miss a signal.
       let thread = Thread { [self] in
         var number: UInt8 = 0
         while true {
@@ -112,7 +113,7 @@
       thread.start()
     }
 
-    /// Lets the calling thread receive a signal.
+    /// Enables the calling thread to receive a signal.
     private static func unblock(_ signal: Int32) {
       var signals = sigset_t()
       sigemptyset(&signals)
