@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
 
-/// A task executor with one thread, which executes jobs and waits for programs in between: an event loop.
+/// A task executor with one thread that executes jobs and, in between, waits for programs: an event loop.
 ///
-/// The executor is for many short programs. On another executor, the end of a program wakes the thread that waits for all programs,
-/// and that thread wakes the thread that continues the procedure. Here both are the same thread:
+/// The executor is intended for many short programs. On any other executor, when a program ends, it wakes the thread that waits for all
+/// programs, and that thread wakes the thread that continues the procedure. Here, both are the same thread:
 ///
 /// ```swift
 /// var configuration = ProcedureQueue.Configuration("commands", maxConcurrentProcedures: 8)
@@ -12,8 +12,8 @@ import Synchronization
 /// let queue = ProcedureQueue(configuration)
 /// ```
 ///
-/// Programs run concurrently, as on every queue. The work of this process does not: *a body on this executor must neither block
-/// nor compute for long*. During that time, no output of any program is read, on any queue, no end is detected, and no other body of this
+/// Programs run concurrently, as on every queue. The work of this process does not: *a body on this executor must neither block nor compute
+/// for a long time*. While it does, no output of any program is read, on any queue, no program's end is detected, and no other body on this
 /// executor continues. Execute such work on another executor:
 ///
 /// ```swift
@@ -24,15 +24,15 @@ import Synchronization
 public final class EventLoopExecutor: TaskExecutor {
   private struct Jobs {
     var waiting: [UnownedJob] = []
-    /// Whether the thread waits for programs, or is about to, and must be woken for a job.
+    /// Whether the thread is waiting for programs, or is about to, and must be woken for a job.
     var mustWake = false
   }
 
   private static let instance = Mutex<EventLoopExecutor?>(nil)
 
-  /// The executor of this process. Its thread starts with the first use, or with the first program.
+  /// The executor of this process. Its thread starts when the executor is first used, or when the first program is started.
   ///
-  /// - Throws: `POSIXError` if the process can open no further descriptors.
+  /// - Throws: `POSIXError` if the process cannot open any more descriptors.
   public static var shared: EventLoopExecutor {
     get throws {
       try instance.withLock { instance in
@@ -51,15 +51,15 @@ public final class EventLoopExecutor: TaskExecutor {
     #endif
   }
 
-  /// Reads the outputs of programs, and awaits their ends, in the thread of this executor.
+  /// Reads the outputs of programs, and waits for the programs to end, on the thread of this executor.
   let poller: OutputPoller
-  /// The standard input of all programs without an input. Opening it once for all lets programs start faster.
+  /// The standard input of all programs that are given no input. Opening it once for all of them lets programs start faster.
   let emptyInput: Int32
   private let jobs = Mutex(Jobs())
 
   /// Starts the thread, which retains the executor.
   ///
-  /// - Throws: `POSIXError` if the process can open no further descriptors.
+  /// - Throws: `POSIXError` if the process cannot open any more descriptors.
   init(_ set: any DescriptorSet) throws {
     emptyInput = open("/dev/null", O_RDONLY | O_CLOEXEC)
     guard emptyInput >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EMFILE) }
@@ -69,7 +69,7 @@ public final class EventLoopExecutor: TaskExecutor {
     thread.start()
   }
 
-  /// Executes a job in the thread, after the jobs before it. The concurrency runtime calls this function from any thread.
+  /// Executes a job on the thread, after all earlier jobs. The concurrency runtime calls this function from any thread.
   ///
   /// - Parameter job: The job.
   public func enqueue(_ job: UnownedJob) {
@@ -90,13 +90,14 @@ public final class EventLoopExecutor: TaskExecutor {
         return jobs.mustWake
       }
       let keys = poller.next(waits: isIdle)
-      // Handling these events enqueues jobs, which need no wake.
+      // Handling these events enqueues jobs. The thread is already awake, so these jobs need not wake it.
       jobs.withLock { $0.mustWake = false }
       poller.handle(keys)
     }
   }
 
-  /// Executes jobs, and the jobs that they enqueue, for some rounds, so that programs are handled even if there are always more jobs.
+  /// Executes jobs, and the jobs that they enqueue, for a number of rounds, so that programs are handled even if there are always more
+  /// jobs.
   private func executeJobs() {
     let executor = asUnownedTaskExecutor()
     for _ in 0..<16 {
@@ -110,8 +111,8 @@ public final class EventLoopExecutor: TaskExecutor {
     }
   }
 
-  /// Lets the system discard the signal that each end of a program raises. If the thread that has started the program blocks the signal, as
-  /// threads of Dispatch do, the signal would wake another thread of this process, usually the main thread.
+  /// Lets the system discard the signal that is raised each time a program ends. If the thread that started the program blocks the signal,
+  /// as Dispatch threads do, the signal would wake another thread of this process, usually the main thread.
   private func acceptEndSignal() {
     var signals = sigset_t()
     sigemptyset(&signals)

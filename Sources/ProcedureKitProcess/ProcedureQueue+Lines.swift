@@ -9,9 +9,10 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// No program starts before the caller asks for the first line. The program waits while more than a few lines have not been taken. After
-  /// the last line, the error of the procedure is thrown, if any. Leaving the loop early, or cancelling the iterating task, cancels the
-  /// procedure; only the latter waits for its end. A body that iterates releases its slot while it waits.
+  /// The program starts when the caller asks for the first line. The program has to wait while more than a few lines have not been taken.
+  /// After the last line, the error of the procedure is thrown, if there is one. Leaving the loop early, or cancelling the iterating task,
+  /// cancels the procedure; only cancelling the task also waits for the procedure to end. A body that iterates over the lines releases its
+  /// slot while it waits.
   ///
   /// - Parameters:
   ///   - procedure: The procedure that runs the program. Its ``ProcessProcedure/onLine`` is called before each line is returned.
@@ -24,7 +25,7 @@ extension ProcedureQueue {
   }
 }
 
-/// The lines of a program, which each iteration starts.
+/// The lines of a program, which is started by each iteration.
 private struct ProcessLines: AsyncSequence, Sendable {
   let queue: ProcedureQueue
   let procedure: ProcessProcedure

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Suspends, resumes and signals an executing program.
+/// Suspends, resumes and signals a program that is running.
 ///
 /// Each function affects the program's whole process group, and has no effect once the procedure has finished.
 public final class ProcessControl: Sendable {
@@ -20,39 +20,40 @@ public final class ProcessControl: Sendable {
 
   /// Suspends the program until it is resumed. A suspended program keeps its slot.
   ///
-  /// - Returns: Whether the program, or a process of its group, existed.
+  /// - Returns: Whether the program, or another process in its group, existed.
   @discardableResult public func suspend() -> Bool { send(SIGSTOP) }
 
   /// Resumes a suspended program.
   ///
-  /// - Returns: Whether the program, or a process of its group, existed.
+  /// - Returns: Whether the program, or another process in its group, existed.
   @discardableResult public func resume() -> Bool { send(SIGCONT) }
 
   /// Sends a signal.
   ///
-  /// - Parameter signal: The number of the signal, for example, `SIGHUP`.
-  /// - Returns: Whether the program, or a process of its group, existed.
+  /// - Parameter signal: The number of the signal, for example `SIGHUP`.
+  /// - Returns: Whether the program, or another process in its group, existed.
   @discardableResult public func send(_ signal: Int32) -> Bool {
-    // Under the lock, so that no signal is sent after `collect`, when the system can give the id to other processes.
+    // The lock is held so that no signal is sent after `collect`, when the system may give the id to another process.
     state.withLock { !$0.isCollected && kill(-processIdentifier, signal) == 0 }
   }
 
   // MARK: For the procedure
 
-  /// Asks the program and its group to end. Returns `false` if it was asked before, or if the procedure has finished.
+  /// Asks the program and its group to end. Returns `false` if they have already been asked, or if the procedure has finished.
   func stop() -> Bool {
     let isFirst = state.withLock { state in
       defer { state.isStopping = true }
       return !state.isStopping
     }
-    // Sent once, since a program may take a second signal as the order to end immediately. A suspended program receives it when it is resumed.
+    // The signal is sent only once, because a program may take a second one as an order to end immediately. A suspended program receives it
+    // when it is resumed.
     return isFirst && send(SIGTERM) && send(SIGCONT)
   }
 
-  /// Takes the status of the ended program. If the program was stopped, first kills the rest of its group.
+  /// Takes the status of the program after it has ended. If the program was stopped, the rest of its group is killed first.
   ///
-  /// Before this call, the system keeps the id, so that no signal is sent to unrelated processes. Returns `nil` if the status is lost: other
-  /// code of this process has taken it, or ignores SIGCHLD.
+  /// Until this call, the system keeps the id, so no signal is sent to unrelated processes. Returns `nil` if the status is lost, because
+  /// other code in this process has taken it or ignores SIGCHLD.
   func collect() -> ProcessStatus? {
     state.withLock { state in
       if state.isStopping { kill(-processIdentifier, SIGKILL) }

@@ -1,30 +1,30 @@
 import ProcedureKit
 
-/// Texts in the form of the system: each ends with a zero.
+/// Texts in the form that the system expects: each ends with a NUL.
 struct CStringList {
   private var bytes: [UInt8] = []
   private var starts: [Int] = []
 
-  /// Creates a list with room for a number of texts of usual length.
+  /// Creates a list with room for a number of texts of typical length.
   init(capacity: Int) {
     bytes.reserveCapacity(64 * capacity)
     starts.reserveCapacity(capacity)
   }
 
-  /// Adds a text. Returns `false` if it contains a zero.
+  /// Adds a text. Returns `false` if it contains a NUL.
   mutating func append(_ text: SystemText) -> Bool {
     starts.append(bytes.count)
     return add(text, end: 0)
   }
 
-  /// Adds `name=value`. Returns `false` if this is not a valid variable: the name is empty or contains `=`, or there is a zero.
+  /// Adds `name=value`. Returns `false` if this is not a valid variable, because the name is empty or contains `=`, or there is a NUL.
   mutating func append(_ name: SystemText, value: SystemText) -> Bool {
     starts.append(bytes.count)
     let equals = UInt8(ascii: "=")
     return !name.isEmpty && add(name, end: equals, without: equals) && add(value, end: 0)
   }
 
-  /// Adds bytes and their end. Returns `false` if they contain a zero or the other byte.
+  /// Adds bytes and their terminator. Returns `false` if they contain a NUL or the other byte.
   private mutating func add(_ text: SystemText, end: UInt8, without other: UInt8 = 0) -> Bool {
     let start = bytes.count
     bytes += text.bytes

@@ -1,10 +1,11 @@
 import Foundation
 
-/// The signal that the end of a program raises.
+/// The signal that a process receives when a program that it started ends.
 enum ChildSignal {
-  /// Sets the default action of the signal if it is ignored, which a process can inherit: otherwise the system would not keep exit statuses.
+  /// Restores the default action of the signal if it is ignored, which a process can inherit. Otherwise, the system would not keep exit
+  /// statuses.
   ///
-  /// The default action does nothing, so the process is not affected otherwise.
+  /// The default action does nothing, so the process is not affected in any other way.
   static func keepStatus() {
     var action = sigaction()
     guard sigaction(SIGCHLD, nil, &action) == 0 else { return }

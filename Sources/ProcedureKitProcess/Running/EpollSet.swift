@@ -1,7 +1,7 @@
 #if os(Linux)
   import Foundation
 
-  /// Descriptors that are awaited with `epoll`: adding one wakes no thread.
+  /// Descriptors that are awaited with `epoll`. Adding one does not wake a thread.
   final class EpollSet: DescriptorSet {
     private static let readable: UInt32 = 1  // EPOLLIN
     private static let once: UInt32 = 1 << 30  // EPOLLONESHOT
@@ -10,7 +10,7 @@
     /// A byte in this pipe ends a wait.
     private let wakeup: PipeEnds
 
-    /// - Throws: `POSIXError` if the process can open no further descriptors.
+    /// - Throws: `POSIXError` if the process cannot open any more descriptors.
     init() throws {
       wakeup = try PipeEnds()
       descriptor = makeEpoll(O_CLOEXEC)
@@ -56,7 +56,7 @@
     }
   }
 
-  /// The layout of `struct epoll_event`, which the Swift module of the C library lacks.
+  /// The layout of `struct epoll_event`, which is missing from the C library's Swift module.
   private enum EpollEvent {
     #if arch(x86_64)
       static let (keyOffset, size) = (4, 12)

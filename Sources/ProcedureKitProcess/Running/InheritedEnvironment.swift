@@ -1,9 +1,9 @@
 @preconcurrency import Foundation
 import ProcedureKit
 
-/// The variables of this process, in the form of the system.
+/// The environment variables of this process, in the form that the system uses.
 enum InheritedEnvironment {
-  /// The entries, usually `NAME=VALUE`. As for all readers of the environment, no thread may change it at the same time.
+  /// The entries, usually `NAME=VALUE`. As with all code that reads the environment, no thread may change it at the same time.
   static var entries: [SystemText] {
     #if canImport(Darwin)
       var next = _NSGetEnviron().pointee

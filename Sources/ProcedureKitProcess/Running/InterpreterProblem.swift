@@ -1,21 +1,21 @@
 import Foundation
 import ProcedureKit
 
-/// The reason why the interpreter of a file does not start. The system reports the same error for the file itself.
+/// The reason why the interpreter of a file cannot be started. The system reports the same errors as for the file itself.
 struct InterpreterProblem: Error, CustomStringConvertible {
   let description: String
 
-  /// The number of bytes that the system reads to find the interpreter.
+  /// How many bytes the system reads to find the interpreter.
   private static let lineLimit = 256
-  /// The number of nested scripts that the system accepts as interpreters.
+  /// How many nested scripts the system accepts as interpreters.
   private static let nestingLimit = 5
 
   /// Finds the problem of a file that exists and may be executed.
   ///
   /// - Parameters:
   ///   - path: The path of the file.
-  ///   - folder: The folder to which a relative path of an interpreter refers.
-  ///   - code: The error of the system.
+  ///   - folder: The folder that a relative path of an interpreter is relative to.
+  ///   - code: The system's error.
   /// - Returns: The problem; `nil` if the interpreter is not the reason.
   static func find(_ path: SystemText, in folder: SystemText, _ code: POSIXErrorCode) -> InterpreterProblem? {
     var path = path

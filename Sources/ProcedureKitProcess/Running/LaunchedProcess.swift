@@ -2,7 +2,7 @@ import Foundation
 import ProcedureKit
 import Synchronization
 
-/// A started program: its outputs, and its end.
+/// A program that has been started, with its outputs.
 final class LaunchedProcess: Sendable {
   private enum Arrival: Sendable {
     case part(Data, ProcessLine.Source)
@@ -14,7 +14,7 @@ final class LaunchedProcess: Sendable {
   private let arrivals = Mailbox<Arrival>()
   private let output: OutputReader
   private let errorOutput: OutputReader?
-  /// Kills the program after the grace period.
+  /// The task that kills the program after the grace period.
   private let killing = Mutex<Task<Void, Never>?>(nil)
   private let clock: any Clock<Duration>
   private let gracePeriod: Duration
@@ -31,7 +31,7 @@ final class LaunchedProcess: Sendable {
     launch.awaitEnd { [arrivals] in arrivals.send(.ended) }
   }
 
-  /// Reads both outputs to their ends, and waits for the end of the program.
+  /// Reads both outputs until they end, and waits until the program has ended.
   ///
   /// Returns `nil` if the status is lost. Cancelling the task has no effect: `stop` ends the program, and this function detects the end.
   func collect(limit: Int, _ onLine: (@Sendable (ProcessLine) async -> Void)?) async -> ProcessResult? {
@@ -85,12 +85,12 @@ final class LaunchedProcess: Sendable {
     errorOutput?.stop()
   }
 
-  /// Ends the program, and the processes that it has started: SIGTERM, and SIGKILL after the grace period. A process that has left the
-  /// group may still hold the outputs, which are then no longer read.
+  /// Ends the program and the processes that it has started: SIGTERM first, then SIGKILL after the grace period. A process that has left
+  /// the group may still hold the outputs, which are then no longer read.
   func stop() {
     killing.withLock { killing in
-      // The program may have been stopped before: the procedure and its task can both be cancelled. Once the status is collected, there is no
-      // process to stop. Otherwise `collect` cancels the task, after this function.
+      // The program may already have been stopped, because the procedure and its task can both be cancelled. Once the status has been
+      // collected, there is no process to stop. Otherwise, `collect` cancels the task, after this function.
       guard control.stop() else { return }
       killing = after(gracePeriod) { process in
         process.control.send(SIGKILL)
@@ -103,7 +103,7 @@ final class LaunchedProcess: Sendable {
   private func after(
     _ delay: Duration, _ action: @escaping @Sendable (LaunchedProcess) -> Void
   ) -> Task<Void, Never> {
-    // A separate task, since the task of the body may be cancelled. `collect` cancels the task.
+    // A separate task is used, because the body's task may be cancelled. `collect` cancels the separate task.
     Task { [self] in
       guard (try? await clock.sleep(for: delay.saturated)) != nil else { return }
       action(self)

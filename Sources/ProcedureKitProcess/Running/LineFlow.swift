@@ -11,7 +11,7 @@ final class LineFlow: Sendable {
     let onLine = procedure.onLine
     procedure.onLine = { [channel] line in
       await onLine?(line)
-      // The iterating task may need the slot to take the lines.
+      // The iterating task may need the slot in order to take the lines.
       if channel.send(line) {
         await ProcedureContext.withSlotReleased(waitingFor: "its reader") { await channel.waitForRoom() }
       }
@@ -29,7 +29,7 @@ final class LineFlow: Sendable {
       await ProcedureContext.withSlotReleased(waitingFor: handle.name) { await channel.next() }
     } onCancel: { [handle, channel] in
       handle.cancel()
-      // The program may wait for room.
+      // The program may be waiting for room.
       channel.drop()
     }
     if let line { return line }
@@ -38,7 +38,7 @@ final class LineFlow: Sendable {
   }
 }
 
-/// A small buffer of lines between a program and the iterating task. Cancellation ends no wait: `drop` and `close` do.
+/// A small buffer of lines between a program and the iterating task. Cancellation does not end a wait; `drop` and `close` do.
 final class LineChannel: Sendable {
   private static let capacity = 64
 

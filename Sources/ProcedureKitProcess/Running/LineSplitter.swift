@@ -2,7 +2,7 @@ import Foundation
 
 /// Splits the bytes of one output into lines. A line ends with a line feed; a carriage return before it is removed.
 struct LineSplitter {
-  /// A longer line is split, so that an output without line ends needs only bounded memory.
+  /// A longer line is split, so that an output without line breaks needs only a limited amount of memory.
   private static let longestLine = 1 << 20
 
   private var rest = Data()
@@ -24,7 +24,7 @@ struct LineSplitter {
     return lines
   }
 
-  /// Returns the last line, if it has no line end.
+  /// Returns the last line if it does not end with a line break.
   mutating func finish() -> [String] {
     defer { rest = Data() }
     return rest.isEmpty ? [] : [line(rest)]

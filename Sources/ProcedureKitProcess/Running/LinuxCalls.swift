@@ -1,10 +1,10 @@
 #if !canImport(Darwin)
   import Foundation
 
-  // Functions of the C library that its Swift module lacks, since they are not part of POSIX. They take only pointers and
-  // numbers, which Swift passes as C does.
+  // C library functions that are missing from its Swift module, because they are not part of POSIX. They take only pointers and numbers,
+  // which Swift passes in the same way as C.
 
-  /// Creates a pipe whose ends other programs do not inherit.
+  /// Creates a pipe whose ends are not inherited by started programs.
   @_silgen_name("pipe2")
   func pipe2(_ ends: UnsafeMutablePointer<Int32>, _ flags: Int32) -> Int32
 
@@ -18,12 +18,12 @@
     private typealias CloseFrom =
       @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
 
-    /// Looked up at run time, since older libraries, and musl, have no such function.
+    /// The function is looked up at run time, because older libraries, and musl, do not have it.
     private let closeFrom = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
       unsafeBitCast($0, to: CloseFrom.self)
     }
 
-    /// Closes all descriptors from a number on in the started program, even unmarked ones, if the C library supports it (glibc 2.34).
+    /// Closes all descriptors from a number upwards in the started program, even unmarked ones, if the C library supports it (glibc 2.34).
     func closeDescriptors(from lowest: Int32, _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Int32 {
       closeFrom?(actions, lowest) ?? 0
     }
@@ -40,8 +40,8 @@
     @_silgen_name("syscall")
     private func systemCall(_ number: Int, _ first: Int, _ second: Int) -> Int
 
-    /// Returns a descriptor that becomes readable when a process ends; a negative number if the system does not support it, for example, before
-    /// Linux 5.3. Programs do not inherit it.
+    /// Returns a descriptor that becomes readable when a process ends; a negative number if the system does not support it, for example
+    /// Linux before 5.3. Started programs do not inherit the descriptor.
     func processDescriptor(_ id: pid_t) -> Int32 {
       let pidfdOpen = 434  // the same on all architectures
       return Int32(truncatingIfNeeded: systemCall(pidfdOpen, Int(id), 0))

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Messages for one task, in order. Cancelling that task ends no wait, since a program that is stopped must be awaited.
+/// Messages for one task, in order. Cancelling the task does not end its wait, because a program that is being stopped must still be
+/// awaited.
 final class Mailbox<Message: Sendable>: Sendable {
   private struct Contents {
     var messages: [Message] = []
@@ -14,8 +15,8 @@ final class Mailbox<Message: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - message: The message.
-  ///   - isQuiet: Whether the message waits for the next one, unless the reader asks for it: waking a task costs as much as
-  ///     a system call.
+  ///   - isQuiet: Whether the message waits until the next one arrives, unless the reader asks for it: waking a task costs as much as a
+  ///     system call.
   func send(_ message: Message, isQuiet: Bool = false) {
     let wake = contents.withLock { contents -> (reader: CheckedContinuation<Message, Never>, message: Message)? in
       contents.messages.append(message)
@@ -25,7 +26,7 @@ final class Mailbox<Message: Sendable>: Sendable {
     if let wake { wake.reader.resume(returning: wake.message) }
   }
 
-  /// Waits for the next message. One task at a time.
+  /// Waits for the next message. Only one task may wait at a time.
   ///
   /// - Parameter wakesForQuiet: Whether a quiet message ends the wait.
   /// - Returns: The message.

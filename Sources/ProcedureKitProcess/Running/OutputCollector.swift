@@ -16,7 +16,7 @@ struct OutputCollector {
     self.splitsLines = splitsLines
   }
 
-  /// Keeps the bytes up to the limit. Returns the lines that have ended.
+  /// Keeps the bytes up to the limit. Returns the lines that are now complete.
   mutating func take(_ part: Data) -> [ProcessLine] {
     let room = max(limit - kept.count, 0)
     kept += part.prefix(room)
@@ -24,7 +24,7 @@ struct OutputCollector {
     return splitsLines ? splitter.take(part).map { ProcessLine($0, from: source) } : []
   }
 
-  /// Returns the last line, if it has no line end.
+  /// Returns the last line if it does not end with a line break.
   mutating func finish() -> [ProcessLine] {
     splitter.finish().map { ProcessLine($0, from: source) }
   }

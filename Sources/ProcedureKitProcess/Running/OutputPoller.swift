@@ -1,18 +1,18 @@
 import Foundation
 import Synchronization
 
-/// Reads the outputs of all programs, and awaits their ends, in the thread of the ``EventLoopExecutor``.
+/// Reads the outputs of all programs, and waits for the programs to end, on the thread of the ``EventLoopExecutor``.
 ///
-/// A dispatch source or channel for each output is not suitable: on Linux, Dispatch can receive an event of a
-/// descriptor that another thread has just closed, and crashes (seen with Swift 6.3.1, once in a few thousand programs).
-/// Here every descriptor is read and closed under one lock, without blocking.
+/// A dispatch source or channel for each output is not suitable: on Linux, Dispatch can receive an event for a descriptor that another
+/// thread has just closed, and then crashes (seen with Swift 6.3.1, once in a few thousand programs). Here, every descriptor is read and
+/// closed under one lock, without blocking.
 final class OutputPoller: Sendable {
-  /// The key of an output. Descriptors are not suitable as keys, since the system reuses the number of a closed one.
+  /// The key of an output. Descriptors are not suitable as keys, because the system reuses the number of a closed one.
   struct Output: Hashable {
     fileprivate let number: Int
   }
 
-  /// An awaited end of a process.
+  /// A process whose end is awaited.
   private struct End {
     /// Becomes readable when the process has ended.
     let process: Int32
@@ -20,8 +20,8 @@ final class OutputPoller: Sendable {
     let call: @Sendable () -> Void
   }
 
-  /// The time that the end of a process waits for the ends of its outputs. A process that is just being started has the descriptors of all
-  /// others for a moment, and each end that is reported separately costs a timer.
+  /// How long reporting the end of a process is delayed to wait for its outputs to end. A process that is just being started holds the
+  /// descriptors of all others for a moment, and each end that is reported separately costs a timer.
   private static let patience: Duration = .milliseconds(5)
 
   private struct Contents {
@@ -31,7 +31,7 @@ final class OutputPoller: Sendable {
     var receivers: [Output: @Sendable (Data?) -> Void] = [:]
     /// The processes that have not ended, by number.
     var ends: [Int: End] = [:]
-    /// Ends that wait for the ends of their outputs, until an instant.
+    /// The processes that have ended and whose outputs are still awaited, until an instant.
     var late: [(end: End, limit: ContinuousClock.Instant)] = []
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
 
@@ -40,7 +40,7 @@ final class OutputPoller: Sendable {
       return count
     }
 
-    /// Removes and returns the ends that are due.
+    /// Removes and returns the ended processes that are due.
     mutating func takeEnded() -> [End] {
       let candidates = late
       late = []
@@ -55,7 +55,7 @@ final class OutputPoller: Sendable {
       return ended
     }
 
-    /// Whether a receiver waits for some of these outputs.
+    /// Whether a receiver is waiting for any of these outputs.
     func isWaitedFor(_ outputs: [Output]) -> Bool { outputs.contains { receivers[$0] != nil } }
   }
 
@@ -66,8 +66,8 @@ final class OutputPoller: Sendable {
     self.waiting = waiting
   }
 
-  /// Takes ownership of a pipe. Its writing end stays open until `programEnded`: an output that ends with its program, as most do, wakes the
-  /// thread once for both ends.
+  /// Takes ownership of a pipe. Its write end stays open until `programEnded`: if an output ends together with its program, as most do, the
+  /// thread is woken only once for both.
   func open(_ pipe: PipeEnds) -> Output {
     pipe.makeReadingNonblocking()
     return contents.withLock { contents in
@@ -86,7 +86,7 @@ final class OutputPoller: Sendable {
     if !isWaiting { receive(nil) }
   }
 
-  /// Waits for the next chunk. If the system has no room for the wait, the output has ended.
+  /// Waits for the next chunk. If the system cannot wait for the descriptor, the output is considered ended.
   private func wait(for output: Output, _ contents: inout Contents) -> Bool {
     guard let pipe = contents.pipes[output] else { return false }
     if waiting.add(pipe.reading, key: output.number) { return true }
@@ -94,8 +94,8 @@ final class OutputPoller: Sendable {
     return false
   }
 
-  /// Takes ownership of the descriptor of a process, and calls a function when the process has ended, after the ends of its outputs, unless
-  /// another process holds these. Returns `false`, and calls no function, if the system has no room for the wait.
+  /// Takes ownership of a process descriptor, and calls a function when the process has ended, after its outputs have ended, unless another
+  /// process holds them. If the system cannot wait for the descriptor, returns `false` and does not call the function.
   func awaitEnd(of process: Int32, _ outputs: [Output], _ ended: @escaping @Sendable () -> Void) -> Bool {
     let number = contents.withLock { contents in
       let number = contents.makeNumber()
@@ -108,7 +108,7 @@ final class OutputPoller: Sendable {
     return false
   }
 
-  /// Reports that the program has ended: its output ends when no other process holds it.
+  /// Reports that the program has exited. The output ends once no other process has the pipe open.
   func programEnded(_ output: Output) {
     contents.withLock { $0.pipes[output]?.closeWriting() }
     read(output)
@@ -126,8 +126,8 @@ final class OutputPoller: Sendable {
 
   // MARK: The thread
 
-  /// Waits for outputs and ends, or for a `wake`.
-  /// - Parameter waits: Whether to wait at all.
+  /// Waits for outputs, for programs to end, or for a `wake`.
+  /// - Parameter waits: Whether to wait if there are no events yet.
   /// - Returns: The events to handle.
   func next(waits: Bool) -> [Int] {
     guard waits else { return waiting.next(within: .zero) }
@@ -139,7 +139,7 @@ final class OutputPoller: Sendable {
     waiting.wake()
   }
 
-  /// Handles arrived outputs and ends, and the ends that have waited long enough.
+  /// Handles outputs that have arrived and processes that have ended, including those that have been delayed long enough.
   func handle(_ keys: [Int]) {
     for number in keys {
       guard let end = contents.withLock({ $0.ends.removeValue(forKey: number) }) else {
@@ -153,7 +153,7 @@ final class OutputPoller: Sendable {
     for end in contents.withLock({ $0.takeEnded() }) { end.call() }
   }
 
-  /// Passes on the available bytes, if a receiver waits for them.
+  /// Passes on the available bytes if a receiver is waiting for them.
   private func read(_ output: Output) {
     typealias Arrival = (receive: @Sendable (Data?) -> Void, part: Data?)
     let arrival = contents.withLock { contents -> Arrival? in

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The two ends of a pipe, which other programs do not inherit.
+/// The two ends of a pipe, which started programs do not inherit.
 struct PipeEnds {
   let reading: Int32
-  /// Negative once the end is closed.
+  /// Negative after this end has been closed.
   private(set) var writing: Int32
 
   init() throws {

@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Descriptors that are awaited with `poll`, where there is no `epoll`: adding one wakes the waiting thread.
+/// Descriptors that are awaited with `poll`, for systems without `epoll`. Adding one wakes the waiting thread.
 final class PollSet: DescriptorSet {
   private struct Contents {
     var keys: [Int32: Int] = [:]
-    /// Whether the pipe has a byte.
+    /// Whether there is a byte in the pipe.
     var isWoken = false
   }
 
@@ -13,7 +13,7 @@ final class PollSet: DescriptorSet {
   /// A byte in this pipe makes the waiting thread read `contents` again.
   private let wakeup: PipeEnds
 
-  /// - Throws: `POSIXError` if the process can open no further descriptors.
+  /// - Throws: `POSIXError` if the process cannot open any more descriptors.
   init() throws {
     wakeup = try PipeEnds()
   }
@@ -33,7 +33,7 @@ final class PollSet: DescriptorSet {
       defer { contents.isWoken = true }
       return !contents.isWoken
     }
-    // Without the lock, which the woken thread takes immediately.
+    // The lock is not held here, because the woken thread takes it immediately.
     if needsByte { wakeup.writeByte() }
   }
 

@@ -3,18 +3,18 @@ import ProcedureKit
 
 /// Starts programs with `posix_spawn`.
 ///
-/// Foundation's `Process` is not suitable: on Linux, it reports the end of a program only when all processes that the
-/// program has left behind have ended, too (seen with Swift 6.3.1).
+/// Foundation's `Process` is not suitable: on Linux, it reports that a program has ended only when all processes that the program left
+/// behind have also ended (seen with Swift 6.3.1).
 enum ProcessLauncher {
   /// A program that has started.
   struct Launch {
     let processIdentifier: Int32
     let output: OutputReader
-    /// `nil` if the errors go to the output.
+    /// `nil` if the standard error is merged into the standard output.
     let errorOutput: OutputReader?
     fileprivate let poller: OutputPoller
 
-    /// Calls a function when the program has ended, after its available output was read. The system keeps its id until `waitpid`.
+    /// Calls a function when the program has ended and its available output has been read. The system keeps the id until `waitpid`.
     func awaitEnd(_ ended: @escaping @Sendable () -> Void) {
       let outputs = [output, errorOutput].compactMap { $0 }
       #if os(Linux)
@@ -28,7 +28,7 @@ enum ProcessLauncher {
     }
   }
 
-  /// Starts the program of a request, as the first process of a new session and group. Signals that this process ignores have their
+  /// Starts the program of a request, as the first process in a new session and process group. Signals that this process ignores have their
   /// default effect in the program.
   ///
   /// - Throws: ``ProcessError``.
@@ -68,7 +68,7 @@ enum ProcessLauncher {
 
   // MARK: The system
 
-  /// Starts a program with standard descriptors.
+  /// Starts a program with the given standard descriptors.
   private static func spawn(
     _ path: SystemText, _ request: ProcessRequest, _ descriptors: [Int32]
   ) throws -> Int32 {
@@ -103,8 +103,8 @@ enum ProcessLauncher {
     sigemptyset(&blocked)
     try require(posix_spawnattr_setsigdefault(&attributes, &defaults))
     try require(posix_spawnattr_setsigmask(&attributes, &blocked))
-    // A new group alone would be in the background of the terminal: the system would stop a program that reads `/dev/tty`, and nothing would
-    // resume it. In a new session, which has no terminal, opening `/dev/tty` is an error.
+    // A new group alone would be in the background of the terminal: the system would stop a program that reads from `/dev/tty`, and nothing
+    // would resume it. In a new session, which has no terminal, opening `/dev/tty` is an error.
     #if canImport(Darwin)
       let newSession = Int16(POSIX_SPAWN_SETSID)
     #else
@@ -135,7 +135,7 @@ enum ProcessLauncher {
 
   // MARK: The end
 
-  /// Waits in a separate thread, for systems on which processes have no descriptors.
+  /// Waits on a separate thread, for systems on which processes have no descriptors.
   static func awaitEnd(of id: Int32, ended: @escaping @Sendable () -> Void) {
     let thread = Thread {
       var information = siginfo_t()

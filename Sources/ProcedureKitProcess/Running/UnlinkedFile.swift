@@ -1,12 +1,12 @@
 import Foundation
 
-/// A file without a name, which is deleted when it is closed everywhere.
+/// A file without a name, which is deleted when its last descriptor is closed.
 ///
-/// The input of a program is a file and not a pipe, so no task has to write while the program reads, and a program that
-/// does not read its input raises no signal in this process.
+/// The input of a program is a file and not a pipe, so no task has to write while the program is reading, and a program that does not read
+/// its input does not cause a signal in this process.
 enum UnlinkedFile {
-  /// Returns a descriptor of a file with these bytes, open for reading at its beginning, which other programs do not inherit. On Linux, they would
-  /// inherit Foundation's `FileHandle`.
+  /// Returns a descriptor for a file that contains the bytes, open for reading from its beginning. Started programs do not inherit the
+  /// descriptor; on Linux, they would inherit that of Foundation's `FileHandle`.
   ///
   /// - Throws: `POSIXError`.
   static func containing(_ data: Data) throws -> Int32 {

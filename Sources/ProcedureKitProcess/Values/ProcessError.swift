@@ -5,38 +5,39 @@ public import ProcedureKit
 public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedError {
   /// The kind of a ``ProcessError``. Later versions can add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
-    /// The name of the kind: `notFound`.
+    /// The name of the kind, for example `notFound`.
     public let description: String
 
-    /// The request names no program.
+    /// The request does not name a program.
     public static let noExecutable = Kind(description: "noExecutable")
-    /// There is no such program.
+    /// The program does not exist.
     public static let notFound = Kind(description: "notFound")
     /// The file exists, but this process may not execute it.
     public static let notExecutable = Kind(description: "notExecutable")
-    /// The file names an interpreter or a loader that does not exist or may not be executed; see ``ProcessError/underlying``.
+    /// The file names an interpreter or a loader that does not exist or must not be executed; see ``ProcessError/underlying``.
     public static let noInterpreter = Kind(description: "noInterpreter")
-    /// A text of the request contains a zero byte, or a variable of the environment has no name, or one with `=`.
+    /// A text in the request contains a NUL, or an environment variable has an empty name or one that contains `=`.
     public static let invalidText = Kind(description: "invalidText")
     /// The working directory is not a folder.
     public static let noWorkingDirectory = Kind(description: "noWorkingDirectory")
     /// The system could not start the program; see ``ProcessError/underlying``.
     public static let launchFailed = Kind(description: "launchFailed")
-    /// The program has ended with a status that the procedure does not accept; see ``ProcessError/result``.
+    /// The program ended with a status that the procedure does not accept; see ``ProcessError/result``.
     public static let uncleanExit = Kind(description: "uncleanExit")
-    /// The program has ended, and its status is unknown: other code of this process has taken it.
+    /// The program ended, and its status is unknown, because other code in this process has taken it.
     public static let statusLost = Kind(description: "statusLost")
   }
 
   /// The kind of the error.
   public let kind: Kind
-  /// The request concerned.
+  /// The request that failed.
   public let request: ProcessRequest
-  /// The procedure that started the program, as in events and snapshots; `nil` outside of a procedure.
+  /// The procedure that started the program, as in events and snapshots; `nil` outside a procedure.
   public let procedure: ProcedureIdentity?
-  /// The result of the program, of ``Kind-swift.struct/uncleanExit``.
+  /// The result of the program, for errors of the kind ``Kind-swift.struct/uncleanExit``.
   public let result: ProcessResult?
-  /// The error of the system, of ``Kind-swift.struct/launchFailed``; the problem of the interpreter, of ``Kind-swift.struct/noInterpreter``.
+  /// The system's error, for errors of the kind ``Kind-swift.struct/launchFailed``; the problem with the interpreter, for errors of the
+  /// kind ``Kind-swift.struct/noInterpreter``.
   public let underlying: (any Error)?
 
   init(_ kind: Kind, _ request: ProcessRequest, result: ProcessResult? = nil, underlying: (any Error)? = nil) {
@@ -47,10 +48,10 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     self.underlying = underlying
   }
 
-  /// The status with which the program has ended, of ``Kind-swift.struct/uncleanExit``.
+  /// The status with which the program ended, for errors of the kind ``Kind-swift.struct/uncleanExit``.
   public var status: ProcessStatus? { result?.status }
 
-  /// The failure, the program, and how the failure can be remedied.
+  /// What failed, the program, and what can be done about the failure.
   public var description: String {
     let origin = procedure.map { " of \($0)" } ?? ""
     let program = "the program \"\(request.executable)\"\(origin)"
@@ -81,7 +82,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     }
   }
 
-  /// The last line of the program's standard error, or of its output if the errors are merged into it.
+  /// The last line of the program's standard error, or of its standard output if the standard error is merged into it.
   private var lastWords: String {
     let text = request.mergesErrorOutput ? result?.text : result?.errorText
     let last = text?.split(whereSeparator: \.isNewline).last { !$0.allSatisfy(\.isWhitespace) }

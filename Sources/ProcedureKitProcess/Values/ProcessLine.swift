@@ -1,6 +1,6 @@
-/// One line of a program's output, without its end.
+/// One line of a program's output, without its line break.
 public struct ProcessLine: Hashable, Sendable {
-  /// The output to which a line was written.
+  /// The output that a line was written to.
   public enum Source: Hashable, Sendable {
     /// The standard output.
     case output
@@ -10,7 +10,7 @@ public struct ProcessLine: Hashable, Sendable {
 
   /// The text. Bytes that are not UTF-8 become U+FFFD.
   public var text: String
-  /// The output to which the line was written.
+  /// The output that the line was written to.
   public var source: Source
 
   /// Creates a line.

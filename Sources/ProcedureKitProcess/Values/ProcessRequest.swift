@@ -3,8 +3,8 @@ public import ProcedureKit
 
 /// A program to start, with its arguments and its environment.
 ///
-/// All texts are bytes, as in the system: the name of a file need not be UTF-8. A literal creates such a
-/// text, and `SystemText(string)` converts a string:
+/// All texts are bytes, as they are for the system: the name of a file need not be UTF-8. A literal creates such a text, and
+/// `SystemText(string)` converts a string:
 ///
 /// ```swift
 /// let request = ProcessRequest("cc", ["-c", "\(folder)/kitten.c"])
@@ -14,13 +14,14 @@ public struct ProcessRequest: Hashable, Sendable {
   public var executable: SystemText
   /// The arguments, without the name of the program. No shell interprets them.
   public var arguments: [SystemText]
-  /// All environment variables of the program; `nil` for the variables of this process, as in ``inheritedEnvironment``.
+  /// All environment variables of the program; `nil` passes on the variables of this process, as in ``inheritedEnvironment``.
   public var environment: [SystemText: SystemText]?
-  /// The folder in which the program starts; `nil` for the working folder of this process.
+  /// The folder in which the program starts; `nil` for the working directory of this process.
   public var workingDirectory: SystemText?
-  /// The bytes that the program can read; `nil` for an empty input.
+  /// The bytes that the program can read from its standard input; `nil` for an empty input.
   public var standardInput: Data?
-  /// Whether the standard error is merged into the standard output, as `2>&1` does, so that both are in the order of writing.
+  /// Whether the standard error is merged into the standard output, as with `2>&1`, so that both appear in the order in which they were
+  /// written.
   public var mergesErrorOutput = false
 
   /// Creates a request.
@@ -35,7 +36,7 @@ public struct ProcessRequest: Hashable, Sendable {
     self.standardInput = standardInput
   }
 
-  /// Creates a request for a command line, which `/bin/sh` interprets.
+  /// Creates a request for a command line that `/bin/sh` interprets.
   ///
   /// Do not insert untrusted text into a command line: pass it in the environment, or as an argument of a program.
   public static func shell(
@@ -49,7 +50,8 @@ public struct ProcessRequest: Hashable, Sendable {
 
   /// The environment variables of this process, for passing them on with changes.
   ///
-  /// Foundation's `ProcessInfo` omits variables that are not UTF-8. If a name occurs twice, the first value applies, as for `getenv`.
+  /// Foundation's `ProcessInfo` omits variables that are not UTF-8. If a name occurs more than once, the first value applies, as with
+  /// `getenv`.
   public static var inheritedEnvironment: [SystemText: SystemText] {
     var variables: [SystemText: SystemText] = [:]
     for entry in InheritedEnvironment.entries {
@@ -60,7 +62,7 @@ public struct ProcessRequest: Hashable, Sendable {
     return variables
   }
 
-  /// The last part of the program's path, for names and messages.
+  /// The last component of the program's path, for names and messages.
   public var programName: String {
     executable.bytes.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) }
       ?? executable.description

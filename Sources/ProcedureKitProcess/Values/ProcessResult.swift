@@ -1,19 +1,19 @@
 public import Foundation
 
-/// The result of a program: its output, and its status.
+/// The result of a program: its outputs and its status.
 public struct ProcessResult: Hashable, Sendable {
   /// The id of the process.
   public var processIdentifier: Int32
-  /// The status with which the program has ended.
+  /// The status with which the program ended.
   public var status: ProcessStatus
   /// The bytes of the standard output, up to the limit of the procedure.
   public var output: Data
   /// The bytes of the standard error, up to the limit of the procedure.
   public var errorOutput: Data
-  /// The number of bytes of both outputs that exceeded the limit, and were dropped.
+  /// The number of bytes in both outputs that exceeded the limit and were dropped.
   public var droppedByteCount: Int
 
-  /// Creates a result, for tests.
+  /// Creates a result for tests.
   public init(
     processIdentifier: Int32 = 0, status: ProcessStatus = .exited(0), output: Data = Data(), errorOutput: Data = Data(),
     droppedByteCount: Int = 0

@@ -1,14 +1,14 @@
-/// The way in which a program has ended.
+/// How a program ended.
 public enum ProcessStatus: Hashable, Sendable, CustomStringConvertible {
-  /// The program has exited, with a status from 0 to 255.
+  /// The program exited, with a status from 0 to 255.
   case exited(Int32)
-  /// A signal has ended the program.
+  /// A signal ended the program.
   case signalled(Int32)
 
-  /// Whether the program has exited with the status 0.
+  /// Whether the program exited with the status 0.
   public var isSuccess: Bool { self == .exited(0) }
 
-  /// The status as a shell reports it: the exit status, or 128 plus the signal.
+  /// The status as a shell would report it: the exit status, or 128 plus the number of the signal.
   public var shellStatus: Int32 {
     switch self {
     case .exited(let status): status
@@ -16,7 +16,7 @@ public enum ProcessStatus: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The status in messages: `exit status 2`, `signal 15`.
+  /// The status as text for messages, for example `exit status 2` or `signal 15`.
   public var description: String {
     switch self {
     case .exited(let status): "exit status \(status)"
