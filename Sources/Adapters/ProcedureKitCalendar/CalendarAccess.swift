@@ -8,13 +8,13 @@
   /// let add = AddEvent().condition(.authorized(for: CalendarAccess(to: .event), .write))
   /// ```
   ///
-  /// The program's `Info.plist` must give the reason for each kind of access.
+  /// The app's `Info.plist` must state the reason for each kind of access.
   public struct CalendarAccess: Capability, Hashable {
     /// The required access.
     public enum Requirement: Hashable, Sendable {
-      /// Add events. For reminders, the system has only full access.
+      /// Adding events. For reminders, the system offers only full access.
       case write
-      /// Read, change and add.
+      /// Reading, changing and adding.
       case full
     }
 
@@ -22,13 +22,13 @@
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked.
       case notDetermined
-      /// The system forbids it, for example, by parental control.
+      /// The system forbids it, for example because of parental controls.
       case restricted
       /// The user has refused.
       case denied
-      /// The program may add events.
+      /// The app may add events.
       case write
-      /// The program may read, change and add.
+      /// The app may read, change and add.
       case full
 
       /// Returns whether the status meets the requirement.
@@ -45,7 +45,7 @@
       self.entity = entity
     }
 
-    /// Returns `true`: the systems with EventKit have calendars.
+    /// Returns `true`, because every system with EventKit has calendars.
     public func isAvailable() async -> Bool { true }
 
     /// Returns the granted access, without asking the user.
@@ -59,9 +59,9 @@
       }
     }
 
-    /// Asks the user. Cancellation does not close the prompt of the system.
+    /// Asks the user. Cancellation does not close the system's prompt.
     ///
-    /// - Throws: The error of EventKit.
+    /// - Throws: Any error from EventKit.
     public func requestAuthorization(_ requirement: Requirement) async throws {
       let store = EKEventStore()
       switch (entity, requirement) {

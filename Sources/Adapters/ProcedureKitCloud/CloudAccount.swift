@@ -4,7 +4,7 @@
 
   /// The user's iCloud account, as a capability.
   ///
-  /// A request has no effect: users sign in in the system settings.
+  /// A request has no effect, because users sign in to iCloud in the system settings.
   public struct CloudAccount: Capability {
     /// The container.
     public let container: CKContainer
@@ -14,7 +14,7 @@
       self.container = container
     }
 
-    /// Whether the program can use the account.
+    /// Whether the app can use the account.
     public struct Status: AuthorizationStatus, Hashable {
       /// The status of the account.
       public let account: CKAccountStatus
@@ -23,7 +23,7 @@
       public func meets(_ requirement: Void) -> Bool { account == .available }
     }
 
-    /// Returns `true`: each of Apple's systems has CloudKit.
+    /// Returns `true`, because CloudKit is available on all of Apple's platforms.
     public func isAvailable() async -> Bool { true }
 
     /// Returns the status of the account.
@@ -33,7 +33,7 @@
       Status(account: try await container.accountStatus())
     }
 
-    /// Does nothing, since there is no prompt.
+    /// Does nothing, because there is no prompt.
     public func requestAuthorization(_ requirement: Void) async {}
   }
 #endif

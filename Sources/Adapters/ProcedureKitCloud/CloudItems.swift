@@ -1,23 +1,23 @@
 #if canImport(CloudKit)
   import CloudKit
 
-  /// Some items of a request have failed; the others have not.
+  /// An error that means that some items of a request failed, while others did not.
   ///
-  /// To retry the failed items, run the procedure again with the keys of ``errors``: an item that was saved must not be saved again.
+  /// To retry the failed items, run the procedure again with the keys of ``errors``: an item that has been saved must not be saved again.
   public struct PartialCloudFailure<ID: Hashable & Sendable, Value: Sendable>: Error, CustomStringConvertible {
-    /// The values of the items that have succeeded.
+    /// The values of the items that succeeded.
     public let values: [ID: Value]
-    /// The errors of the items that have failed.
+    /// The errors of the items that failed.
     public let errors: [ID: any Error]
 
-    /// The number of failed items, and an error.
+    /// The number of failed items, and one of the errors.
     public var description: String {
       let first = errors.first.map { " \($0.key): \($0.value)" } ?? ""
       return "\(errors.count) of \(errors.count + values.count) items failed, including\(first)"
     }
   }
 
-  /// The results of a request, for each item.
+  /// The results of a request for each item.
   struct CloudItems<ID: Hashable & Sendable, Value: Sendable> {
     private var values: [ID: Value] = [:]
     private var errors: [ID: any Error] = [:]
@@ -31,14 +31,14 @@
       }
     }
 
-    /// The values, if no item has failed.
+    /// The values, if no item failed.
     func get() throws -> [ID: Value] {
       guard errors.isEmpty else { throw PartialCloudFailure(values: values, errors: errors) }
       return values
     }
   }
 
-  /// Calls a request for all items, in batches of limited size, and in smaller ones if the service reports that there are too many.
+  /// Makes a request for all items, in batches of limited size, and in smaller ones if the service reports that there are too many items.
   func inBatches<Item>(
     of size: Int, _ items: [Item], isAtomic: Bool = false, _ request: ([Item]) async throws -> Void
   ) async throws {

@@ -11,9 +11,9 @@
   public struct FetchRecords: Procedure {
     /// The database.
     public let database: CKDatabase
-    /// The fields that are fetched; `nil` for all.
+    /// The fields to fetch; `nil` for all.
     public var desiredKeys: [CKRecord.FieldKey]?
-    /// The number of records that are requested at a time. A batch that is too large for the service is halved.
+    /// How many records are requested at a time. A batch that is too large for the service is halved.
     public var batchSize = 400
 
     /// Creates a procedure.
@@ -25,7 +25,7 @@
     ///
     /// - Parameter ids: The ids.
     /// - Returns: The records by their ids.
-    /// - Throws: ``PartialCloudFailure`` if some records could not be fetched; `CKError` if the request has failed.
+    /// - Throws: ``PartialCloudFailure`` if some records could not be fetched; `CKError` if the request failed.
     public func execute(_ ids: [CKRecord.ID]) async throws -> [CKRecord.ID: CKRecord] {
       var items = CloudItems<CKRecord.ID, CKRecord>()
       try await inBatches(of: batchSize, ids) { batch in
@@ -41,7 +41,7 @@
     public let database: CKDatabase
     /// The zone in which to search; `nil` for all zones of the database.
     public var zone: CKRecordZone.ID?
-    /// The fields that are fetched; `nil` for all.
+    /// The fields to fetch; `nil` for all.
     public var desiredKeys: [CKRecord.FieldKey]?
     /// The largest number of records, at least 1; `nil` for no limit.
     public var limit: Int?
@@ -55,7 +55,7 @@
     ///
     /// - Parameter query: The query.
     /// - Returns: The records in the order of the query.
-    /// - Throws: The error of the first record that could not be fetched; `CKError` if a request has failed.
+    /// - Throws: The error of the first record that could not be fetched; `CKError` if a request failed.
     public func execute(_ query: CKQuery) async throws -> [CKRecord] {
       var records: [CKRecord] = []
       var page = try await database.records(

@@ -4,7 +4,7 @@
 
   /// The changes in a zone.
   public struct CloudZoneChanges: Sendable {
-    /// The new and the changed records, by their ids.
+    /// The new and the changed records by their ids.
     public var records: [CKRecord.ID: CKRecord] = [:]
     /// The ids of the deleted records.
     public var deletedIDs: Set<CKRecord.ID> = []
@@ -26,10 +26,10 @@
 
     /// Fetches the changes, page by page. Cancellation ends the procedure after the current page.
     ///
-    /// - Parameter token: The token of the previous fetch; `nil` fetches everything.
+    /// - Parameter token: The token from the previous fetch; `nil` fetches everything.
     /// - Returns: The changes.
-    /// - Throws: The error of the first record that could not be fetched; `CKError` if a request has failed:
-    ///   after `changeTokenExpired`, begin again without a token.
+    /// - Throws: The error of the first record that could not be fetched; `CKError` if a request failed. After `changeTokenExpired`, begin
+    ///   again without a token.
     public func execute(_ token: CKServerChangeToken?) async throws -> CloudZoneChanges {
       var changes = CloudZoneChanges(token: token)
       while true {

@@ -2,7 +2,7 @@
   public import CloudKit
   public import ProcedureKit
 
-  /// The items to save in a database, and the ids to delete.
+  /// The items to save in a database, and the ids of the items to delete.
   public struct CloudChanges<Item: Sendable, ID: Sendable>: Sendable {
     /// The items to save.
     public var saving: [Item]
@@ -24,13 +24,13 @@
   public struct ModifyRecords: Procedure {
     /// The database.
     public let database: CKDatabase
-    /// The response to a record that has changed on the server.
+    /// What happens if a record has changed on the server.
     ///
-    /// The default reports `CKError.serverRecordChanged`, with the server's record, as the error of the record.
+    /// By default, `CKError.serverRecordChanged`, which contains the server's record, is reported as the error of the record.
     public var savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
-    /// Whether all records of a zone are changed, or none, with one request.
+    /// Whether one request changes either all records in a zone or none.
     public var isAtomic = true
-    /// The number of records that are changed at a time, if ``isAtomic`` is `false`. A batch that is too large for the service is halved.
+    /// How many records are changed at a time if ``isAtomic`` is `false`. A batch that is too large for the service is halved.
     public var batchSize = 400
 
     /// Creates a procedure.
@@ -40,9 +40,9 @@
 
     /// Saves and deletes records. Cancellation ends the procedure after the current request, whose changes remain.
     ///
-    /// - Parameter changes: The items to save, and the ids to delete.
-    /// - Returns: The records as they were saved, by their ids; a deleted record is `nil`.
-    /// - Throws: ``PartialCloudFailure`` if some records were not changed; `CKError` if a request has failed.
+    /// - Parameter changes: The items to save, and the ids of the items to delete.
+    /// - Returns: The records by their ids, as they were saved; `nil` for a deleted record.
+    /// - Throws: ``PartialCloudFailure`` if some records were not changed; `CKError` if a request failed.
     public func execute(_ changes: CloudChanges<CKRecord, CKRecord.ID>) async throws -> [CKRecord.ID: CKRecord?] {
       var items = CloudItems<CKRecord.ID, CKRecord?>()
       let steps = changes.saving.map(Step.save) + changes.deleting.map(Step.delete)
@@ -77,9 +77,9 @@
 
     /// Saves and deletes subscriptions. Cancellation has no effect on the request, whose changes remain.
     ///
-    /// - Parameter changes: The items to save, and the ids to delete.
-    /// - Returns: The subscriptions as they were saved, by their ids; a deleted one is `nil`.
-    /// - Throws: ``PartialCloudFailure`` if some subscriptions were not changed; `CKError` if the request has failed.
+    /// - Parameter changes: The items to save, and the ids of the items to delete.
+    /// - Returns: The subscriptions by their ids, as they were saved; `nil` for a deleted one.
+    /// - Throws: ``PartialCloudFailure`` if some subscriptions were not changed; `CKError` if the request failed.
     public func execute(
       _ changes: CloudChanges<CKSubscription, CKSubscription.ID>
     ) async throws -> [CKSubscription.ID: CKSubscription?] {

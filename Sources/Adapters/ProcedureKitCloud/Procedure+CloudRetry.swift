@@ -3,14 +3,14 @@
   public import ProcedureKit
 
   extension Procedure {
-    /// Returns the procedure with retries after temporary failures of CloudKit.
+    /// Returns the procedure with retries after temporary CloudKit failures.
     ///
-    /// These are a lost network, a busy zone or service, a rate limit, and an account that is temporarily unavailable. The delay is the time that
-    /// the service requests, or otherwise the delay of the schedule. A ``PartialCloudFailure`` is not retried, since saved records must not be
-    /// saved again.
+    /// These are a lost network connection, a busy zone or service, rate limiting, and a temporarily unavailable account. The delay is the
+    /// one that the service requests, or otherwise the delay from the schedule. A ``PartialCloudFailure`` is not retried, because records
+    /// that have been saved must not be saved again.
     ///
     /// - Parameters:
-    ///   - schedule: The delays if the service requests none.
+    ///   - schedule: The delays that are used if the service does not request one.
     ///   - maxAttempts: The largest number of attempts, including the first.
     /// - Returns: The procedure with its retries.
     public func cloudRetry(

@@ -4,11 +4,11 @@
 
   /// The permission to use the user's contacts, as a capability.
   ///
-  /// The program's `Info.plist` must give the reason.
+  /// The app's `Info.plist` must state the reason.
   public struct ContactsAccess: Capability, Hashable {
     /// The required access.
     public enum Requirement: Hashable, Sendable {
-      /// The contacts that the user has selected, or all.
+      /// The contacts that the user has selected, or all of them.
       case some
       /// All contacts.
       case all
@@ -18,11 +18,11 @@
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked.
       case notDetermined
-      /// The system forbids it, for example, by parental control.
+      /// The system forbids it, for example because of parental controls.
       case restricted
       /// The user has refused.
       case denied
-      /// The contacts that the user has selected. macOS has no such choice.
+      /// The contacts that the user has selected. macOS does not offer this choice.
       case some
       /// All contacts.
       case all
@@ -34,7 +34,7 @@
     /// Creates the capability.
     public init() {}
 
-    /// Returns `true`: the systems with Contacts have contacts.
+    /// Returns `true`, because every system with the Contacts framework has contacts.
     public func isAvailable() async -> Bool { true }
 
     /// Returns the granted access, without asking the user.
@@ -51,9 +51,9 @@
       }
     }
 
-    /// Asks the user. Cancellation does not close the prompt of the system.
+    /// Asks the user. Cancellation does not close the system's prompt.
     ///
-    /// - Throws: The error of Contacts. A refusal, which Contacts reports as an error, too, is none.
+    /// - Throws: Any error from Contacts except a refusal, which Contacts also reports as an error.
     public func requestAuthorization(_ requirement: Requirement) async throws {
       do {
         _ = try await CNContactStore().requestAccess(for: .contacts)

@@ -9,7 +9,7 @@
   /// let container = try await queue.run(load)
   /// ```
   ///
-  /// Run the procedure once for each container. Loading can migrate a store, which takes time; the body keeps its slot.
+  /// Run the procedure once for each container. Loading may migrate a store, which can take some time; the body keeps its slot.
   public struct LoadPersistentStores: InputlessProcedure {
     /// The container.
     public let container: NSPersistentContainer
@@ -19,10 +19,10 @@
       self.container = container
     }
 
-    /// Loads all stores of the container's descriptions. Cancellation ends the wait, but not the loading.
+    /// Loads all stores in the container's descriptions. Cancellation ends the wait, but does not stop the loading.
     ///
     /// - Returns: The container.
-    /// - Throws: The first error of a store, when all stores have been tried; `CancellationError`.
+    /// - Throws: The first error of a store, after all stores have been tried; `CancellationError`.
     public func execute() async throws -> NSPersistentContainer {
       let count = container.persistentStoreDescriptions.count
       let (results, result) = AsyncStream.makeStream(of: Result<Void, any Error>.self)

@@ -4,44 +4,44 @@
 
   /// The permission to use health data of given types, as a capability.
   ///
-  /// The program needs the entitlement of HealthKit, and must give the reasons in its `Info.plist`.
+  /// The app needs the HealthKit entitlement, and must state the reasons in its `Info.plist`.
   ///
-  /// HealthKit does not disclose whether a user allows *reading*: a program without the permission sees only its own data. The capability
-  /// is therefore authorized when the user was asked for all types, and allows *sharing* of all types to share.
+  /// HealthKit does not disclose whether a user allows *reading*: an app without the permission sees only its own data. The capability is
+  /// therefore authorized if the user has been asked about all types, and allows *sharing* of all types to be shared.
   public struct HealthAccess: Capability, Hashable {
-    /// The known part of the permission.
+    /// The part of the permission that is known.
     public enum Status: AuthorizationStatus, Hashable {
-      /// The user was not asked for all of the types.
+      /// The user has not been asked about all of the types.
       case notDetermined
-      /// The user does not allow sharing of all types to share.
+      /// The user does not allow sharing of all types to be shared.
       case sharingDenied
-      /// The user was asked, and allows sharing of all types to share. Whether reading is allowed is unknown.
+      /// The user has been asked, and allows sharing of all types to be shared. Whether reading is allowed is unknown.
       case answered
 
-      /// Returns whether the known part of the permission is granted.
+      /// Returns whether the known part of the permission has been granted.
       public func meets(_ requirement: Void) -> Bool { self == .answered }
     }
 
-    /// The types that the program writes.
+    /// The types that the app writes.
     public let sharedTypes: Set<HKSampleType>
-    /// The types that the program reads.
+    /// The types that the app reads.
     public let readTypes: Set<HKObjectType>
 
     /// Creates the capability.
     ///
     /// - Parameters:
-    ///   - sharedTypes: The types that the program writes.
-    ///   - readTypes: The types that the program reads.
+    ///   - sharedTypes: The types that the app writes.
+    ///   - readTypes: The types that the app reads.
     public init(toShare sharedTypes: Set<HKSampleType> = [], read readTypes: Set<HKObjectType> = []) {
       (self.sharedTypes, self.readTypes) = (sharedTypes, readTypes)
     }
 
-    /// Returns whether the device has health data.
+    /// Returns whether health data is available on the device.
     public func isAvailable() async -> Bool { HKHealthStore.isHealthDataAvailable() }
 
     /// Returns the known part of the permission, without asking the user.
     ///
-    /// - Throws: The error of HealthKit.
+    /// - Throws: Any error from HealthKit.
     public func authorizationStatus() async throws -> Status {
       let request = try await HKHealthStore().statusForAuthorizationRequest(toShare: sharedTypes, read: readTypes)
       guard request == .unnecessary else { return .notDetermined }
@@ -50,9 +50,9 @@
       return isShared ? .answered : .sharingDenied
     }
 
-    /// Asks the user about all types. Cancellation does not close the prompt of the system.
+    /// Asks the user about all types. Cancellation does not close the system's prompt.
     ///
-    /// - Throws: The error of HealthKit.
+    /// - Throws: Any error from HealthKit.
     public func requestAuthorization(_ requirement: Void) async throws {
       try await HKHealthStore().requestAuthorization(toShare: sharedTypes, read: readTypes)
     }

@@ -3,7 +3,7 @@
   public import ProcedureKit
 
   extension Condition {
-    /// Returns a condition that asks the user, and is satisfied if the user confirms; otherwise the procedure is ignored.
+    /// Returns a condition that asks the user, and is satisfied if the user confirms; otherwise, the procedure is ignored.
     ///
     /// The process shows one confirmation at a time; see `Condition.userConfirmation`.
     ///
@@ -12,8 +12,8 @@
     ///   - text: The explanation below the question.
     ///   - confirm: The text of the button that confirms.
     ///   - refuse: The text of the button that refuses.
-    ///   - window: Returns the window that shows the alert as a sheet. `nil` shows an alert of the whole program, which cancellation does
-    ///     not close.
+    ///   - window: Returns the window that shows the alert as a sheet. If it returns `nil`, the alert is shown for the whole app, and is
+    ///     not closed by a cancellation.
     /// - Returns: The condition.
     public static func confirmation(
       _ title: String, text: String = "", confirm: String = "OK", refuse: String = "Cancel",
@@ -23,7 +23,7 @@
     }
   }
 
-  /// Returns whether the user has chosen the first button.
+  /// Returns whether the user chose the first button.
   @MainActor private func ask(
     _ title: String, _ text: String, _ buttons: [String], _ window: @MainActor () -> NSWindow?
   ) async -> Bool {

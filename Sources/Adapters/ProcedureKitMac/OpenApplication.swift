@@ -2,25 +2,25 @@
   public import AppKit
   public import ProcedureKit
 
-  /// A procedure that opens an application with a user interface, and returns the running application.
+  /// A procedure that opens an app with a user interface, and returns the running app.
   ///
-  /// Programs without a user interface are procedures of `ProcedureKitProcess`.
+  /// To run programs without a user interface, use the procedures of `ProcedureKitProcess`.
   public struct OpenApplication: Procedure {
-    /// Whether the application is activated.
+    /// Whether the app is activated.
     public var activates = true
-    /// Whether another instance is started if the application is running already.
+    /// Whether another instance is started if the app is already running.
     public var createsNewInstance = false
-    /// The arguments of a new instance. The system passes no arguments to a running application, or from a sandbox.
+    /// The arguments for a new instance. The system does not pass arguments to an app that is already running, or from a sandboxed app.
     public var arguments: [String] = []
 
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the application at a URL. Later cancellation has no effect.
+    /// Opens the app at a URL. Cancellation has no effect once opening has begun.
     ///
-    /// - Parameter place: The URL of the application's bundle.
-    /// - Returns: The running application.
-    /// - Throws: The error of the system.
+    /// - Parameter place: The URL of the app's bundle.
+    /// - Returns: The running app.
+    /// - Throws: The system's error.
     public func execute(_ place: URL) async throws -> NSRunningApplication {
       let configuration = NSWorkspace.OpenConfiguration()
       configuration.activates = activates
@@ -30,15 +30,15 @@
     }
   }
 
-  /// A procedure that opens an address or a file in the application that is responsible for it.
+  /// A procedure that opens a URL or a file in the app that is responsible for it.
   public struct OpenURL: Procedure {
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the address. Later cancellation has no effect.
+    /// Opens the URL. Cancellation has no effect once opening has begun.
     ///
-    /// - Returns: The application that has opened the address.
-    /// - Throws: The error of the system.
+    /// - Returns: The app that opened the URL.
+    /// - Throws: The system's error.
     public func execute(_ url: URL) async throws -> NSRunningApplication {
       try await NSWorkspace.shared.open(url, configuration: NSWorkspace.OpenConfiguration())
     }

@@ -4,9 +4,9 @@
   public import ProcedureKit
 
   extension Procedure {
-    /// Returns the procedure, during which the system does not slow the program down.
+    /// Returns a procedure during which the system does not slow the app down.
     ///
-    /// The activity begins before the body and ends after the body, including all attempts of earlier modifiers.
+    /// The activity begins before the body and ends after it, including all attempts made by earlier modifiers.
     ///
     /// - Parameter allowsSleep: Whether an idle system may sleep during the activity.
     /// - Returns: The procedure with its activity.
@@ -20,7 +20,7 @@
     }
   }
 
-  /// Invariant of `@unchecked Sendable`: the token is only used once, to end the activity.
+  /// Invariant of `@unchecked Sendable`: the token is used only once, to end the activity.
   private final class Activity: @unchecked Sendable {
     private let token: any NSObjectProtocol
 

@@ -4,11 +4,12 @@
   public import ProcedureKitProcess
 
   extension ProcessRequest {
-    /// Creates a request from a configured Foundation `Process`, which code for the original framework's `ProcessProcedure` has.
+    /// Creates a request from a configured Foundation `Process`, as used by code written for the `ProcessProcedure` of the original
+    /// framework.
     ///
     /// Pipes and handlers are ignored: the procedure reads both outputs itself.
     ///
-    /// - Parameter process: The process, which is not started.
+    /// - Parameter process: The process. It is not started.
     public init(_ process: Process) {
       self.init(
         SystemText(process.executableURL?.path ?? ""), (process.arguments ?? []).map { SystemText($0) },

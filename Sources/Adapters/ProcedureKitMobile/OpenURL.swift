@@ -3,14 +3,14 @@
   public import ProcedureKit
   import UIKit
 
-  /// A procedure that opens an address in the program that is responsible for it: a web page in the browser, for example.
+  /// A procedure that opens a URL in the app that is responsible for it, for example a web page in the browser.
   public struct OpenURL: Procedure {
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the address. Later cancellation has no effect.
+    /// Opens the URL. Cancellation has no effect once opening has begun.
     ///
-    /// - Throws: ``OpenURLError`` if no program opens the address.
+    /// - Throws: ``OpenURLError`` if no app could open the URL.
     public func execute(_ url: URL) async throws {
       guard await Self.open(url) else { throw OpenURLError(url: url) }
     }
@@ -20,12 +20,12 @@
     }
   }
 
-  /// A procedure that opens the settings of this program in the *Settings* app.
+  /// A procedure that opens the settings of this app in the *Settings* app.
   public struct OpenSettings: InputlessProcedure {
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the settings. Later cancellation has no effect.
+    /// Opens the settings. Cancellation has no effect once opening has begun.
     ///
     /// - Throws: ``OpenURLError`` if the settings could not be opened.
     public func execute() async throws {
@@ -35,12 +35,12 @@
     }
   }
 
-  /// No program has opened an address.
+  /// The error that is thrown if no app could open the URL.
   public struct OpenURLError: Error, CustomStringConvertible {
-    /// The address.
+    /// The URL.
     public let url: URL
 
-    /// The failure in a sentence.
+    /// The failure as a sentence.
     public var description: String { "no program has opened \(url)" }
   }
 #endif

@@ -8,18 +8,18 @@
   /// let remind = Remind().condition(.authorized(for: NotificationAccess([.alert, .sound])))
   /// ```
   public struct NotificationAccess: Capability, Equatable {
-    /// Whether the program may notify.
+    /// Whether the app may deliver notifications.
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked.
       case notDetermined
       /// The user has refused.
       case denied
-      /// The program may notify without interrupting.
+      /// The app may deliver notifications that do not interrupt the user.
       case provisional
-      /// The program may notify.
+      /// The app may deliver notifications.
       case authorized
 
-      /// Returns whether the program may notify, at least without interrupting.
+      /// Returns whether the app may deliver notifications, at least those that do not interrupt the user.
       public func meets(_ requirement: Void) -> Bool { self == .authorized || self == .provisional }
     }
 
@@ -33,10 +33,10 @@
       self.options = options
     }
 
-    /// Returns `true`: each of Apple's systems has notifications.
+    /// Returns `true`, because all of Apple's platforms have notifications.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns whether the program may notify, without asking the user.
+    /// Returns whether the app may deliver notifications, without asking the user.
     public func authorizationStatus() async -> Status {
       switch await UNUserNotificationCenter.current().notificationSettings().authorizationStatus {
       case .notDetermined: .notDetermined
@@ -46,9 +46,9 @@
       }
     }
 
-    /// Asks the user. Cancellation does not close the prompt of the system.
+    /// Asks the user. Cancellation does not close the system's prompt.
     ///
-    /// - Throws: The error of the system.
+    /// - Throws: The system's error.
     public func requestAuthorization(_ requirement: Void) async throws {
       _ = try await UNUserNotificationCenter.current().requestAuthorization(options: options)
     }

@@ -33,10 +33,10 @@
 
     private init() {}
 
-    /// Receives the token from the delegate of the application.
+    /// Receives the token from the app delegate.
     public func didRegister(_ token: Data) { answer(.success(token)) }
 
-    /// Receives the error from the delegate of the application.
+    /// Receives the error from the app delegate.
     public func didFail(_ error: any Error) { answer(.failure(error)) }
 
     private func answer(_ result: Result<Data, any Error>) {
@@ -50,7 +50,7 @@
       }
     }
 
-    /// Returns the answers of one registration: one, or none if it is cancelled first.
+    /// Returns the answers to one registration: one answer, or none if the registration is cancelled first.
     func answers() -> (
       AsyncStream<Result<Data, any Error>>, AsyncStream<Result<Data, any Error>>.Continuation
     ) {
@@ -67,8 +67,8 @@
 
   /// A procedure that registers this device for remote notifications, and returns the token for the server.
   ///
-  /// The delegate of the application must forward its two calls to ``RemoteNotifications``; otherwise the procedure waits until it is
-  /// cancelled. Add a timeout.
+  /// The app delegate must forward the two calls to ``RemoteNotifications``; otherwise, the procedure waits until it is cancelled. Add a
+  /// timeout.
   public struct RegisterForRemoteNotifications: InputlessProcedure {
     /// Creates the procedure.
     public init() {}
@@ -76,7 +76,7 @@
     /// Registers, and waits for the answer. Cancellation ends the wait.
     ///
     /// - Returns: The token of the device.
-    /// - Throws: The error of the system; `CancellationError`.
+    /// - Throws: The system's error; `CancellationError`.
     public func execute() async throws -> Data {
       let (answers, answer) = RemoteNotifications.shared.answers()
       return try await ProcedureContext.withCancellationHandler {

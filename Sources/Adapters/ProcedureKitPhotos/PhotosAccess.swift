@@ -2,15 +2,15 @@
   public import Photos
   public import ProcedureKit
 
-  /// The permission to use the user's photographs, as a capability.
+  /// The permission to use the user's photos, as a capability.
   ///
-  /// The program's `Info.plist` must give the reason for each level.
+  /// The app's `Info.plist` must state the reason for each level.
   public struct PhotosAccess: Capability, Hashable {
     /// The required part of the library.
     public enum Requirement: Hashable, Sendable {
-      /// The photographs that the user has selected, or all.
+      /// The photos that the user has selected, or all of them.
       case some
-      /// All photographs.
+      /// All photos.
       case all
     }
 
@@ -18,13 +18,13 @@
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked.
       case notDetermined
-      /// The system forbids it, for example, by parental control.
+      /// The system forbids it, for example because of parental controls.
       case restricted
       /// The user has refused.
       case denied
-      /// The photographs that the user has selected.
+      /// The photos that the user has selected.
       case some
-      /// All photographs; for the level `addOnly`, adding.
+      /// All photos; for the level `addOnly`, adding photos.
       case all
 
       /// Returns whether the status meets the requirement.
@@ -41,7 +41,7 @@
       self.level = level
     }
 
-    /// Returns `true`: the systems with Photos have a library.
+    /// Returns `true`, because every system with Photos has a library.
     public func isAvailable() async -> Bool { true }
 
     /// Returns the granted access, without asking the user.
@@ -55,7 +55,7 @@
       }
     }
 
-    /// Asks the user. Cancellation does not close the prompt of the system.
+    /// Asks the user. Cancellation does not close the system's prompt.
     public func requestAuthorization(_ requirement: Requirement) async {
       _ = await PHPhotoLibrary.requestAuthorization(for: level)
     }

@@ -4,12 +4,12 @@
 
   /// The permission to add passes to the user's Wallet in the background, as a capability.
   ///
-  /// Systems before version 26 have no such permission: there, the capability only reports whether the device has a library of passes, and
+  /// Systems before version 26 do not have this permission. There, the capability only reports whether the device has a pass library, and
   /// the status is `unknown`, which meets no requirement. Use `GetAuthorizationStatus`, or show the passes to the user.
   public struct WalletAccess: Capability, Hashable {
-    /// Whether the program may add passes.
+    /// Whether the app may add passes.
     public enum Status: AuthorizationStatus, Hashable {
-      /// The system has no such permission.
+      /// The system does not have this permission.
       case unknown
       /// The user has not been asked.
       case notDetermined
@@ -17,20 +17,20 @@
       case restricted
       /// The user has refused.
       case denied
-      /// The program may add passes in the background.
+      /// The app may add passes in the background.
       case authorized
 
-      /// Returns whether the program may add passes in the background.
+      /// Returns whether the app may add passes in the background.
       public func meets(_ requirement: Void) -> Bool { self == .authorized }
     }
 
     /// Creates the capability.
     public init() {}
 
-    /// Returns whether the device has a library of passes.
+    /// Returns whether the device has a pass library.
     public func isAvailable() async -> Bool { PKPassLibrary.isPassLibraryAvailable() }
 
-    /// Returns whether the program may add passes, without asking the user.
+    /// Returns whether the app may add passes, without asking the user.
     public func authorizationStatus() async -> Status {
       guard #available(iOS 26, macOS 26, watchOS 26, visionOS 26, *) else { return .unknown }
       return switch PKPassLibrary().authorizationStatus(for: .backgroundAddPasses) {
@@ -41,7 +41,7 @@
       }
     }
 
-    /// Asks the user, from version 26 on. Cancellation does not close the prompt of the system.
+    /// Asks the user, on version 26 and later. Cancellation does not close the system's prompt.
     public func requestAuthorization(_ requirement: Void) async {
       guard #available(iOS 26, macOS 26, watchOS 26, visionOS 26, *) else { return }
       _ = await PKPassLibrary().requestAuthorization(for: .backgroundAddPasses)

@@ -5,9 +5,9 @@
     public enum Role: Hashable, Sendable {
       /// An ordinary choice.
       case `default`
-      /// Changes nothing. An alert has at most one such button.
+      /// A choice that changes nothing. An alert has at most one such button.
       case cancel
-      /// Deletes or changes data.
+      /// A choice that deletes or changes data.
       case destructive
     }
 

@@ -9,7 +9,7 @@
   /// let choice = try await queue.run(alert)
   /// ```
   ///
-  /// Cancellation closes the alert. Alerts of one program that must not overlap share a category: `alert.exclusive("alerts")`.
+  /// Cancellation closes the alert. If the alerts of an app must not overlap, put them in the same category: `alert.exclusive("alerts")`.
   public struct ShowAlert: InputlessProcedure {
     /// The title.
     public var title: String
@@ -24,7 +24,7 @@
     /// - Parameters:
     ///   - title: The title.
     ///   - message: The text below the title.
-    ///   - buttons: The buttons, in their order.
+    ///   - buttons: The buttons, in order.
     ///   - presenter: Returns the view controller that shows the alert, above its current content.
     public init(
       _ title: String, message: String? = nil, buttons: [AlertButton] = [.default("OK")],
@@ -33,12 +33,12 @@
       (self.title, self.message, self.buttons, self.presenter) = (title, message, buttons, presenter)
     }
 
-    /// "alert" and the title.
+    /// The word "alert", followed by the title.
     public var name: String { "alert \"\(title)\"" }
 
-    /// Shows the alert, and waits for the user. The body keeps its slot in the meantime. Cancellation closes the alert.
+    /// Shows the alert, and waits for the user. The body keeps its slot during that time. Cancellation closes the alert.
     ///
-    /// - Returns: The chosen button.
+    /// - Returns: The button that the user chose.
     /// - Throws: ``AlertError``; `CancellationError`.
     public func execute() async throws -> AlertButton {
       guard !buttons.isEmpty else { throw AlertError.noButtons(title: title) }
@@ -68,12 +68,12 @@
 
   /// The reason why an alert was not shown.
   public enum AlertError: Error, CustomStringConvertible {
-    /// The alert has no button, and could not be closed.
+    /// The alert has no buttons, so it could not be closed.
     case noButtons(title: String)
     /// There is no view controller to show the alert.
     case nowhere(title: String)
 
-    /// The failure, and how it can be remedied.
+    /// What failed, and what can be done about it.
     public var description: String {
       switch self {
       case .noButtons(let title): "the alert \"\(title)\" was not shown, since it has no button. Add one."
@@ -94,7 +94,7 @@
   }
 
   extension Condition {
-    /// Returns a condition that asks the user, and is satisfied if the user confirms; otherwise the procedure is ignored.
+    /// Returns a condition that asks the user, and is satisfied if the user confirms; otherwise, the procedure is ignored.
     ///
     /// ```swift
     /// let delete = Delete().condition(.confirmation("Delete the photograph?", confirm: .destructive("Delete")) { controller })

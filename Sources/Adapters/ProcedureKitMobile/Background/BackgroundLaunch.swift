@@ -2,23 +2,24 @@
   import BackgroundTasks
   public import ProcedureKit
 
-  /// Runs a procedure each time that the system launches the program for a task in the background.
+  /// Runs a procedure each time the system launches the app for a background task.
   ///
   /// ```swift
   /// BackgroundLaunch.register("com.example.mail.refresh", refresh, on: queue)
   /// ```
   public enum BackgroundLaunch {
-    /// Registers a procedure for the launches of one identifier.
+    /// Registers a procedure for launches with one identifier.
     ///
-    /// Call this before the program has finished launching, and name the identifier in the program's `Info.plist`. The end of the
-    /// procedure, and whether it has finished, is reported to the system. The procedure is cancelled when the time is over. To request the
-    /// next launch, submit a request of `BGTaskScheduler` in the body.
+    /// Call this function before the app has finished launching, and list the identifier in the app's `Info.plist`. When the procedure
+    /// ends, the system is told whether it has finished. The procedure is cancelled when its time is over. To request the next launch,
+    /// submit a request to `BGTaskScheduler` in the body.
     ///
     /// - Parameters:
     ///   - identifier: The identifier of the task.
     ///   - procedure: The procedure.
     ///   - queue: The queue that runs the procedure.
-    /// - Returns: Whether the system has accepted the registration. It refuses an identifier that is not in `Info.plist`, or was registered before.
+    /// - Returns: Whether the system accepted the registration. It refuses an identifier that is not in `Info.plist`, or has already been
+    ///   registered.
     @discardableResult
     public static func register<P: Procedure<Void, Void>>(
       _ identifier: String, _ procedure: P, on queue: ProcedureQueue = .shared
@@ -31,16 +32,16 @@
     }
   }
 
-  /// The reason for a cancellation when the time of a launch in the background is over.
+  /// The reason for the cancellation if the time of a background launch is over.
   public struct BackgroundLaunchExpired: Error, CustomStringConvertible {
     /// The identifier of the task.
     public let identifier: String
 
-    /// The failure in a sentence.
+    /// The failure as a sentence.
     public var description: String { "the time of the background task \"\(identifier)\" is over" }
   }
 
-  /// Invariant of `@unchecked Sendable`: the system lets any thread set the handler, and report the end, of its task.
+  /// Invariant of `@unchecked Sendable`: the system lets any thread set the task's handler and report that the task has ended.
   private final class Launch: @unchecked Sendable {
     private let task: BGTask
 
