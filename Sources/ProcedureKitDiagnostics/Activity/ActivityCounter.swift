@@ -1,22 +1,23 @@
 public import ProcedureKit
 import Synchronization
 
-/// Reports whether work is in progress, for an indicator: active immediately, and idle some time after the last procedure has ended.
+/// Reports whether work is in progress, for an activity indicator. The counter becomes active immediately, and idle some time after the
+/// last procedure has ended.
 ///
 /// ```swift
 /// let transfers = ActivityCounter()
 /// let download = Download().counted(by: transfers)
 /// for await isActive in transfers.changes { indicator.isHidden = !isActive }
-/// An indicator does not flicker between two procedures: work that begins within the delay keeps the counter active.
+/// ```
 ///
 /// An indicator does not flicker between two procedures: work that begins within the delay keeps the counter active.
 public final class ActivityCounter: Sendable {
   private struct State {
     var count = 0
     var isActive = false
-    /// Waits until the counter becomes idle.
+    /// The task that waits until the counter becomes idle.
     var idling: Task<Void, Never>?
-    /// The number of the latest wait, so that an outdated wait is recognized.
+    /// The number of the latest wait, so that an outdated wait can be recognized.
     var idlingNumber = 0
     var subscribers: [Int: AsyncStream<Bool>.Continuation] = [:]
     var subscriberNumber = 0
@@ -30,7 +31,7 @@ public final class ActivityCounter: Sendable {
   ///
   /// - Parameters:
   ///   - delay: The time without work after which the counter becomes idle.
-  ///   - clock: The clock of the delay.
+  ///   - clock: The clock that measures the delay.
   public init(idleAfter delay: Duration = .seconds(1), clock: any Clock<Duration> = ContinuousClock()) {
     self.delay = delay
     self.clock = clock
@@ -42,16 +43,16 @@ public final class ActivityCounter: Sendable {
     for subscriber in state.subscribers.values { subscriber.finish() }
   }
 
-  /// The number of procedures and calls of ``during(_:)`` that are in progress.
+  /// The number of procedures, and of calls of ``during(_:)``, that are in progress.
   public var count: Int { state.withLock { $0.count } }
 
   /// Whether work is in progress, or was in progress within the delay.
   public var isActive: Bool { state.withLock { $0.isActive } }
 
-  /// Whether the counter is active: the current value, and each change.
+  /// Whether the counter is active: the current value, followed by each change.
   ///
-  /// A slow reader misses changes, and receives the newest value. Each access creates a new subscription, which ends with its iteration,
-  /// and with the counter.
+  /// A slow reader misses some changes, but receives the latest value. Each access creates a new subscription, which ends when its
+  /// iteration ends or the counter is released.
   public var changes: AsyncStream<Bool> {
     let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in
@@ -68,7 +69,7 @@ public final class ActivityCounter: Sendable {
   ///
   /// - Parameter body: The function.
   /// - Returns: The result of the function.
-  /// - Throws: The error of the function.
+  /// - Throws: The error thrown by the function.
   public func during<Success>(
     _ body: nonisolated(nonsending) () async throws -> Success
   ) async rethrows -> Success {
@@ -85,7 +86,7 @@ public final class ActivityCounter: Sendable {
       defer { state.idling = nil }
       return state.idling
     }
-    // Cancelling can call the user's clock, so it happens outside of the lock.
+    // Cancelling can call a clock that the user provides, so it happens without holding the lock.
     idling?.cancel()
   }
 
@@ -95,7 +96,7 @@ public final class ActivityCounter: Sendable {
       guard state.count == 0 else { return }
       guard delay > .zero else { return set(false, &state) }
       let (number, clock, delay) = (state.idlingNumber, clock, delay)
-      // Ends after the delay; cancelled when new work begins, and with the counter.
+      // The task ends after the delay. It is cancelled when new work begins, or when the counter is released.
       state.idling = ReaderTask.start { [weak self] in
         try? await clock.sleep(for: delay.saturated)
         self?.state.withLock { state in
@@ -115,7 +116,7 @@ public final class ActivityCounter: Sendable {
 }
 
 extension Procedure {
-  /// Returns the procedure, which an activity counter counts while the body executes, including all attempts of earlier modifiers.
+  /// Returns a procedure that an activity counter counts while its body executes, including all attempts made by earlier modifiers.
   ///
   /// - Parameter counter: The counter.
   /// - Returns: The counted procedure.

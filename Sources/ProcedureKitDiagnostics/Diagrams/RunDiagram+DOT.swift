@@ -8,7 +8,7 @@ extension RunDiagram {
     if omittedCount > 0 { lines.append("  more [label=\"and \(omittedCount) more\", shape=plaintext, style=\"\"];") }
     for arrow in arrows {
       var attributes: [String] = []
-      // An arrow leads to a node; Graphviz clips the line at the border of the surrounding box.
+      // An arrow must lead to a node; Graphviz clips the line at the border of the surrounding box.
       if parts[arrow.from] != nil { attributes.append("ltail=cluster\(arrow.from)") }
       if parts[arrow.to] != nil { attributes.append("lhead=cluster\(arrow.to)") }
       if arrow.isCritical { attributes.append("penwidth=4") }

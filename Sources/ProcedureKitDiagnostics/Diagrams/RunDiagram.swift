@@ -1,25 +1,26 @@
 import ProcedureKit
 
-/// Draws which run has waited for which, coloured by outcome, with the critical path in thick lines.
+/// A diagram that shows which runs waited for which other runs, coloured by outcome, with the critical path in thick lines.
 ///
 /// ```swift
 /// let diagram = RunDiagram(await recorder.finish())
 /// print(diagram.mermaid)
 /// ```
 ///
-/// A graph, or a run with children, is a box around its nodes or children. Each run has its name and the execution time of its body;
-/// a sign before the name marks failed (✕), cancelled (⊘), reused (↺), skipped (↷) and ignored (∅) runs for people who cannot
-/// distinguish the colours. The diagram of a graph that has not run is `ProcedureGraph.mermaid`.
+/// A graph, or a run with children, is a box around its nodes or children. Each run is labelled with its name and the execution time of its
+/// body. For readers who cannot distinguish the colours, a symbol before the name marks failed (✕), cancelled (⊘), reused (↺), skipped (↷)
+/// and ignored (∅) runs. To draw a graph that has not run, use `ProcedureGraph.mermaid`.
 public struct RunDiagram: Sendable {
-  /// The drawn runs, in the order of their beginnings.
+  /// The drawn runs, in the order in which they began.
   let runs: [RunRecord]
   /// The number of omitted runs.
   let omittedCount: Int
-  /// The positions of the runs that are drawn as a box, and of the runs in the box. The key -1 is for runs in no box.
+  /// The positions of the runs in each box, keyed by the position of the run that is drawn as the box. The key -1 stands for runs that are
+  /// not in a box.
   let parts: [Int: [Int]]
   /// The arrows between runs, by position.
   let arrows: [Arrow]
-  /// The positions of the runs of the critical path.
+  /// The positions of the runs on the critical path.
   let critical: Set<Int>
 
   struct Arrow: Sendable {
@@ -32,7 +33,7 @@ public struct RunDiagram: Sendable {
   ///
   /// - Parameters:
   ///   - recording: The runs.
-  ///   - limit: The number of runs that are drawn, starting with the first; drawing tools refuse, or are slow with, thousands of runs.
+  ///   - limit: How many runs are drawn, starting with the first: drawing tools refuse thousands of runs, or are slow with them.
   public init(_ recording: RunRecording, limit: Int = 300) {
     let runs = Array(recording.runs.prefix(max(limit, 1)))
     let positions = Dictionary(runs.enumerated().map { ($1.id, $0) }) { first, _ in first }
@@ -40,7 +41,7 @@ public struct RunDiagram: Sendable {
     let steps = Set(zip(path, path.dropFirst()).map { [$0, $1] })
     self.runs = runs
     omittedCount = recording.runs.count - runs.count
-    // Runs begin in order, parents first. A parent that follows its child is an error in the recording.
+    // Runs begin in order, parents first. A parent that follows its child indicates an error in the recording.
     parts = Dictionary(grouping: runs.indices) { index in
       runs[index].parent.flatMap { positions[$0] }.flatMap { $0 < index ? $0 : nil } ?? -1
     }
@@ -52,7 +53,7 @@ public struct RunDiagram: Sendable {
     critical = Set(path.compactMap { positions[$0] })
   }
 
-  /// The name of a run, with a sign for its outcome, and the time of its body.
+  /// The name of a run, with a symbol for its outcome, and the time of its body.
   func label(of run: RunRecord) -> (name: String, time: String?) {
     let sign =
       switch run.outcome {
@@ -63,7 +64,7 @@ public struct RunDiagram: Sendable {
     return (sign + run.name.shortened(to: 60), run.executions.isEmpty ? nil : run.executionTime.short)
   }
 
-  /// Returns the fill and border colours of runs with this outcome; `nil` is for runs that have not ended.
+  /// Returns the fill and border colours of runs with this outcome; `nil` stands for runs that have not ended.
   static func colours(of outcome: RunRecord.Outcome?) -> (fill: String, stroke: String) {
     switch outcome {
     case .finished: ("#d6e6f7", "#2f6fb3")

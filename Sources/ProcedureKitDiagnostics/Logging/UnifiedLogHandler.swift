@@ -2,7 +2,7 @@
   public import ProcedureKit
   import os
 
-  /// Writes messages to the unified log of Apple's systems.
+  /// Writes messages to the unified logging system on Apple's platforms.
   ///
   /// `notice` and `warning` become `default`, `error` is unchanged, and `critical` becomes `fault`. The text and the metadata are
   /// public, so that they can be read in Console.

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Builds a page in the text format of Prometheus: a sequence of metrics, each with its samples.
+/// Builds a page in the Prometheus text format: a sequence of metrics, each with its samples.
 struct PrometheusPage {
   /// The type of a metric.
   enum Kind: String {
@@ -12,7 +12,7 @@ struct PrometheusPage {
   private(set) var text = ""
   private var metric = ""
 
-  /// Begins a metric, to which the following samples belong.
+  /// Begins a metric. The samples that follow belong to it.
   mutating func begin(_ metric: String, _ kind: Kind, _ help: String) {
     self.metric = metric
     text += "# HELP \(metric) \(help)\n# TYPE \(metric) \(kind.rawValue)\n"

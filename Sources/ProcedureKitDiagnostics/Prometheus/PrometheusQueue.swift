@@ -1,8 +1,8 @@
 import ProcedureKit
 
-/// The sum of the queues with one name, since the format allows each series only once.
+/// The sum of all queues that share a name, because the format allows each series only once.
 struct PrometheusQueue {
-  /// The counted states: all states of a procedure that has not ended.
+  /// The states that are counted: all states of a procedure that has not ended.
   static let states: [ProcedureState] = [.pending, .evaluating, .waiting, .executing, .pausing, .finishing]
 
   let name: String
@@ -12,7 +12,7 @@ struct PrometheusQueue {
   private(set) var states: [ProcedureState: Int] = [:]
   private(set) var totals: QueueTotals?
 
-  /// Sums snapshots by name, in the order in which the names first occur.
+  /// Adds up snapshots with the same name, in the order in which the names first occur.
   static func merged(_ snapshots: [QueueSnapshot]) -> [PrometheusQueue] {
     var queues: [PrometheusQueue] = []
     var indices: [ByteText: Int] = [:]

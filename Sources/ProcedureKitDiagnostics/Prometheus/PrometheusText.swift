@@ -1,13 +1,13 @@
 public import ProcedureKit
 
-/// Writes the state and the totals of queues in the text format of Prometheus, for a server that answers `/metrics`.
+/// The state and the totals of queues in the Prometheus text format, for a server that answers requests for `/metrics`.
 ///
 /// ```swift
 /// let page = PrometheusText([uploads.snapshot(), thumbnails.snapshot()])
 /// respond(page.text, contentType: PrometheusText.contentType)
 /// ```
 ///
-/// Each queue is a value of the label `queue`; queues with the same name are added up. Counts and times of the past are available for
+/// Each queue is a value of the label `queue`; queues with the same name are added up. Counts and times from the past are available for
 /// queues with `collectsTotals`. Times are in seconds.
 ///
 /// | metric | type | further labels |
@@ -22,15 +22,15 @@ public import ProcedureKit
 ///
 /// The format is the [text exposition format 0.0.4](https://prometheus.io/docs/instrumenting/exposition_formats/).
 public struct PrometheusText: Sendable {
-  /// The media type of the text, for the header `Content-Type`.
+  /// The media type of the text, for the header field `Content-Type`.
   public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-  /// The text. Ends with a line break.
+  /// The text, which ends with a line break.
   public let text: String
 
-  /// Writes the text. O(n) for n procedures on the queues.
+  /// Creates the text. O(n) for n procedures on the queues.
   ///
-  /// - Parameter snapshots: The queues. The names of queues are shortened to 200 characters.
+  /// - Parameter snapshots: Snapshots of the queues. The names of queues are shortened to 200 characters.
   public init(_ snapshots: [QueueSnapshot]) {
     let queues = PrometheusQueue.merged(snapshots)
     let counted = queues.compactMap { queue in queue.totals.map { (queue.name, $0) } }

@@ -2,19 +2,19 @@ public import ProcedureKit
 
 /// One run, from its admission to its end.
 ///
-/// All times are measured from the beginning of the recording, so that runs of several queues can be compared.
+/// All times are measured from the beginning of the recording, so that runs on several queues can be compared.
 public struct RunRecord: Sendable, Identifiable {
   /// The execution of the body in one attempt.
   public struct Execution: Sendable {
     /// The number of the attempt, from 1.
     public var attempt: Int
-    /// The number of the slot; `nil` for a body without a slot.
+    /// The number of the slot; `nil` if the body executed without a slot.
     public var slot: Int?
-    /// The time that the run waited for the slot; `nil` if it is unknown.
+    /// How long the run waited for the slot; `nil` if unknown.
     public var slotWait: Duration?
     /// The time at which the body was called.
     public var begin: Duration
-    /// The time at which the body ended; `nil` while it executes.
+    /// The time at which the body ended; `nil` if it has not ended.
     public var end: Duration?
 
     /// Creates an execution.
@@ -25,13 +25,13 @@ public struct RunRecord: Sendable, Identifiable {
 
   /// A body's wait for another run.
   public struct Await: Sendable {
-    /// The awaited run.
+    /// The run that was awaited.
     public var run: ProcedureID
     /// The time at which the body continued.
     public var end: Duration
-    /// The number of the slot in which the body continued; `nil` for a body without a slot.
+    /// The number of the slot in which the body continued; `nil` if it continued without a slot.
     public var slot: Int?
-    /// The time that the body waited for the slot; `nil` if it is unknown.
+    /// How long the body waited for the slot; `nil` if unknown.
     public var slotWait: Duration?
 
     /// Creates a wait.
@@ -40,15 +40,15 @@ public struct RunRecord: Sendable, Identifiable {
     }
   }
 
-  /// The end of a run.
+  /// How a run ended.
   public enum Outcome: String, Sendable, CaseIterable {
-    /// The body has returned a value.
+    /// The body returned a value.
     case finished
     /// An existing value was used.
     case reused
-    /// The run has failed.
+    /// The run failed.
     case failed
-    /// A dependency has failed, so the body was not called.
+    /// A dependency failed, so the body was not called.
     case skipped
     /// A condition was not satisfied.
     case ignored
@@ -62,17 +62,17 @@ public struct RunRecord: Sendable, Identifiable {
   public var name: String
   /// The name of the queue.
   public var queue: String
-  /// The run whose body has started this run, or the run of the graph of this node.
+  /// The run whose body started this run, or the run of the graph that this node belongs to.
   public var parent: ProcedureID?
   /// The run of the graph, if this run is a node.
   public var graph: ProcedureID?
-  /// The runs for which this run waited before it started.
+  /// The runs that this run waited for before it started.
   public var dependencies: [ProcedureID] = []
-  /// The waits of the body for other runs, in the order of their ends.
+  /// The body's waits for other runs, in the order in which they ended.
   ///
-  /// A record contains the first 10,000 waits of a run; the time of later waits counts as execution time.
+  /// A record contains the first 10,000 waits of a run; the time spent in later waits counts as execution time.
   public var awaits: [Await] = []
-  /// The collection of which the run is an element: the name of a `map`.
+  /// The collection that the run is an element of: the name of a `map`.
   public var collection: String?
   /// The time at which the run was admitted.
   public var begin: Duration
@@ -80,13 +80,13 @@ public struct RunRecord: Sendable, Identifiable {
   public var end: Duration?
   /// The executions of the body, one for each attempt.
   public var executions: [Execution] = []
-  /// The end of the run; `nil` if the run has not ended.
+  /// How the run ended; `nil` if it has not ended.
   public var outcome: Outcome?
   /// The error, the reason for the cancellation, or the name of the reused value or of the condition.
   public var reason: String?
   /// The dependency that failed first, if the run was skipped.
   public var cause: ProcedureIdentity?
-  /// The reason why a node of a durable graph was executed although the journal had values of the graph.
+  /// The reason why a node of a durable graph was executed although the journal contained values from the graph.
   public var executionCause: ExecutionCause?
   /// The time that the run spent in each phase.
   public var metrics: ProcedureMetrics?
@@ -96,7 +96,7 @@ public struct RunRecord: Sendable, Identifiable {
     (self.id, self.name, self.queue, self.begin) = (id, name, queue, begin)
   }
 
-  /// The execution time of the bodies of all attempts. After the end of the run, waits and pauses of inner layers are not included.
+  /// The execution time of the bodies of all attempts. Once the run has ended, waits and pauses of inner modifiers are not included.
   public var executionTime: Duration {
     metrics?.executing
       ?? executions.reduce(.zero) { sum, execution in sum + ((execution.end ?? execution.begin) - execution.begin) }

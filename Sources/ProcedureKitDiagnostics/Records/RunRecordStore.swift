@@ -1,10 +1,10 @@
 import ProcedureKit
 
-/// Collects events into records, in bounded memory. A value type.
+/// Collects events into records, using a limited amount of memory. A value type.
 struct RunRecordStore {
   private let limit: Int
   private var records: [ProcedureID: RunRecord] = [:]
-  /// The runs that have ended, in this order, from `firstEnded` on.
+  /// The runs that have ended, in the order in which they ended, from `firstEnded` on.
   private var ended: [ProcedureID] = []
   private var firstEnded = 0
   private var latest: Duration = .zero
@@ -25,7 +25,7 @@ struct RunRecordStore {
   /// - Parameters:
   ///   - event: The event.
   ///   - queue: The name of the queue.
-  ///   - offset: The time of the recording at which the clock of the queue was zero.
+  ///   - offset: The time in the recording at which the queue's clock was zero.
   ///   - reason: The ``reason(in:)`` of the event.
   mutating func take(_ event: ProcedureEvent, of queue: String, offset: Duration, reason: String?) {
     let time = event.instant.sinceStart + offset
@@ -34,7 +34,7 @@ struct RunRecordStore {
       lostEventCount += event.lostCount ?? 0
       return
     }
-    // A run that was admitted before the recording has no known beginning: it begins with the first recorded event.
+    // The beginning of a run that was admitted before the recording is unknown, so it begins with its first recorded event.
     update(event.id, RunRecord(id: event.id, name: event.name, queue: queue, begin: time)) { record in
       record.parent = event.parent
       record.graph = event.graph
@@ -58,7 +58,8 @@ struct RunRecordStore {
     if event.kind == .didFinish { end(event.id) }
   }
 
-  /// Returns the error or the reason with which a run has ended. Calls the user's description, and therefore must be called outside of locks.
+  /// Returns the error or the reason with which a run ended. The function calls code of the user (`description`), so it must not be called
+  /// while a lock is held.
   static func reason(in event: ProcedureEvent) -> String? {
     guard event.kind == .didFinish else { return nil }
     switch event.outcome {
@@ -69,7 +70,7 @@ struct RunRecordStore {
   }
 
   private static let reasonLimit = 2_000
-  /// The number of waits that are kept for one run: a body may wait any number of times.
+  /// How many waits are kept for one run, because a body may wait any number of times.
   private static let awaitLimit = 10_000
 
   private mutating func update(_ id: ProcedureID, _ new: RunRecord, _ change: (inout RunRecord) -> Void) {

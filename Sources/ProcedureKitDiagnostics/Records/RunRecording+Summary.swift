@@ -1,5 +1,5 @@
 extension RunRecording {
-  /// The number of runs for each outcome; outcomes without a run are omitted.
+  /// The number of runs for each outcome. An outcome that did not occur is omitted.
   var counts: [(outcome: RunRecord.Outcome, count: Int)] {
     RunRecord.Outcome.allCases.compactMap { outcome in
       let count = runs.count { $0.outcome == outcome }
@@ -7,7 +7,7 @@ extension RunRecording {
     }
   }
 
-  /// The counts as a sentence: `12 runs in 1.25 s: 10 finished, 2 failed`.
+  /// The counts as a sentence, for example `12 runs in 1.25 s: 10 finished, 2 failed`.
   var summary: String {
     let all = "\(runs.count) \(runs.count == 1 ? "run" : "runs") in \(duration.short)"
     let open = runs.count { $0.outcome == nil }
@@ -15,7 +15,7 @@ extension RunRecording {
     return parts.isEmpty ? all : all + ": " + parts.joined(separator: ", ")
   }
 
-  /// A description of the recording's gaps; `nil` if it is complete.
+  /// A description of what is missing from the recording; `nil` if it is complete.
   var gaps: String? {
     var parts: [String] = []
     if droppedCount > 0 { parts.append("\(droppedCount) earlier runs were dropped") }

@@ -1,12 +1,12 @@
-/// The runs of some queues during some time.
+/// The runs on some queues during a period of time.
 public struct RunRecording: Sendable {
-  /// The runs, in the order of their beginnings.
+  /// The runs, in the order in which they began.
   public var runs: [RunRecord]
   /// The duration of the recording.
   public var duration: Duration
   /// The number of runs that were dropped because the recorder was full.
   public var droppedCount: Int
-  /// The number of events that were lost because the recorder was too slow. Runs can then lack an end.
+  /// The number of events that were lost because the recorder was too slow. Without them, some runs may seem not to have ended.
   public var lostEventCount: Int
 
   /// Creates a recording.

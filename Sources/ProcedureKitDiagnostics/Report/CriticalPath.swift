@@ -1,24 +1,24 @@
 public import ProcedureKit
 
-/// The chain of runs that determined the duration of a recording: shortening any other run would not shorten the whole.
+/// The chain of runs that determined the duration of a recording: shortening any other run would not have shortened the whole recording.
 ///
-/// The path ends with the run that ended last, and is followed backwards in time. At each moment it leads to what the path last waited for:
-/// from a body that has awaited another run to that run, from a run that has waited for a slot to the run that released the slot, from a run
-/// that has waited for dependencies to the dependency that ended last, and from a nested run, a child or a node to the run around it. The
-/// durations of all steps add up to the whole time: a wait that leads to no run, as for a resource, a condition or a pause, belongs to the run
-/// that waited.
+/// The path ends with the run that ended last, and is followed backwards in time. At each moment, it leads to what the path last waited
+/// for: from a body that awaited another run to that run; from a run that waited for a slot to the run that released the slot; from a run
+/// that waited for dependencies to the dependency that ended last; and from a nested run, a child or a node to the enclosing run. The
+/// durations of all steps add up to the total time. A wait that does not lead to a run, such as a wait for a resource, a condition or a
+/// pause, belongs to the run that waited.
 public struct CriticalPath: Sendable {
-  /// One run of the path, for a part of its duration.
+  /// One run on the path, for a part of its duration.
   public struct Step: Sendable {
     /// The run.
     public let id: ProcedureID
     /// The name of the procedure.
     public let name: String
-    /// The part of the path's duration that the run has taken.
+    /// The part of the path's duration that the run accounts for.
     public var duration: Duration { times.total }
-    /// The part of the duration in which the body executed.
+    /// The part of the duration during which the body was executing.
     public var executing: Duration { times.executing }
-    /// The parts of the duration.
+    /// What the duration consists of.
     public internal(set) var times: ProcedureMetrics
   }
 
@@ -28,17 +28,17 @@ public struct CriticalPath: Sendable {
     public let name: String
     /// The number of runs that the row represents.
     public internal(set) var count: Int
-    /// The parts of the duration, of all runs together.
+    /// What the durations of all these runs together consist of.
     public internal(set) var times: ProcedureMetrics
-    /// The run with the longest duration, with the sum of its times in the row.
+    /// The run with the longest duration. Its times are the sums over its steps in the row.
     public internal(set) var slowest: Step
-    /// The part of the path's duration that the runs have taken.
+    /// The part of the path's duration that these runs account for.
     public var duration: Duration { times.total }
   }
 
-  /// The runs, in the order of time. A body that has awaited several other runs in turn is listed several times.
+  /// The runs, in chronological order. A body that awaited several other runs in turn is listed several times.
   public let steps: [Step]
-  /// The steps, in the order of time, where the elements of one `map` form one row.
+  /// The steps, in chronological order, with the elements of one `map` combined into one row.
   public let rows: [Row]
 
   /// The sum of the durations of all steps.

@@ -2,13 +2,13 @@ import ProcedureKit
 
 /// The search for a critical path, from its end to its beginning.
 struct PathSearch {
-  /// A run, with the marks that the search has not passed.
+  /// A run, with the marks that the search has not passed yet.
   struct Life {
     let run: RunRecord
     var marks: [Mark] = []
-    /// The times of conditions, resources and pauses that are not yet assigned to a step.
+    /// The times of conditions, resources and pauses that have not been assigned to a step yet.
     var rest: ProcedureMetrics
-    /// The time for which layers of the procedure have waited and paused while the body executed, as far as no step includes it.
+    /// How long modifiers of the procedure waited and paused while the body was executing, as far as this time is not included in a step.
     var inside: Duration
     /// The earliest moment before the first start that the search has reached.
     var earliest: Duration?
@@ -24,12 +24,12 @@ struct PathSearch {
     }
   }
 
-  /// A moment of a run at which the path can lead to another run.
+  /// A moment in a run at which the path can lead to another run.
   struct Mark {
     enum Kind {
-      /// The execution of this index begins.
+      /// The execution with this index begins.
       case start(Int)
-      /// The execution of this index ends.
+      /// The execution with this index ends.
       case end(Int)
       /// A wait for another run ends.
       case awaited(ProcedureID)
@@ -37,7 +37,7 @@ struct PathSearch {
 
     let kind: Kind
     let time: Duration
-    /// The time that the run waited for its slot before; `nil` if it is unknown.
+    /// How long the run had waited for its slot; `nil` if unknown.
     var slotWait: Duration?
     /// The slot in which the run continues.
     var slot: Slot?
@@ -50,22 +50,22 @@ struct PathSearch {
     let number: Int
   }
 
-  /// A period in which a run had a slot.
+  /// A period during which a run held a slot.
   private struct Use {
     let run: ProcedureID
     let mark: Int
     let begin: Duration
-    /// The moment at which the run released the slot; `nil` if it is unknown, since its body began to wait at an unknown time.
+    /// The moment at which the run released the slot; `nil` if its body began to wait at an unknown time.
     let end: Duration?
   }
 
   private(set) var lives: [ProcedureID: Life] = [:]
   private var uses: [Slot: [Use]] = [:]
-  /// The steps so far, from the last to the first.
+  /// The steps found so far, from the last to the first.
   private var steps: [CriticalPath.Step] = []
-  /// The runs from which the path has led to other runs, the latest last.
+  /// The runs from which the path led to other runs, with the latest last.
   private var passed: [ProcedureID] = []
-  /// The runs with which the path has continued because no other cause was known.
+  /// The runs with which the path continued because no other cause was known.
   private var resumed: Set<ProcedureID> = []
   private var last: ProcedureID?
 
@@ -89,7 +89,7 @@ struct PathSearch {
 
   // MARK: Preparation
 
-  /// Returns the marks of a run, sorted by time. A graph has awaited its nodes even where no event reports it.
+  /// Returns the marks of a run, sorted by time. A graph has awaited its nodes even if no event reports it.
   private func marks(of id: ProcedureID, _ nodes: [RunRecord]) -> [Mark] {
     guard let run = lives[id]?.run else { return [] }
     func slot(_ number: Int?) -> Slot? { number.map { Slot(queue: ByteText(run.queue), number: $0) } }
@@ -98,7 +98,7 @@ struct PathSearch {
       waits.append(
         Mark(kind: .awaited(wait.run), time: wait.end, slotWait: wait.slotWait, slot: slot(wait.slot)))
     }
-    // Marks of one moment keep the order of the events; the nodes come first.
+    // Marks at the same moment keep the order of the events; those for nodes come first.
     let order = waits.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
     var remaining = order.map(\.element)[...]
     var marks: [Mark] = []
@@ -123,7 +123,7 @@ struct PathSearch {
         var end: Duration?
         switch life.marks.dropFirst(index + 1).first.map({ ($0.kind, $0.time) }) {
         case (.awaited(let other), let time)?:
-          // A nested run begins when the wait begins.
+          // A nested run begins when the wait for it begins.
           end = lives[other].map { min(max($0.run.begin, mark.time), time) }
         case (_, let time)?: end = time
         case nil: break
@@ -144,7 +144,7 @@ struct PathSearch {
   /// Finds the path. Called once.
   mutating func path() -> [CriticalPath.Step] {
     guard var id = last, var time = lives[id]?.run.end else { return [] }
-    // Each round passes a mark or the beginning of a run; the limit prevents an endless search in a damaged recording.
+    // Each iteration passes a mark or the beginning of a run; the limit prevents an endless search in a damaged recording.
     for _ in 0..<4 * lives.values.reduce(lives.count, { $0 + $1.marks.count }) {
       if let (other, moment) = leave(id, at: time) {
         passed.append(id)
@@ -160,11 +160,11 @@ struct PathSearch {
   /// The moment that the search has reached.
   private var reached = Duration.zero
 
-  /// A run without a known cause has begun: the path continues with an earlier run from which it has led to others.
+  /// A run without a known cause has begun, so the path continues with an earlier run from which it led to others.
   private mutating func resume(before time: Duration) -> (ProcedureID, Duration)? {
     while let id = passed.popLast() {
       guard let life = lives[id], life.run.begin < time else { continue }
-      // The body may have waited for another run at that moment.
+      // The body may have been waiting for another run at that moment.
       if let next = life.firstMark(after: time), case .awaited(let other) = next.kind,
         let run = lives[other]?.run, run.begin < time, run.end ?? time > time, resumed.insert(id).inserted
       {
@@ -176,7 +176,7 @@ struct PathSearch {
     return nil
   }
 
-  /// Follows a run backwards until the path leads to another run. Returns `nil` if no known event has caused the run.
+  /// Follows a run backwards until the path leads to another run. Returns `nil` if no known event caused the run.
   private mutating func leave(_ id: ProcedureID, at moment: Duration) -> (ProcedureID, Duration)? {
     var time = moment
     while true {
@@ -226,7 +226,7 @@ struct PathSearch {
       add(time - release.time, to: \.waiting, of: id)
       return (release.run, release.time)
     }
-    // Without a recorded wait for a slot, the run has waited for its slot the whole time.
+    // If no wait for a slot was recorded, the run waited for its slot the whole time.
     let isPending = start.map { $0.slotWait != nil } ?? run.executions.isEmpty
     addWaits(time - ready, slotWait: start?.slotWait, of: id, otherwise: isPending ? \.pending : \.waiting)
     reached = ready
@@ -234,11 +234,11 @@ struct PathSearch {
     return run.parent.flatMap { lives[$0] == nil ? nil : ($0, ready) }
   }
 
-  /// Returns the run that released the slot for which a run has waited; `nil` if the run has not waited for a slot, or the slot was free.
+  /// Returns the run that released the slot that a run waited for; `nil` if the run did not wait for a slot, or the slot was free.
   ///
   /// - Parameters:
   ///   - mark: The moment at which the run received the slot.
-  ///   - earliest: The moment before which the run has not waited for its slot.
+  ///   - earliest: The moment from which the run may have been waiting for its slot.
   /// - Returns: The run, and the moment at which it released the slot.
   private func release(before mark: Mark, after earliest: Duration) -> (run: ProcedureID, time: Duration)? {
     guard let slot = mark.slot, let position = mark.position, position > 0, mark.slotWait != .zero,
@@ -269,7 +269,7 @@ struct PathSearch {
     append(times, life.run)
   }
 
-  /// Adds a wait before a start, in its order: conditions, a pause, resources, and the slot.
+  /// Adds the parts of the wait before a start in the order in which they occur: conditions, pause, resources, slot.
   private mutating func addWaits(
     _ duration: Duration, slotWait: Duration?, of id: ProcedureID,
     otherwise part: WritableKeyPath<ProcedureMetrics, Duration>
@@ -288,7 +288,7 @@ struct PathSearch {
     append(times, life.run)
   }
 
-  /// Adds the time of a category that no step includes.
+  /// Adds the time in a category that is not included in any step yet.
   private mutating func take(
     _ part: WritableKeyPath<ProcedureMetrics, Duration>, upTo duration: inout Duration, of id: ProcedureID
   ) {

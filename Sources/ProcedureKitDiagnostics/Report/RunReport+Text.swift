@@ -4,9 +4,9 @@ extension RunReport {
   private static let width = 80
   private static let listLimit = 10
 
-  /// The report for a terminal, 80 columns wide; only a longer word makes a line longer.
+  /// The report for a terminal, 80 columns wide. Only a word that is longer makes a line longer.
   ///
-  /// Lists show the ten longest entries, and the number of further entries.
+  /// Lists show the ten longest entries, and the number of entries that are left out.
   public var text: String {
     var lines = [recording.summary]
     if let gaps = recording.gaps { lines.append(gaps) }
@@ -26,7 +26,7 @@ extension RunReport {
           [
             group.executing.short, "\(group.count)", group.longest.short, group.waiting.short, share(group.executing),
           ], of: "  " + group.name)
-        // Elements can have different names.
+        // The elements may have different names.
         guard group.count > 1, !group.slowest.hasBytes(of: group.name) else { return row }
         return row + "\n    " + TerminalText.line("slowest: \(group.slowest)", columns: Self.width - 4).text
       }
@@ -35,7 +35,7 @@ extension RunReport {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// The rows of the path that take longest, in the order of time, each followed by a line with its waits.
+  /// The rows of the path that take longest, in chronological order, each followed by a line with its waits.
   private var pathLines: [String] {
     let rows = criticalPath.rows
     guard !rows.isEmpty else { return [] }
@@ -62,7 +62,7 @@ extension RunReport {
     return elements.count > listLimit ? shown + ["  … and \(elements.count - listLimit) more"] : shown
   }
 
-  /// Returns a name and its explanation, broken between words where a line is full.
+  /// Returns a name and its explanation, with line breaks between words.
   private static func paragraph(_ name: String, _ explanation: String) -> String {
     let head = TerminalText.line(name, columns: 32)
     var (text, columns) = ("  " + head.text + ":", head.columns + 3)
@@ -75,7 +75,7 @@ extension RunReport {
     return text
   }
 
-  /// Returns a row of a table: a name, and columns that are aligned on the right.
+  /// Returns a row of a table: a name, and right-aligned columns.
   private static func row(_ columns: [String], of name: String) -> String {
     let cells = columns.map { padded($0, to: columns.count > 3 ? 10 : 12) }.joined()
     let room = width - cells.count

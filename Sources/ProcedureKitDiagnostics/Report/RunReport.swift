@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Reports where the time of a recording was spent, and why runs failed or were skipped, ignored, cancelled or reused.
+/// A report that shows where the time in a recording was spent, and why runs failed, or were skipped, ignored, cancelled or reused.
 ///
 /// ```swift
 /// let report = RunReport(await recorder.finish())
@@ -8,7 +8,7 @@ import ProcedureKit
 /// try Data(report.html.utf8).write(to: URL(filePath: "report.html"))
 /// ```
 public struct RunReport: Sendable {
-  /// The runs with one name, or the elements of a `map`.
+  /// The runs that share a name, or the elements of a `map`.
   public struct Group: Sendable {
     /// The name of the procedures, or of the `map`.
     public var name: String
@@ -20,7 +20,7 @@ public struct RunReport: Sendable {
     public var longest: Duration
     /// The name of the run with the longest execution time.
     public var slowest: String
-    /// The total time that the runs have waited for dependencies, conditions, resources and slots.
+    /// The total time that the runs waited for dependencies, conditions, resources and slots.
     public var waiting: Duration
   }
 
@@ -28,13 +28,13 @@ public struct RunReport: Sendable {
   public let recording: RunRecording
   /// The chain of runs that determined the total duration.
   public let criticalPath: CriticalPath
-  /// The executed runs, by name; the longest execution time first.
+  /// The runs that were executed, grouped by name; the group with the longest execution time comes first.
   public let groups: [Group]
-  /// The failed runs, in the order of time. The first one is most likely the cause of others.
+  /// The failed runs, in chronological order. The first one is most likely the cause of others.
   public let failures: [RunRecord]
-  /// The runs that neither failed nor ended with a value of their body, in the order of time.
+  /// The runs that neither failed nor ended with a value from their body, in chronological order.
   public let others: [RunRecord]
-  /// The nodes of durable graphs that were executed again, in the order of time, with their ``RunRecord/executionCause``.
+  /// The nodes of durable graphs that were executed again, in chronological order, with their ``RunRecord/executionCause``.
   public let executedAgain: [RunRecord]
 
   /// Creates the report of a recording. O(n log n) for n runs.
@@ -43,7 +43,7 @@ public struct RunReport: Sendable {
   public init(_ recording: RunRecording) {
     self.recording = recording
     criticalPath = CriticalPath(recording)
-    // A graph, or a run with children, executes as long as they do, so its own time is not counted.
+    // A graph, or a run with children, executes for as long as they do, so its own time is not counted.
     let parents = Set(recording.runs.compactMap(\.parent))
     var groups: [ByteText: Group] = [:]
     for run in recording.runs where !parents.contains(run.id) && !run.executions.isEmpty {
@@ -72,13 +72,13 @@ public struct RunReport: Sendable {
   /// The number of runs for each outcome.
   public var counts: [(outcome: RunRecord.Outcome, count: Int)] { recording.counts }
 
-  /// Returns the share of the recording in percent: `42 %`.
+  /// Returns the percentage of the recording that a duration accounts for, for example `42 %`.
   func share(_ duration: Duration) -> String {
     let all = recording.duration.inSeconds
     return all > 0 ? "\(Int((duration.inSeconds / all * 100).rounded())) %" : "–"
   }
 
-  /// Returns what a row of the critical path has waited for, and its slowest run if there are several; `nil` if there is neither.
+  /// Returns what a row of the critical path waited for, and its slowest run if there are several; `nil` if there is nothing to explain.
   func explanation(of row: CriticalPath.Row) -> String? {
     let times = row.times
     let waits = [
@@ -97,7 +97,7 @@ public struct RunReport: Sendable {
   /// Whether a part of the critical path is longer than the time that a computer needs to start the next run.
   private func isNotable(_ duration: Duration) -> Bool { duration > .zero && duration * 200 >= criticalPath.duration }
 
-  /// Returns the reason for the outcome of a run, in one line.
+  /// Returns the reason for the outcome of a run, on one line.
   func explanation(of run: RunRecord) -> String {
     let reason = run.reason?.shortened(to: 400)
     return switch run.outcome {

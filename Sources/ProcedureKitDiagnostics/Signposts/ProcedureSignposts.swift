@@ -2,7 +2,7 @@
   public import ProcedureKit
   import os
 
-  /// Marks executions as intervals for Instruments, in the instrument *os_signpost*.
+  /// Marks executions as intervals in the *os_signpost* instrument of Instruments.
   ///
   /// ```swift
   /// let signposts = ProcedureSignposts(subsystem: "com.example.mail")
@@ -10,9 +10,9 @@
   /// configuration.interceptor = signposts.interceptor
   /// ```
   ///
-  /// An interval begins before the body is called, in the task that executes the body, and ends after the body, even if the body
-  /// throws or is cancelled. Each attempt is an interval, with the procedure's name, its identity and the number of the attempt. Unless
-  /// Instruments is recording, an execution costs one check.
+  /// An interval begins before the body is called, in the task that executes the body, and ends after the body, even if it throws or is
+  /// cancelled. Each attempt is a separate interval, with the procedure's name, its identity and the number of the attempt. If Instruments
+  /// is not recording, an execution costs only one check.
   public struct ProcedureSignposts: Sendable {
     private let signposter: OSSignposter
 
@@ -25,7 +25,7 @@
       signposter = OSSignposter(subsystem: subsystem, category: category)
     }
 
-    /// Executes all procedures of a queue within intervals; see `ProcedureQueue.Configuration.interceptor`.
+    /// Executes all procedures on a queue within intervals; see `ProcedureQueue.Configuration.interceptor`.
     public var interceptor:
       @concurrent @Sendable (
         _ context: ProcedureContext, _ next: @escaping @concurrent @Sendable () async throws -> Void
@@ -40,7 +40,7 @@
     ///   - context: The context of the execution.
     ///   - body: The function.
     /// - Returns: The result of the function.
-    /// - Throws: The error of the function.
+    /// - Throws: The error thrown by the function.
     public func interval<Success: Sendable>(
       _ context: ProcedureContext, _ body: @concurrent @Sendable () async throws -> Success
     ) async throws -> Success {

@@ -9,7 +9,7 @@ struct TerminalLines {
   private static let lineLimit = 500
   private static let reasonLines = 20
 
-  /// Returns the lines for the end of a run: for each failure, and, without a live line, for each run that has succeeded.
+  /// Returns the lines for the end of a run: for each failure, and, if there is no live line, for each run that succeeded.
   func lines(for ending: TerminalStatus.Ending, reason: String?) -> String? {
     let head = number(ending.number, of: ending.total) + " " + line(ending.name)
     switch ending.outcome {
@@ -20,12 +20,12 @@ struct TerminalLines {
     }
   }
 
-  /// Returns the text, which may have several lines, without characters that could harm a terminal.
+  /// Returns the text, which may have several lines, without characters that could disrupt a terminal.
   func printed(_ text: some StringProtocol) -> String {
     text.split(omittingEmptySubsequences: false) { $0.isNewline }.map { line($0, limit: 100_000) + "\n" }.joined()
   }
 
-  /// Returns the live line: `[12/40] 3 running, 1 failed: link 45 %, compile a.c`.
+  /// Returns the live line, for example `[12/40] 3 running, 1 failed: link 45 %, compile a.c`.
   func status(_ status: TerminalStatus, columns limit: Int) -> String {
     guard status.total > 0, limit > 0 else { return "" }
     let failed = status.counts[.failed, default: 0]
@@ -48,7 +48,7 @@ struct TerminalLines {
     return text
   }
 
-  /// Returns the summary: `37 finished, 1 failed, 2 skipped in 3.2 s`.
+  /// Returns the summary, for example `37 finished, 1 failed, 2 skipped in 3.2 s`.
   func summary(_ status: TerminalStatus, after duration: Duration, lostTexts: Int) -> String {
     var parts = RunRecord.Outcome.allCases.compactMap { outcome in
       status.counts[outcome].map { "\($0) \(outcome == .failed ? red(outcome.rawValue) : outcome.rawValue)" }

@@ -1,24 +1,24 @@
 import Dispatch
 public import Foundation
 
-/// The destination of a ``TerminalProgress``, and its properties.
+/// Where a ``TerminalProgress`` writes to, with the properties of that output.
 public struct TerminalOutput: Sendable {
-  /// Whether a line can be replaced by another one. Otherwise each procedure gets a separate line.
+  /// Whether a line can be replaced with another one. If not, each procedure gets a separate line.
   public var isLive: Bool
-  /// Whether failures are red.
+  /// Whether failures are printed in red.
   public var usesColor: Bool
-  /// Returns the number of columns; called before each drawing, since a window can change its size.
+  /// Returns the number of columns. The function is called before each drawing, because a window can change its size.
   public var columnCount: @Sendable () -> Int
-  /// Writes text, and returns when the text is written. Called by one task at a time.
+  /// Writes text, and returns when the text has been written. Only one task at a time calls the function.
   public var write: @Sendable (String) async -> Void
 
   /// Creates a custom output.
   ///
   /// - Parameters:
-  ///   - isLive: Whether a line can be erased by `"\r\u{1b}[K"`.
-  ///   - usesColor: Whether failures are red.
+  ///   - isLive: Whether a line can be erased with `"\r\u{1b}[K"`.
+  ///   - usesColor: Whether failures are printed in red.
   ///   - columnCount: Returns the number of columns.
-  ///   - write: Writes text. While this function waits, nothing is drawn, and no queue is delayed.
+  ///   - write: Writes text. While this function waits, nothing is drawn, but no queue is delayed.
   public init(
     isLive: Bool, usesColor: Bool, columnCount: @escaping @Sendable () -> Int = { 80 },
     write: @escaping @Sendable (String) async -> Void
@@ -28,8 +28,8 @@ public struct TerminalOutput: Sendable {
 
   /// Creates an output to a file.
   ///
-  /// The output is live if the file is a terminal, unless the environment contains `TERM=dumb`. It uses colors unless the environment contains
-  /// [`NO_COLOR`](https://no-color.org). Errors of writing are ignored.
+  /// The output is live if the file is a terminal, unless the environment contains `TERM=dumb`. It uses colours unless the environment
+  /// contains [`NO_COLOR`](https://no-color.org). Errors in writing are ignored.
   ///
   /// - Parameters:
   ///   - file: The file, which must stay open.
@@ -37,7 +37,8 @@ public struct TerminalOutput: Sendable {
   public init(to file: FileHandle, environment: [String: String] = ProcessInfo.processInfo.environment) {
     let descriptor = file.fileDescriptor
     let isLive = isatty(descriptor) == 1 && environment["TERM"] != "dumb"
-    // A user can stop a terminal for any time, and with it all writers. No thread of Swift's tasks may wait for that.
+    // A user can stop a terminal for any length of time, and with it everything that writes to it. No thread of Swift's concurrency pool
+    // may wait for that.
     let thread = DispatchQueue(label: "ProcedureKitDiagnostics.TerminalOutput", qos: .userInitiated)
     self.init(
       isLive: isLive, usesColor: isLive && (environment["NO_COLOR"] ?? "").isEmpty,
@@ -58,7 +59,7 @@ public struct TerminalOutput: Sendable {
   /// Standard output.
   public static var standardOutput: TerminalOutput { TerminalOutput(to: .standardOutput) }
 
-  /// Returns the number of columns of a terminal, or 80 if it is unknown.
+  /// Returns the number of columns of a terminal; 80 if it is unknown.
   private static func columnCount(of descriptor: Int32) -> Int {
     var size = winsize()
     let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0

@@ -1,14 +1,14 @@
 public import ProcedureKit
 
-/// Shows the progress of queues on a terminal, in one live line; in other outputs, in plain lines.
+/// Shows the progress of queues on a terminal in one live line, and in any other output as plain lines.
 ///
 /// ```swift
 /// let progress = TerminalProgress()
 /// let report = try await progress.show(queue) { try await queue.run(job) }
 /// ```
 ///
-/// On a terminal, the last line shows how many of the procedures so far have ended, how many are executing, and their names, the oldest
-/// first, with the percentage of each that reports progress. Failures, with their reasons, stay above this line:
+/// On a terminal, the last line shows how many of the procedures so far have ended, how many are executing, and the names of these, the
+/// oldest first, with the percentage for each one that reports progress. Failures and their reasons stay above this line:
 ///
 /// ```
 /// [ 7/23] load torn: failed
@@ -16,11 +16,11 @@ public import ProcedureKit
 /// [12/23] 2 running, 1 failed: resize cat-64.png 45 %, write kitten-256.png
 /// ```
 ///
-/// In a file or a pipe, and on a terminal with `TERM=dumb`, each procedure that has finished or failed gets a line. At the end, a summary is
-/// written. The nodes of a graph are counted, but not the graph itself.
+/// In a file or a pipe, and on a terminal with `TERM=dumb`, each procedure that has finished or failed gets a line. A summary is written at
+/// the end. The nodes of a graph are counted, but not the graph itself.
 ///
-/// The queues never wait for the output. If a terminal is too slow, or stopped by its user, events can be lost, and the summary shows their
-/// number. Names and errors are shown without control characters. The cursor is never hidden, so a killed process leaves at most an
+/// The queues never wait for the output. If a terminal is too slow, or has been stopped by its user, events can be lost, and the summary
+/// shows how many. Names and errors are shown without control characters. The cursor is never hidden, so a killed process leaves at most an
 /// unfinished line.
 public final class TerminalProgress: ProcedureLogHandler {
   private let screen: TerminalScreen
@@ -30,13 +30,14 @@ public final class TerminalProgress: ProcedureLogHandler {
   private let clock: any Clock<Duration>
   private let interval: Duration
 
-  /// Creates a progress that shows nothing yet.
+  /// Creates a progress display that does not show anything yet.
   ///
-  /// - output: The destination. Results of a program usually go to standard output, and its progress to standard error.
-  ///   - showsFailures: Whether a failure gets a line, followed by its reason. A program that reports failures itself passes `false`, so that each
-  ///     is reported once. Failures are counted in any case.
+  /// - Parameters:
+  ///   - output: Where to write. The results of a command-line tool usually go to standard output, and its progress to standard error.
+  ///   - showsFailures: Whether a failure gets a line, followed by its reason. If your code reports failures itself, pass `false`, so that
+  ///     each is reported once. Failures are counted in either case.
   ///   - interval: The time between two drawings.
-  ///   - clock: The clock of the interval, and of the time in the summary.
+  ///   - clock: The clock for the interval, and for the time in the summary.
   public init(
     on output: TerminalOutput = .standardError, showsFailures: Bool = true,
     every interval: Duration = .milliseconds(100), clock: any Clock<Duration> = ContinuousClock()
@@ -45,7 +46,8 @@ public final class TerminalProgress: ProcedureLogHandler {
     let (stream, changes) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let interval = interval.saturated
     (self.screen, self.changes, self.clock, self.interval) = (screen, changes, clock, interval)
-    // Ends with this object, or by `finish`. The priority is above that of procedures, which keep all threads busy: progress must be shown in time.
+    // The task ends with this object, or when `finish` is called. Its priority is higher than that of procedures, which may keep all
+    // threads busy, because progress must be shown in time.
     drawing = ReaderTask.start(priority: .high) {
       for await _ in stream where !Task.isCancelled {
         await screen.draw()
@@ -64,9 +66,9 @@ public final class TerminalProgress: ProcedureLogHandler {
     return { start.duration(to: clock.now) }
   }
 
-  /// Shows the procedures of a queue from now on, until ``finish()``. Has no effect after that.
+  /// Shows the procedures on a queue from now on, until ``finish()``. Has no effect after that.
   ///
-  /// - Parameter queue: The queue, which is not retained. Several queues can be shown together.
+  /// - Parameter queue: The queue. It is not retained. Several queues can be shown together.
   public func show(_ queue: ProcedureQueue) {
     show(queue.feed())
   }
@@ -81,13 +83,13 @@ public final class TerminalProgress: ProcedureLogHandler {
     }
   }
 
-  /// Shows the procedures of a queue while a function executes, and then finishes, even if the function throws.
+  /// Shows the procedures on a queue while a function executes, and then finishes, even if the function throws.
   ///
   /// - Parameters:
   ///   - queue: The queue.
   ///   - body: The function.
   /// - Returns: The result of the function.
-  /// - Throws: The error of the function.
+  /// - Throws: The error thrown by the function.
   public func show<Success>(
     _ queue: ProcedureQueue, while body: nonisolated(nonsending) () async throws -> Success
   ) async rethrows -> Success {
@@ -102,10 +104,10 @@ public final class TerminalProgress: ProcedureLogHandler {
     }
   }
 
-  /// Writes text above the status, in separate lines. Has no effect after ``finish()``.
+  /// Writes text above the status, on separate lines. Has no effect after ``finish()``.
   ///
-  /// Text that a program writes by other means to a terminal with a status can overlap the status. While a terminal is
-  /// stopped by its user, up to a megabyte of text is kept; further text is lost, and the summary reports the loss.
+  /// If your code writes to the same terminal in any other way, its text can overlap the status. While a terminal is stopped by its user,
+  /// up to a megabyte of text is kept; further text is lost, and the summary reports the loss.
   ///
   /// - Parameter text: The text, which can have several lines; control characters become spaces.
   public func print(_ text: String) {
@@ -113,9 +115,9 @@ public final class TerminalProgress: ProcedureLogHandler {
     changes.yield()
   }
 
-  /// Writes a log message above the status; after ``finish()``, to standard error.
+  /// Writes a log message above the status, or, after ``finish()``, to standard error.
   ///
-  /// A log that writes to standard error directly would overlap the status:
+  /// A log that writes directly to standard error would overlap the status, so pass this object instead:
   ///
   /// ```swift
   /// configuration.log = ProcedureLog(to: progress)
@@ -125,7 +127,7 @@ public final class TerminalProgress: ProcedureLogHandler {
     changes.yield()
   }
 
-  /// Shows the events until now, removes the status, and writes a summary. A second call only waits for the first.
+  /// Shows the events up to now, removes the status, and writes a summary. A second call only waits for the first one to end.
   ///
   /// Cancelling the caller has no effect.
   public func finish() async {

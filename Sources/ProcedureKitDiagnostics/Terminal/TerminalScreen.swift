@@ -5,7 +5,7 @@ import Synchronization
 final class TerminalScreen: Sendable {
   private struct State {
     var status = TerminalStatus()
-    /// The lines that were not written yet.
+    /// The lines that have not been written yet.
     var lines = ""
     /// The status that the terminal shows.
     var shown = ""
@@ -14,7 +14,7 @@ final class TerminalScreen: Sendable {
     var isEnded = false
   }
 
-  /// The number of bytes that may wait; beyond it, readers wait, and printed texts are lost.
+  /// How many bytes may be waiting. If there are more, readers wait, and printed texts are lost.
   private static let patience = 1 << 20
 
   private let state = Mutex(State())
@@ -28,12 +28,12 @@ final class TerminalScreen: Sendable {
     words = TerminalLines(isLive: output.isLive, usesColor: output.usesColor, showsFailures: showsFailures)
   }
 
-  /// Whether lines wait for a slow terminal.
+  /// Whether too many lines are waiting for a slow terminal.
   var isFull: Bool { state.withLock { !$0.isEnded && $0.lines.utf8.count >= Self.patience } }
 
   /// Records an event.
   func take(_ event: ProcedureEvent, of queue: Int) {
-    // Calls the user's description, and is therefore evaluated before the lock is taken.
+    // This calls code of the user (`description`), so it is evaluated before the lock is taken.
     let reason = event.kind == .didFinish ? event.error.map { "\($0)" } : nil
     state.withLock { state in
       guard !state.isEnded, let ending = state.status.take(event, of: queue) else { return }
@@ -41,7 +41,7 @@ final class TerminalScreen: Sendable {
     }
   }
 
-  /// Prints a text. Returns whether the text is shown, or would be on a terminal that is fast enough.
+  /// Prints text. Returns whether the text is shown, or would be if the terminal were fast enough; `false` after the end.
   func print(_ text: String) -> Bool {
     let lines = words.printed(text)
     return state.withLock { state in
@@ -51,9 +51,9 @@ final class TerminalScreen: Sendable {
     }
   }
 
-  /// Writes the waiting lines, and draws the status again if anything has changed. Called by one task at a time.
+  /// Writes the waiting lines, and redraws the status if anything has changed. Only one task at a time calls the function.
   func draw() async {
-    // The last column stays free, since some terminals wrap there.
+    // The last column stays empty, because some terminals wrap there.
     let columns = output.isLive ? output.columnCount() - 1 : 0
     let text = state.withLock { state in
       replacement(in: &state, by: words.status(state.status, columns: columns))
@@ -61,7 +61,7 @@ final class TerminalScreen: Sendable {
     if !text.isEmpty { await output.write(text) }
   }
 
-  /// Writes the waiting lines and a summary, in place of the status. Later calls write nothing.
+  /// Writes the waiting lines, and a summary in place of the status. Later calls write nothing.
   func end() async {
     let duration = elapsed()
     let text = state.withLock { state in

@@ -1,10 +1,10 @@
 import ProcedureKit
 
-/// Counts the runs of queues by their events. A value type, whose memory depends on the number of concurrent runs.
+/// Counts the runs on queues, based on their events. A value type. Its memory use depends on the number of concurrent runs.
 ///
 /// A run that executes a graph is represented by its nodes, and is not counted itself.
 struct TerminalStatus {
-  /// The end of a run that gets a line.
+  /// The end of a run for which a line is printed.
   struct Ending {
     let name: String
     let outcome: RunRecord.Outcome
@@ -27,7 +27,7 @@ struct TerminalStatus {
   }
 
   private var runs: [ProcedureID: Run] = [:]
-  /// The latest starts of executing runs, the oldest first. Some of these may have ended.
+  /// The latest starts of executing runs, the oldest first. Some of these runs may have ended.
   private var starts: [(id: ProcedureID, number: Int)] = []
   private var startCount = 0
   /// The number of runs.
@@ -45,7 +45,7 @@ struct TerminalStatus {
   /// - Parameters:
   ///   - event: The event.
   ///   - queue: A number for the queue.
-  /// - Returns: The end of a run, if the event is one.
+  /// - Returns: The end of a run, if the event reports one.
   mutating func take(_ event: ProcedureEvent, of queue: Int) -> Ending? {
     if event.kind == .gap {
       lost += event.lostCount ?? 0
@@ -97,14 +97,14 @@ struct TerminalStatus {
     if run.isCounted {
       finished += 1
     } else {
-      // A graph fails because a node has failed, which was reported, or by itself.
+      // A graph fails either because a node has failed, which has already been reported, or by itself.
       guard outcome == .failed, !run.hasFailedPart else { return nil }
     }
     counts[outcome, default: 0] += 1
     return Ending(name: run.name, outcome: outcome, number: finished, total: total)
   }
 
-  /// Events of a queue were lost, so its current runs are unknown. Runs that still exist are added again by their next events.
+  /// Events of a queue were lost, so its current runs are unknown. Runs that still exist are added again with their next events.
   private mutating func forget(_ queue: Int) {
     for (id, run) in runs where run.queue == queue {
       runs[id] = nil
@@ -122,19 +122,19 @@ struct TerminalStatus {
     }
   }
 
-  /// Returns the run of a start, if the run still executes and has not started again.
+  /// Returns the run of a start, if the run is still executing and has not started again.
   private func executes(_ start: (id: ProcedureID, number: Int)) -> Run? {
     runs[start.id].flatMap { $0.isExecuting && $0.start == start.number ? $0 : nil }
   }
 
-  /// Returns the first executing runs, the oldest first, with the completed percentage of those that report progress.
+  /// Returns the executing runs that started first, the oldest first, with the completed percentage for those that report progress.
   func firstExecuting(_ limit: Int) -> some Sequence<(name: String, percent: Int?)> {
     starts.lazy.compactMap(executes).prefix(limit).map { ($0.name, $0.percent) }
   }
 }
 
 extension RunRecord.Outcome {
-  /// Creates the outcome of a run from its last event.
+  /// Determines the outcome of a run from its last event.
   init(of event: ProcedureEvent, isReused: Bool, hasExecuted: Bool) {
     switch event.outcome {
     case .finished, nil: self = isReused ? .reused : .finished

@@ -1,16 +1,16 @@
 import ProcedureKit
 
-/// Text for one line of a terminal: without control characters, and measured in columns.
+/// Text for one line on a terminal, without control characters and measured in columns.
 enum TerminalText {
-  /// Returns text in one line of limited width that only displays characters.
+  /// Returns the text on one line of limited width, with only characters that can be displayed.
   ///
-  /// Line breaks, tabs and control characters, and therefore escape sequences, become spaces; characters that change the direction of
+  /// Line breaks, tabs and control characters, and therefore also escape sequences, become spaces; characters that change the direction of
   /// the text are removed. O(columns), however long the text is.
   ///
   /// - Parameters:
   ///   - text: The text.
   ///   - limit: The number of columns. Longer text ends in "…".
-  /// - Returns: The line, and the largest width that any terminal gives it.
+  /// - Returns: The line, and the largest width that it can have on any terminal.
   static func line(_ text: some StringProtocol, columns limit: Int) -> (text: String, columns: Int) {
     var line = String.UnicodeScalarView()
     var (columns, columnsOfShort, endOfShort) = (0, 0, line.endIndex)
@@ -26,13 +26,13 @@ enum TerminalText {
       }
       if let shown { line.append(shown) }
       columns += width
-      // The "…" must fit after the shortened line.
+      // There must be room for the "…" after the shortened line.
       if columns < limit { (columnsOfShort, endOfShort) = (columns, line.endIndex) }
     }
     return (String(line), columns)
   }
 
-  /// Returns the scalar to show, if any, and its columns.
+  /// Returns the scalar to show, if any, and the number of its columns.
   private static func shape(of scalar: Unicode.Scalar) -> (shown: Unicode.Scalar?, columns: Int) {
     if (" "..."~").contains(scalar) { return (scalar, 1) }
     // The previous character becomes an emoji, which is one column wider.

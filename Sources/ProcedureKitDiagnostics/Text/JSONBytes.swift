@@ -11,7 +11,7 @@ struct JSONBytes {
     bytes.append(contentsOf: String(number).utf8)
   }
 
-  /// Appends nanoseconds as microseconds: `12.345`.
+  /// Appends nanoseconds as microseconds, for example `12.345`.
   mutating func append(microseconds nanoseconds: Int64) {
     append(nanoseconds / 1_000)
     let rest = nanoseconds % 1_000

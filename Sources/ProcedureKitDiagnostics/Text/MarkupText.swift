@@ -1,8 +1,9 @@
 import ProcedureKit
 
-/// Makes text safe in pages and pictures.
+/// Escapes text for use in pages and pictures.
 enum MarkupText {
-  /// Returns the text for an element or an attribute of HTML, XML or SVG. Characters that XML does not allow become U+FFFD.
+  /// Returns the text in a form that can be used in an element or an attribute of HTML, XML or SVG. Characters that XML does not allow
+  /// become U+FFFD.
   static func escape(_ text: some StringProtocol) -> String {
     text.replacingScalars { scalar in
       switch scalar {

@@ -1,13 +1,13 @@
 import ProcedureKit
 
-/// A picture of a recording: a lane for each slot, with its executions from left to right.
+/// A picture of a recording, with a lane for each slot that shows its executions from left to right.
 ///
 /// ```swift
 /// let timeline = Timeline(await recorder.finish())
 /// try Data(timeline.svg.utf8).write(to: URL(filePath: "timeline.svg"))
 /// ```
 ///
-/// The strip before an execution is the time in which the run waited although its lane was free: for a dependency, a condition, a
+/// The strip before an execution shows the time during which the run waited although its lane was free: for a dependency, a condition, a
 /// resource, or its next attempt. Colours show the outcome; a failed run is also hatched and marked with ✕. The tooltip of each execution
 /// shows the name, the times, and the reason for a failure.
 public struct Timeline: Sendable {
@@ -33,7 +33,7 @@ public struct Timeline: Sendable {
     self.width = max(width, 400)
   }
 
-  /// The picture as SVG, in light or dark colours as the viewer prefers. O(n log n) for n executions.
+  /// The picture as SVG, in light or dark colours depending on the viewer's settings. O(n log n) for n executions.
   public var svg: String {
     let lanes = TimelineLanes(recording)
     let laneCount = min(lanes.names.count, Self.laneLimit)
@@ -108,7 +108,7 @@ public struct Timeline: Sendable {
     svg += name(of: run, x: left + 4, y: y, width: barWidth - 8) + "</g>\n"
   }
 
-  /// Returns the name in its bar. The nested picture cuts off wide letters.
+  /// Returns the name inside its bar. The nested picture cuts off wide letters.
   private func name(of run: RunRecord, x: Double, y: Int, width: Double) -> String {
     let room = Int(width / Self.letterWidth)
     let name = TerminalText.line(TimelineStyle.sign(of: run.outcome) + run.name, columns: room).text

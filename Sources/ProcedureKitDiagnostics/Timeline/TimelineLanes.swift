@@ -7,7 +7,7 @@ struct TimelineLanes {
     let run: Int
     let execution: Int
     let lane: Int
-    /// The end of the execution before this one in the lane; zero for the first.
+    /// The end of the previous execution in the lane; zero for the first one.
     let free: Duration
     let begin: Duration
     let end: Duration
@@ -20,7 +20,7 @@ struct TimelineLanes {
   /// The names of the lanes, from top to bottom.
   private(set) var names: [String] = []
 
-  /// Lays out all executions. O(n log n + n l) for n executions and the l lanes of a slot.
+  /// Lays out all executions. O(n log n + n l) for n executions and l lanes for each slot.
   init(_ recording: RunRecording) {
     struct Slot: Hashable {
       let queue: ByteText
@@ -43,7 +43,7 @@ struct TimelineLanes {
         placed.append(Placed(run: run, execution: index, depth: 0, slot: slot, begin: execution.begin, end: end))
       }
     }
-    // Of executions that begin together, the outer one comes first.
+    // If executions begin at the same time, the outer one comes first.
     placed.sort { ($0.begin, $1.end) < ($1.begin, $0.end) }
     var ends: [Slot: [Duration]] = [:]
     for index in placed.indices {

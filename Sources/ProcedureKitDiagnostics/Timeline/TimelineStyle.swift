@@ -1,9 +1,9 @@
-/// The colours and patterns of a timeline. Colour-blind people can distinguish the colours, and no outcome is shown by a colour alone.
+/// The colours and patterns of a timeline. Colour-blind people can distinguish the colours, and no outcome is shown by colour alone.
 enum TimelineStyle {
-  /// Returns the name of the style of an outcome.
+  /// Returns the name of the style for an outcome.
   static func name(of outcome: RunRecord.Outcome?) -> String { outcome?.rawValue ?? "open" }
 
-  /// Returns the sign before the name of a run.
+  /// Returns the symbol before the name of a run.
   static func sign(of outcome: RunRecord.Outcome?) -> String {
     switch outcome {
     case .failed: "✕ "

@@ -3,11 +3,11 @@ import Foundation
 import ProcedureKit
 import Synchronization
 
-/// Enables traces by an environment variable.
+/// Enables tracing through an environment variable.
 public enum Diagnostics {
   private static let recorder = Mutex<TraceRecorder?>(nil)
 
-  /// Traces every queue of the process if the environment variable `PROCEDURE_TRACE` names a file; otherwise does nothing.
+  /// Traces every queue in the process if the environment variable `PROCEDURE_TRACE` names a file; otherwise, does nothing.
   ///
   /// ```swift
   /// @main struct Tool {
@@ -22,9 +22,9 @@ public enum Diagnostics {
   /// $ PROCEDURE_TRACE=trace.json ./tool
   /// ```
   ///
-  /// Call this function at the beginning of the program: queues that were created before are not traced, except for
-  /// `ProcedureQueue.shared`. The trace is completed when the process exits, also by `exit`; a killed process leaves a
-  /// trace that viewers can open. See ``TraceRecorder``. If the trace cannot be written, an error is logged.
+  /// Call this function before you create any queues: queues that already exist are not traced, except for `ProcedureQueue.shared`. The
+  /// trace is completed when the process exits, including by `exit`; a killed process leaves a trace that viewers can still open. See
+  /// ``TraceRecorder``. If the trace cannot be written, an error is logged.
   ///
   /// A second call has no effect.
   public static func start() {
@@ -43,7 +43,7 @@ public enum Diagnostics {
         return new
       }
     } catch {
-      // Outside of the lock, since the user can provide the log.
+      // The lock must not be held here, because the user can provide the log.
       ProcedureLog.shared.log(level: .error, "PROCEDURE_TRACE: \(error)")
       return
     }
@@ -52,11 +52,11 @@ public enum Diagnostics {
     atexit { Diagnostics.finish() }
   }
 
-  /// Completes the trace at the end of the process.
+  /// Completes the trace when the process ends.
   private static func finish() {
     guard let recorder = recorder.withLock({ $0 }) else { return }
     let finished = DispatchSemaphore(value: 0)
-    // This thread does not belong to Swift's pool, and may wait here. If the pool is blocked, the process ends with an incomplete trace.
+    // This thread does not belong to Swift's pool, so it may wait here. If the pool is blocked, the process ends with an incomplete trace.
     _ = ReaderTask.start {
       do {
         try await recorder.finish()

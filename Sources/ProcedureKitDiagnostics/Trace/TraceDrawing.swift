@@ -1,9 +1,9 @@
 import ProcedureKit
 
-/// Draws the events of queues as the lines of a trace. A value type that knows only unfinished runs.
+/// Converts the events of queues to the lines of a trace. A value type that keeps only unfinished runs.
 struct TraceDrawing {
   private struct Queue {
-    /// The time of the recording at which the clock of the queue was zero.
+    /// The time in the recording at which the queue's clock was zero.
     let offset: Int64
     var lanes = TraceLanes()
     var runs: Set<ProcedureID> = []
@@ -41,7 +41,7 @@ struct TraceDrawing {
   /// - Parameters:
   ///   - number: The number of the queue, from 1.
   ///   - name: The name of the queue.
-  ///   - offset: The time of the recording, in nanoseconds, at which the clock of the queue was zero.
+  ///   - offset: The time in the recording, in nanoseconds, at which the queue's clock was zero.
   mutating func add(queue number: Int, name: String, offset: Int64) {
     queues[number] = Queue(offset: offset)
     let place = TraceLines.Place(queue: number, lane: 0, time: max(offset, 0))
@@ -64,7 +64,8 @@ struct TraceDrawing {
 
   // MARK: Events
 
-  /// Returns the error or the reason of an event. Calls the user's description, and therefore must be called outside of locks.
+  /// Returns the error or the reason in an event. The function calls code of the user (`description`), so it must not be called while a
+  /// lock is held.
   static func problem(in event: ProcedureEvent) -> String? {
     guard [.retrying, .didCancel, .didFinish].contains(event.kind) else { return nil }
     return (event.error ?? event.reason).map { "\($0)".shortened(to: errorLimit) }
@@ -168,7 +169,7 @@ struct TraceDrawing {
     }
   }
 
-  /// Draws an instant in the lane in which the run is executing, or was executed last.
+  /// Draws an instant in the lane in which the run is executing, or last executed.
   private mutating func note(
     _ text: String, _ event: ProcedureEvent, _ problem: String?, _ queue: Int, _ time: Int64
   ) {

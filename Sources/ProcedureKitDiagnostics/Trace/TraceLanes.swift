@@ -1,7 +1,8 @@
-/// The lanes of one queue's executions: one for each slot, and further ones for bodies that execute in a slot of a waiting body.
+/// The lanes for one queue's executions: one for each slot, and further ones for bodies that execute in a slot that a waiting body has
+/// released.
 ///
-/// A body that waits releases its slot, so that its execution continues while another body executes in the slot. In one lane, slices
-/// must not overlap, so the other body is drawn in the first free lane of the slot.
+/// A body that waits releases its slot, so its execution is still in progress while another body executes in the slot. Slices in the same
+/// lane must not overlap, so the other body is drawn in the first free lane for the slot.
 struct TraceLanes {
   struct Lane: Hashable {
     /// The number of the slot; -1 for bodies without a slot.
@@ -16,11 +17,11 @@ struct TraceLanes {
     }
   }
 
-  /// The occupied depths of each slot.
+  /// Which depths of each slot are occupied.
   private var taken: [Int: [Bool]] = [:]
   private var numbers: [Lane: Int] = [:]
 
-  /// Takes the first free lane of a slot. O(d) for the d bodies that execute in the slot.
+  /// Takes the first free lane for a slot. O(d) for the d bodies that are executing in the slot.
   mutating func take(slot: Int?) -> Lane {
     let slot = slot ?? -1
     let depth = taken[slot, default: []].firstIndex(of: false) ?? taken[slot, default: []].count

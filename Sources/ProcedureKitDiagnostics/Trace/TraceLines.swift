@@ -3,7 +3,7 @@
 /// Every line except the first begins with a comma, so that viewers can also open an array that was never closed. See the
 /// [format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
 struct TraceLines {
-  /// A place in the picture.
+  /// A place in the trace.
   struct Place {
     /// The queue, which the format calls a process.
     let queue: Int
@@ -21,14 +21,14 @@ struct TraceLines {
   private var json = JSONBytes()
   private var isEmpty = true
 
-  /// The number of bytes that were not taken yet.
+  /// The number of bytes that have not been taken yet.
   var count: Int { json.bytes.count }
 
   mutating func take() -> [UInt8] { json.take() }
 
   // MARK: Lines
 
-  /// Begins a slice of an execution.
+  /// Begins a slice for an execution.
   mutating func begin(_ name: String, at place: Place, _ details: [(StaticString, Value)]) {
     line("B", name, "run", place) { $0.details(details) }
   }
@@ -46,7 +46,7 @@ struct TraceLines {
     }
   }
 
-  /// Draws an instant, in a lane or, if the lane is 0, on the queue.
+  /// Draws an instant, in a lane or, if the lane is 0, for the whole queue.
   mutating func instant(_ name: String, at place: Place, _ details: [(StaticString, Value)] = []) {
     line("i", name, "run", place) { json in
       if place.lane == 0 { json.append(",\"s\":\"p\"") } else { json.append(",\"s\":\"t\"") }
@@ -66,7 +66,7 @@ struct TraceLines {
     }
   }
 
-  /// Names a queue, or a lane.
+  /// Names a queue or a lane.
   mutating func name(_ kind: StaticString, _ name: String, at place: Place) {
     line("M", kind.description, nil, place) { $0.details([("name", .text(name))]) }
   }

@@ -12,16 +12,16 @@ public import ProcedureKit
 /// try await recorder.finish()
 /// ```
 ///
-/// A queue is a process of the trace, with a lane for each slot: the slices are executions, one for each attempt. Waits and pauses
-/// are slices outside of the lanes. Arrows lead from a dependency to its dependents; cancellations, failures, failed attempts and reused
+/// A queue appears as a process in the trace, with a lane for each slot. The slices are executions, one for each attempt. Waits and pauses
+/// are slices outside the lanes. Arrows lead from a dependency to its dependents; cancellations, failures, failed attempts and reused
 /// values are instants.
 ///
-/// The trace is written while the queues work, in memory that depends on the number of concurrent procedures, and not on the total
-/// number. A reader that is too slow loses the oldest events, and the trace marks the gap with their number; the queues
-/// never wait. When the process is killed, the file lacks at most the latest fifth of a second, and viewers can open it: the
-/// format allows an array that is not closed.
+/// The trace is written while the queues are working. The memory that this takes depends on the number of concurrent procedures, and not on
+/// their total number. A reader that is too slow loses the oldest events, and the trace marks the gap with their number; the queues never
+/// wait. If the process is killed, the file lacks at most the last fifth of a second, and viewers can still open it, because the format
+/// allows an array that is not closed.
 ///
-/// To trace a program without changing it, see ``Diagnostics/start()``.
+/// To enable tracing without changing the code each time, see ``Diagnostics/start()``.
 public final class TraceRecorder: Sendable {
   /// The file of the trace.
   public let file: URL
@@ -33,12 +33,12 @@ public final class TraceRecorder: Sendable {
   ///
   /// - Throws: ``TraceError`` if the file cannot be opened for writing.
   public convenience init(file: URL) throws {
-    // The system would open the path before the NUL, which `path` omits.
+    // The system would open only the part of the path before the NUL, which `path` omits.
     guard !file.absoluteString.contains("%00") else { throw TraceError(file: file, underlying: POSIXError(.EINVAL)) }
     try self.init(path: SystemText(file.path), file)
   }
 
-  /// Creates the file, or empties an existing one. The path, for example from the command line, need not be UTF-8.
+  /// Creates the file, or empties an existing one. The path, which may come from the command line, need not be UTF-8.
   ///
   /// - Throws: ``TraceError`` if the file cannot be opened for writing.
   public convenience init(path: SystemText) throws {
@@ -62,7 +62,7 @@ public final class TraceRecorder: Sendable {
 
   /// Records the events of a queue from now on, until ``finish()``. Has no effect after that.
   ///
-  /// - Parameter queue: The queue, which is not retained. A queue that is recorded twice is drawn twice.
+  /// - Parameter queue: The queue. It is not retained. A queue that is recorded twice is drawn twice.
   public func record(_ queue: ProcedureQueue) {
     record(queue.feed())
   }
@@ -80,11 +80,11 @@ public final class TraceRecorder: Sendable {
     }
   }
 
-  /// Writes the events until now and closes the file. Calling this function again only returns the result.
+  /// Writes the events up to now and closes the file. Calling this function again only returns the result.
   ///
   /// Cancelling the caller has no effect: the remaining events are written.
   ///
-  /// - Throws: ``TraceError`` if the file could not be written. Bytes that were written before are kept.
+  /// - Throws: ``TraceError`` if the file could not be written. Bytes that have already been written are kept.
   public func finish() async throws {
     await readers.stop()
     do {

@@ -5,8 +5,8 @@ import Synchronization
 
 /// Writes the lines of a trace to a file, in large chunks, on a separate dispatch queue.
 ///
-/// The amount of unwritten lines is bounded: a task that draws waits while a chunk is written. A slow disk therefore slows down readers,
-/// whose feeds then mark a gap, and never a queue.
+/// The amount of unwritten data is limited: a task that draws waits while a chunk is being written. A slow disk therefore slows down
+/// readers, whose feeds then mark a gap, but never a queue.
 final class TraceWriter: Sendable {
   typealias Output = @Sendable (Data) throws -> Void
 
@@ -17,9 +17,9 @@ final class TraceWriter: Sendable {
     var error: (any Error)?
   }
 
-  /// The number of bytes that are collected before they are written.
+  /// How many bytes are collected before they are written.
   static let pieceSize = 64 << 10
-  /// The longest time that lines wait to be written, if they do not fill a chunk.
+  /// The longest time that lines wait to be written if they do not fill a chunk.
   private static let patience = DispatchTimeInterval.milliseconds(200)
 
   private let state = Mutex(State())
@@ -31,7 +31,7 @@ final class TraceWriter: Sendable {
     self.output = output
   }
 
-  /// Draws, and first waits if a full chunk has to be written.
+  /// Draws, and then waits if a full chunk has to be written.
   func draw(_ body: @Sendable (inout TraceDrawing) -> Void) async {
     let isFull = state.withLock { state in
       guard !state.isClosed else { return false }
@@ -49,7 +49,7 @@ final class TraceWriter: Sendable {
     }
   }
 
-  /// Schedules writing of the current lines, even if no further ones follow.
+  /// Schedules writing the current lines, even if no more lines follow.
   private func planFlush(_ state: inout State) {
     guard !state.isFlushPlanned, state.drawing.lines.count > 0 else { return }
     state.isFlushPlanned = true
@@ -72,14 +72,14 @@ final class TraceWriter: Sendable {
   }
 
   deinit {
-    // Writes the remaining lines of a recorder that was dropped. No other reference to the writer exists.
+    // Writes the remaining lines of a recorder that has been released. No other reference to the writer exists.
     close()
     flush()
   }
 
   /// Closes the array and writes all remaining lines. Further drawing has no effect.
   ///
-  /// - Throws: The first error of writing.
+  /// - Throws: The first error in writing.
   func finish() throws {
     close()
     disk.sync { flush() }
