@@ -3,7 +3,7 @@ import Synchronization
 
 /// Suspends, resumes and signals a program that is running.
 ///
-/// Each function affects the program's whole process group, and has no effect once the procedure has finished.
+/// Each function affects the program's whole process group, and has no effect after the procedure has finished.
 public final class ProcessControl: Sendable {
   private struct State {
     var isStopping = false

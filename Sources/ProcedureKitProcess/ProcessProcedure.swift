@@ -37,7 +37,7 @@ public struct ProcessProcedure: Procedure {
   public var gracePeriod: Duration = .seconds(5)
   /// The clock that measures the grace period.
   public var clock: any Clock<Duration> = ContinuousClock()
-  /// Returns whether a status is a success; otherwise the procedure fails with ``ProcessError/Kind-swift.struct/uncleanExit``.
+  /// Returns whether a status is a success. If not, the procedure fails with ``ProcessError/Kind-swift.struct/uncleanExit``.
   ///
   /// The default accepts the exit status 0.
   public var acceptsStatus: @Sendable (ProcessStatus) -> Bool = \.isSuccess

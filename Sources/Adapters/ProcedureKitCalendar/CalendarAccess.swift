@@ -24,7 +24,7 @@
       case notDetermined
       /// The system forbids it, for example because of parental controls.
       case restricted
-      /// The user has refused.
+      /// The user has denied access.
       case denied
       /// The app may add events.
       case write

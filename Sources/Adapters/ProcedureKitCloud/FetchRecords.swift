@@ -35,7 +35,7 @@
     }
   }
 
-  /// A procedure that finds records, including all pages of results.
+  /// A procedure that finds records, fetching all pages of results.
   public struct QueryRecords: Procedure {
     /// The database.
     public let database: CKDatabase

@@ -12,7 +12,7 @@
     public var token: CKServerChangeToken?
   }
 
-  /// A procedure that fetches all changes in a zone since a token.
+  /// A procedure that fetches all changes in a zone since an earlier fetch.
   public struct FetchZoneChanges: Procedure {
     /// The database.
     public let database: CKDatabase

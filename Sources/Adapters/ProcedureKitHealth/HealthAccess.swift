@@ -2,7 +2,7 @@
   public import HealthKit
   public import ProcedureKit
 
-  /// The permission to use health data of given types, as a capability.
+  /// The permission to use given types of health data, as a capability.
   ///
   /// The app needs the HealthKit entitlement, and must state the reasons in its `Info.plist`.
   ///

@@ -12,7 +12,7 @@
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked.
       case notDetermined
-      /// The user has refused.
+      /// The user has denied the permission.
       case denied
       /// The app may deliver notifications that do not interrupt the user.
       case provisional

@@ -20,7 +20,7 @@
       case notDetermined
       /// The system forbids it, for example because of parental controls.
       case restricted
-      /// The user has refused.
+      /// The user has denied access.
       case denied
       /// The photos that the user has selected.
       case some

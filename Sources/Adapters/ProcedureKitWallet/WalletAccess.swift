@@ -15,7 +15,7 @@
       case notDetermined
       /// The system forbids it.
       case restricted
-      /// The user has refused.
+      /// The user has denied the permission.
       case denied
       /// The app may add passes in the background.
       case authorized

@@ -10,7 +10,7 @@ import Synchronization
 /// for await isActive in transfers.changes { indicator.isHidden = !isActive }
 /// ```
 ///
-/// An indicator does not flicker between two procedures: work that begins within the delay keeps the counter active.
+/// The indicator does not flicker between two procedures, because work that begins within the delay keeps the counter active.
 public final class ActivityCounter: Sendable {
   private struct State {
     var count = 0
@@ -30,7 +30,7 @@ public final class ActivityCounter: Sendable {
   /// Creates a counter that is idle.
   ///
   /// - Parameters:
-  ///   - delay: The time without work after which the counter becomes idle.
+  ///   - delay: How long there must be no work before the counter becomes idle.
   ///   - clock: The clock that measures the delay.
   public init(idleAfter delay: Duration = .seconds(1), clock: any Clock<Duration> = ContinuousClock()) {
     self.delay = delay

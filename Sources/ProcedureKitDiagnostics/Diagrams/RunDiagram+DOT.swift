@@ -1,7 +1,7 @@
 import ProcedureKit
 
 extension RunDiagram {
-  /// The diagram in the language of [Graphviz](https://graphviz.org). O(n) for n runs and arrows.
+  /// The diagram in the [Graphviz](https://graphviz.org) language DOT. O(n) for n runs and arrows.
   public var dot: String {
     var lines = ["digraph runs {", "  compound=true; node [shape=box, style=filled];"]
     addDOT(of: -1, indentation: "  ", &lines)

@@ -94,7 +94,7 @@ public struct RunReport: Sendable {
     return parts.isEmpty ? nil : parts.joined(separator: "; ")
   }
 
-  /// Whether a part of the critical path is longer than the time that a computer needs to start the next run.
+  /// Whether a part of the critical path is longer than the time that a computer typically needs to start the next run.
   private func isNotable(_ duration: Duration) -> Bool { duration > .zero && duration * 200 >= criticalPath.duration }
 
   /// Returns the reason for the outcome of a run, on one line.

@@ -1,7 +1,7 @@
 import ProcedureKit
 import Synchronization
 
-/// The lines to be written, and the status below them.
+/// The lines to be written, and the status line below them.
 final class TerminalScreen: Sendable {
   private struct State {
     var status = TerminalStatus()

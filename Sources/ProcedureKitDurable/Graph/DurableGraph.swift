@@ -22,9 +22,9 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// The name of the graph.
   public var name: String { graph.name }
 
-  /// Runs the graph without a queue, or as a part of the calling body.
+  /// Runs the graph without a queue, or as part of the calling body.
   ///
-  /// Cancelling the caller cancels the graph; the function returns when all executing nodes have ended.
+  /// Cancelling the caller cancels the graph; the function returns when all nodes that are executing have ended.
   ///
   /// - Parameter input: The input of the graph.
   /// - Returns: The value of the output node.
@@ -77,7 +77,7 @@ extension DurableGraph: InputlessProcedure where Input == Void {
 }
 
 extension ProcedureGraph where Input: Encodable {
-  /// Returns the graph with a journal, which lets the next run continue a run that was killed.
+  /// Returns the graph with a journal that lets the next run continue a run that was killed.
   ///
   /// ```swift
   /// let durable = thumbnails.durable(in: journal)

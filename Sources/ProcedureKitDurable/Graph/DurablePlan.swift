@@ -42,7 +42,7 @@ final class DurablePlan: Sendable {
     sinks = Set(nodes).subtracting(dependencies.joined())
   }
 
-  /// Returns the paths of nodes: nodes with the same name are numbered, in the order in which they were added.
+  /// Returns the paths of the nodes. Nodes with the same name are numbered in the order in which they were added.
   private static func paths(of names: [String], in graph: String) -> [String] {
     var (taken, counts): (Set<ByteText>, [ByteText: Int]) = (Set(names.map(ByteText.init)), [:])
     return names.map { name in

@@ -164,7 +164,7 @@ public actor FileJournal: ProcedureJournal {
 
   /// Flushes and closes the file, and releases the lock. Cancelling the caller has no effect. Using the journal afterwards throws an error.
   ///
-  /// - Throws: `JournalError` if the storage device failed, so that the latest entries may be lost.
+  /// - Throws: `JournalError` if the storage device failed, in which case the latest entries may be lost.
   public func close() async throws {
     defer { file = nil }
     if appendedCount > flushedCount, flush != .never {

@@ -14,7 +14,7 @@ final class JournalFile {
     var end: Int { position + size }
   }
 
-  /// The number of bytes that are read at a time to compute the checksum of an entry.
+  /// How many bytes are read at a time to compute the checksum of an entry.
   private static let pieceSize = 1 << 16
 
   /// The path as it appears in error messages.
@@ -32,7 +32,7 @@ final class JournalFile {
   /// The reason why no further entries are written: the storage device did not confirm earlier writes.
   private var failure: FileDescriptor.Failure?
 
-  /// Opens or creates a file, locks it, and reads it to its end.
+  /// Opens or creates a file, locks it, and reads it to the end.
   init(_ path: SystemText, onDamage: FileJournal.DamagePolicy) throws(JournalError) {
     self.path = path.description
     file = try Self.opened(path)

@@ -37,7 +37,7 @@ public protocol ProcedureJournal: Sendable {
   ///
   /// - Parameter key: The key.
   /// - Returns: The bytes, or `nil` if there is no entry.
-  /// - Throws: An error if the entry cannot be read, or is damaged.
+  /// - Throws: An error if the entry is damaged or cannot be read.
   func read(_ key: JournalKey) async throws -> [UInt8]?
 
   /// Returns the key of the latest entry with a path, whatever its fingerprint.
@@ -55,7 +55,7 @@ extension ProcedureJournal {
   public func latestKey(at path: String) async throws -> JournalKey? { nil }
 }
 
-/// The key of an entry in a ``ProcedureJournal``: the path of the work, and a fingerprint of everything on which the value depends.
+/// The key of an entry in a ``ProcedureJournal``: the path of the work, and a fingerprint of everything that the value depends on.
 ///
 /// Two keys are equal if their fingerprints and the bytes of their paths are equal, so two spellings of `é` are different keys.
 public struct JournalKey: Hashable, Sendable, CustomStringConvertible {
@@ -68,7 +68,7 @@ public struct JournalKey: Hashable, Sendable, CustomStringConvertible {
   ///
   /// - Parameters:
   ///   - path: The name of the procedure, or the names of the graph and the node.
-  ///   - fingerprint: The fingerprint of everything on which the value depends.
+  ///   - fingerprint: The fingerprint of everything that the value depends on.
   public init(path: String, fingerprint: Fingerprint) {
     self.path = path
     self.fingerprint = fingerprint

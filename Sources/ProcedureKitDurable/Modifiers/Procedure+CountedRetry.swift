@@ -116,7 +116,7 @@ extension Schedule {
   /// The largest number of delays that are skipped, because the time needed to find the next one grows with their number.
   private static let mostPassed = 1_000_000
 
-  /// Whether the schedule has this many delays, so that another attempt follows. At most a million delays are counted.
+  /// Whether the schedule has this many delays, which means that another attempt follows. At most a million delays are counted.
   fileprivate func hasDelays(_ count: Int) -> Bool {
     var delays = delays()
     for _ in 0..<min(count, Self.mostPassed) where delays.next() == nil { return false }

@@ -2,7 +2,7 @@ public import ProcedureKit
 internal import ProcedureKitFoundation
 
 extension Procedure where Input: Encodable, Output: Codable {
-  /// Returns the procedure with a journal, which stores its value for later runs with an equal input.
+  /// Returns the procedure with a journal that stores the value for later runs with an equal input.
   ///
   /// ```swift
   /// let resize = ResizeImage(size: .small).timeout(.seconds(5)).remembered(in: journal, as: "small")

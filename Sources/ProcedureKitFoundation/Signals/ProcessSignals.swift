@@ -32,9 +32,9 @@
   ///
   /// Two signals of the same kind that arrive at almost the same time can count as one, because the system keeps at most one of each kind.
   /// A signal that is ignored when the sequence is created stays ignored, and the sequence never receives it: `nohup` ignores `SIGHUP`, and
-  /// a shell without job control ignores `SIGINT` and `SIGQUIT` for its background jobs, so that Ctrl-C does not end them. To receive such
-  /// a signal nevertheless, call `signal(SIGINT, SIG_DFL)` first. A signal that the parent of this process has blocked is also received,
-  /// and stays unblocked. Processes that this process starts are not affected: signals have their usual effect there.
+  /// a shell without job control ignores `SIGINT` and `SIGQUIT` for its background jobs, which is why Ctrl-C does not end them. To receive
+  /// such a signal nevertheless, call `signal(SIGINT, SIG_DFL)` first. A signal that the parent of this process has blocked is also
+  /// received, and stays unblocked. Processes that this process starts are not affected: signals have their usual effect there.
   public final class ProcessSignals: AsyncSequence, Sendable {
     /// A signal.
     public typealias Element = ProcessSignal
@@ -102,7 +102,7 @@
 
       /// Registers a function that is called at the first signal, or immediately if there has already been one.
       ///
-      /// - Returns: The number with which the function can be removed.
+      /// - Returns: The number that identifies the function when it is removed.
       func onFirst(_ cancel: @escaping @Sendable () -> Void) -> Int {
         let (id, isLate) = state.withLock { state in
           state.nextID += 1
@@ -169,7 +169,7 @@
     /// signals, so it reaches the operation even if the operation's own threads are busy. The function returns when the operation has
     /// ended. Cancelling the caller cancels the operation.
     ///
-    /// - Parameter operation: The work. To find out afterwards whether a signal stopped it, see ``first``.
+    /// - Parameter operation: The operation. To find out afterwards whether a signal stopped it, see ``first``.
     /// - Returns: The result of the operation.
     /// - Throws: The error thrown by the operation.
     public func cancelling<Value: Sendable>(_ operation: @escaping @Sendable () async throws -> Value) async rethrows

@@ -30,7 +30,7 @@
     /// The bit in a number in the pipe that asks the thread to unblock a signal. If the bit is not set, the number reports a signal.
     private static let unblocks: UInt8 = 0x80
 
-    /// Begins delivering signals to a receiver.
+    /// Begins to deliver signals to a receiver.
     func add(_ inbox: ProcessSignals.Inbox, for signals: [ProcessSignal]) {
       state.withLock { state in
         if !state.hasThread {
@@ -46,7 +46,7 @@
       }
     }
 
-    /// Ends the delivery to a receiver. When a signal has no receiver left, its previous action is restored.
+    /// Ends delivery to a receiver. If a signal has no receivers left, its previous action is restored.
     func remove(_ inbox: ProcessSignals.Inbox, for signals: [ProcessSignal]) {
       state.withLock { state in
         for signal in signals {

@@ -3,7 +3,7 @@
   import Foundation
   public import ProcedureKit
 
-  /// The permission to use the location of the device, as a capability.
+  /// The permission to use the device's location, as a capability.
   ///
   /// ```swift
   /// let locate = UserLocation(from: CoreLocationSource(), accuracy: 50)
@@ -24,7 +24,7 @@
       case notDetermined
       /// The system forbids it, for example because of parental controls.
       case restricted
-      /// The user has refused.
+      /// The user has denied access.
       case denied
       /// The app may use the location while it is in use.
       case whenInUse

@@ -3,7 +3,7 @@
   import ProcedureKit
   import Synchronization
 
-  /// A connection to the daemon. A separate thread reads from it until the connection or the reader ends.
+  /// A connection to the daemon. A separate thread reads from it until the connection or the reader has ended.
   final class GPSDConnection: Sendable {
     /// The longest line that is accepted. The longest report that gpsd sends, which lists all satellites, has fewer than 11,000 bytes.
     private static let maxLineLength = 1 << 16

@@ -2,7 +2,7 @@ import Foundation
 
 /// One line sent by the daemon.
 enum GPSDReport: Equatable {
-  /// The version of the daemon and of its protocol, which is the first line.
+  /// The version of the daemon and of its protocol. The first line is such a report.
   case version(release: String, major: Int)
   /// A location measured by a device.
   case location(Location, device: String?)

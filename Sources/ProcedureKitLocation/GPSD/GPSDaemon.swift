@@ -1,7 +1,7 @@
 #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
   import Foundation
 
-  /// The locations that gpsd reports, the daemon that reads satellite receivers on Linux and other systems.
+  /// The locations reported by gpsd, the daemon that reads satellite receivers on Linux and other systems.
   ///
   /// ```swift
   /// let source = GPSDaemon()

@@ -12,10 +12,10 @@ public import ProcedureKit
 /// let response = try await queue.run(download, input: URLRequest(url: url))
 /// ```
 ///
-/// The body is written to a hidden file with another name beside the destination. The file is moved to the destination at the end, if its
-/// length is the announced one. An existing file at the destination is replaced then; until then, it is not touched. Nothing is left after
-/// a failure or a cancellation, but a process that is killed leaves the hidden file, `.…​.part`. The procedure reports the received bytes
-/// as its progress, including those that an earlier attempt received.
+/// The body is written to a hidden file with another name beside the destination. At the end, if the file has the announced length, it is
+/// moved to the destination, where it replaces any existing file. Until then, an existing file is not touched. Nothing is left after a
+/// failure or a cancellation, but a process that is killed leaves the hidden file, `.…​.part`. The procedure reports the received bytes as
+/// its progress, including those that an earlier attempt received.
 ///
 /// *Cancelling* ends the transfer: the procedure finishes when the connection is closed and the unfinished file is removed.
 public struct NetworkDownloadProcedure: Procedure {

@@ -80,7 +80,7 @@ final class ReachabilityPoll: Sendable {
     // Host names are not case-sensitive.
     let question = Question(host: host.lowercased(), port: port)
     let waiterID = state.withLock { $0.makeID() }
-    // A cancellation that came after the answer has left its mark.
+    // A cancellation that arrived after the answer left an entry here.
     defer { state.withLock { _ = $0.cancelled.remove(waiterID) } }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { begin(question, waiterID, $0) }

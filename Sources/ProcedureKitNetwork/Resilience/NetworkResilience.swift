@@ -29,8 +29,8 @@ public struct NetworkResilience: Sendable {
   public var backoff: Schedule = .exponential(from: .milliseconds(500)).capped(at: .seconds(30)).jittered()
   /// The longest pause that a server may ask for with `Retry-After`. If the server asks for a longer one, there are no further attempts.
   public var longestRetryAfter: Duration = .seconds(60)
-  /// Whether the request may be carried out twice. The default allows the idempotent methods of RFC 9110, and requests with
-  /// an `Idempotency-Key`.
+  /// Returns whether a request may be carried out twice. By default, this is allowed for the idempotent methods of RFC 9110, and for
+  /// requests with an `Idempotency-Key`.
   public var isRepeatable: @Sendable (URLRequest) -> Bool = { request in
     let method = (request.httpMethod ?? "GET").uppercased()
     return ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method)

@@ -16,7 +16,7 @@ public enum HTTPBody: Sendable, Hashable {
   /// Bytes that are produced while the request is being sent.
   case stream(HTTPBodyStream)
 
-  /// Whether there is nothing to send, as far as that is known without reading.
+  /// Whether the body is empty, as far as that is known without reading it.
   var isEmpty: Bool {
     if case .data(let data) = self { data.isEmpty } else { false }
   }

@@ -6,8 +6,8 @@ public import Foundation
 
 /// A request for an ``HTTPTransport``, and the receiver of its response.
 ///
-/// A transport calls the functions one after the other: first those for the sent bytes, then once the one for the response, then the one
-/// for the body with each piece.
+/// A transport calls the functions one after the other: ``didSend(totalBytes:)`` while it sends the body, then `didReceive` once with the
+/// response, and then `didReceive` with each piece of the body.
 public struct HTTPExchange: Sendable {
   /// The request, without a body.
   public let request: URLRequest

@@ -31,7 +31,7 @@ final class ReceivedResponse: Sendable {
     hasLostAuthorization = false
   }
 
-  /// Creates a response to a request that has lost `Authorization`.
+  /// Creates a response to a request from which `Authorization` was removed.
   private init(toUnauthorized response: ReceivedResponse) {
     status = response.status
     source = response.source

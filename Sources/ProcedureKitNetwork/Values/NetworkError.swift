@@ -79,7 +79,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     self.lacksAuthorization = lacksAuthorization
   }
 
-  /// Internal. Returns the error without the header fields that a policy names as credentials.
+  /// Internal. Returns the error without the header fields that a policy lists as credentials.
   func hiding(_ names: Set<String>) -> NetworkError {
     NetworkError(
       kind, request.withoutSecrets(names), detail, response?.withoutSecrets(names), body, underlying, subject,

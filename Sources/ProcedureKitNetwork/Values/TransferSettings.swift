@@ -15,7 +15,7 @@
 public struct TransferSettings: Sendable {
   /// The largest number of bytes in the body of the response, after decompression. A longer body ends the transfer.
   public var sizeLimit: Int64 = 16 << 20
-  /// Whether a status is a success; otherwise the procedure fails with ``NetworkError/Kind-swift.struct/unacceptableStatus``.
+  /// Returns whether a status is a success. If not, the procedure fails with ``NetworkError/Kind-swift.struct/unacceptableStatus``.
   public var acceptsStatus: @Sendable (HTTPStatusCode) -> Bool = { _ in true }
   /// Which redirects are followed.
   public var redirects = RedirectPolicy()

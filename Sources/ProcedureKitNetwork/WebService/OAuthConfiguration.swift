@@ -9,7 +9,7 @@ public struct OAuthConfiguration: Sendable {
   public var tokenURL: URL
   /// The identifier of the client.
   public var clientID: String
-  /// The secret of the client; `nil` for a public client, which can only refresh.
+  /// The secret of the client; `nil` for a public client, which can only use a refresh token.
   public var clientSecret: String?
   /// The refresh token that was issued after a person gave consent; `nil` for the client-credentials grant.
   ///

@@ -4,7 +4,7 @@ protocol DescriptorSet: Sendable {
   ///
   /// - Parameters:
   ///   - descriptor: The descriptor. If it is already in the set, its key is replaced.
-  ///   - key: The number by which `next` identifies the descriptor.
+  ///   - key: The number that `next` returns to identify the descriptor.
   /// - Returns: Whether the system is waiting for the descriptor.
   func add(_ descriptor: Int32, key: Int) -> Bool
 

@@ -10,7 +10,7 @@ struct InterpreterProblem: Error, CustomStringConvertible {
   /// How many nested scripts the system accepts as interpreters.
   private static let nestingLimit = 5
 
-  /// Finds the problem of a file that exists and may be executed.
+  /// Finds the problem with a file that exists and may be executed.
   ///
   /// - Parameters:
   ///   - path: The path of the file.

@@ -1,7 +1,7 @@
 import ProcedureKit
 import Synchronization
 
-/// One iteration over the lines of a program. When the iteration is dropped, the program is cancelled.
+/// One iteration over the lines of a program. If the iteration is dropped, the procedure is cancelled.
 final class LineFlow: Sendable {
   private let channel = LineChannel()
   private let handle: ProcedureHandle<ProcessResult>

@@ -40,19 +40,19 @@ public struct RemoteSignature<Input: Sendable, Output: Sendable>: Sendable {
     self.init(RemoteName(name, version: version), .coded(), .coded(), errors)
   }
 
-  /// Creates a signature for a procedure without an input, and otherwise works like ``init(_:version:errors:)``.
+  /// Creates a signature for a procedure without an input; see ``init(_:version:errors:)``.
   public init(_ name: String, version: Int = 1, errors: [any (Error & Codable).Type] = [])
   where Input == Void, Output: Codable {
     self.init(RemoteName(name, version: version), .void, .coded(), errors)
   }
 
-  /// Creates a signature for a procedure without a value, and otherwise works like ``init(_:version:errors:)``.
+  /// Creates a signature for a procedure without a value; see ``init(_:version:errors:)``.
   public init(_ name: String, version: Int = 1, errors: [any (Error & Codable).Type] = [])
   where Input: Codable, Output == Void {
     self.init(RemoteName(name, version: version), .coded(), .void, errors)
   }
 
-  /// Creates a signature for a procedure with neither an input nor a value, and otherwise works like ``init(_:version:errors:)``.
+  /// Creates a signature for a procedure with neither an input nor a value; see ``init(_:version:errors:)``.
   public init(_ name: String, version: Int = 1, errors: [any (Error & Codable).Type] = [])
   where Input == Void, Output == Void {
     self.init(RemoteName(name, version: version), .void, .void, errors)

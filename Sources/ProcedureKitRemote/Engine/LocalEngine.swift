@@ -49,7 +49,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   ///
   /// - Parameters:
   ///   - payloadLimit: The largest number of bytes in an input or a value.
-  ///   - memory: The number of closed calls that are kept, with their inputs and values.
+  ///   - memory: How many closed calls are kept, with their inputs and values.
   ///   - clock: The clock that measures the time limits of calls.
   public init(payloadLimit: Int = 2_000_000, memory: Int = 10_000, clock: any Clock<Duration> = ContinuousClock()) {
     self.payloadLimit = payloadLimit

@@ -58,7 +58,7 @@ struct LocalEngineMachine {
   /// The number of tokens in `waiting` whose calls are no longer waiting.
   private var staleCount = 0
   private var lastStamp = 0
-  /// The number of closed calls that are kept.
+  /// How many closed calls are kept.
   let memory: Int
 
   init(memory: Int) { self.memory = memory }

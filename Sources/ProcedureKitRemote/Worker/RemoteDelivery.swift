@@ -105,7 +105,7 @@ struct RemoteDelivery: Sendable {
   }
 }
 
-/// The remote call that a body is executing, as seen from the body.
+/// Gives a body access to the remote call that it is executing.
 public struct RemoteExecution: Sendable {
   private static let bound = TaskLocal<RemoteExecution?>(wrappedValue: nil)
 

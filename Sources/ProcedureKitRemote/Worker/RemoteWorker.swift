@@ -20,7 +20,7 @@ public struct RemoteWorker: Sendable {
   /// - Parameters:
   ///   - registry: The procedures.
   ///   - queue: The queue that executes the procedures. Its clock measures heartbeats and pauses, and its log receives the messages.
-  ///   - limit: The number of calls that the worker executes at a time. `nil` uses the width of the queue, which must then be limited.
+  ///   - limit: How many calls the worker may execute at a time. `nil` uses the width of the queue, which must then be limited.
   ///   - pauses: The pauses before the worker asks the source again after an error, and before it sends an outcome again.
   public init(
     registry: ProcedureRegistry, queue: ProcedureQueue, limit: Int? = nil,

@@ -2,7 +2,7 @@ import Synchronization
 
 /// An executor that runs one job at a time on the global executor, and reports when no jobs are left.
 ///
-/// Jobs run in the order of arrival. Each batch of ready jobs is run by one task of the global executor.
+/// Jobs run in order of arrival. Each batch of ready jobs is run by one task on the global executor.
 final class IdleTrackingExecutor: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []

@@ -1,4 +1,4 @@
-/// The pending sleeps in the order of waking: earlier deadlines first, equal deadlines in the order of registration.
+/// The pending sleeps in the order in which they will end: earlier deadlines first, and equal deadlines in the order of registration.
 ///
 /// A pure value made of deadlines and numbers, without continuations: a binary heap. A removed sleep stays in the heap until it is the
 /// first one, or until half of the heap has been removed. Every operation takes amortized O(log n).
@@ -34,7 +34,7 @@ struct SleepQueue {
     return true
   }
 
-  /// Removes and returns every sleep with a deadline up to `instant`, in waking order.
+  /// Removes and returns every sleep with a deadline up to `instant`, in the order in which they end.
   mutating func removeAll(through instant: VirtualClock.Instant) -> [Sleep] {
     var due: [Sleep] = []
     while let first, first.deadline <= instant {

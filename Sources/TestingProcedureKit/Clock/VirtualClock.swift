@@ -1,4 +1,4 @@
-/// A clock that moves only on demand, so that an hour of waiting takes a test no time.
+/// A clock that moves only on demand, so an hour of waiting takes no time in a test.
 ///
 /// ```swift
 /// let clock = VirtualClock()
@@ -68,7 +68,7 @@ public final class VirtualClock: Clock {
     reportIfIdle = { Self.didBecomeIdle(executor, list) }
   }
 
-  /// Makes the clock of an exploration, which moves from deadline to deadline whenever `executor` is quiet.
+  /// Makes the clock for an exploration, which moves from deadline to deadline whenever `executor` is quiet.
   init(ofExplorationOn executor: any TaskExecutor) {
     list = List(State(now: Instant()))
     self.executor = executor

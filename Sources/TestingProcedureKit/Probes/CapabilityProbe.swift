@@ -80,7 +80,7 @@ public final class CapabilityProbe: Capability {
 
   /// Waits for the test's instruction. Cancelling the caller ends the wait.
   ///
-  /// - Throws: The error given to ``fail(_:)``; `CancellationError` if the task is cancelled before the instruction.
+  /// - Throws: The error given to ``fail(_:)``; `CancellationError` if the task is cancelled before the instruction arrives.
   public func requestAuthorization(_ requirement: Void) async throws {
     contents.withLock { contents in
       contents.currentRequests += 1

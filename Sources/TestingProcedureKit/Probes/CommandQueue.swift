@@ -1,4 +1,4 @@
-/// A queue of commands that tasks wait for, in order of arrival.
+/// A queue of commands. Tasks wait for commands in order of arrival.
 final class CommandQueue<Command: Sendable>: Sendable {
   private struct State {
     /// The commands that no task has received yet.

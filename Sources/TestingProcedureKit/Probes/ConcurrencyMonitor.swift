@@ -1,7 +1,7 @@
 import ProcedureKit
 import Synchronization
 
-/// A counter of concurrently executing bodies, in total and by category.
+/// Counts the bodies that are executing concurrently, in total and by category.
 ///
 /// ```swift
 /// let monitor = ConcurrencyMonitor()

@@ -51,7 +51,7 @@ public final class EventRecorder: Sendable {
   /// The events so far, in order.
   public var events: [ProcedureEvent] { state.withLock { $0.events } }
 
-  /// Whether the stream has ended, so that no events will follow.
+  /// Whether the stream has ended. If it has, no more events follow.
   public var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
   /// Returns the kinds of the events so far, for the run `id` or for all runs.
@@ -152,7 +152,7 @@ extension Sequence<ProcedureEvent> {
     filter { id == nil || $0.id == id }.map(\.kind)
   }
 
-  /// Returns a description of each violation of the rules for the order of a run's events (rule L2).
+  /// Returns a description of each violation of the rules for the order of a run's events.
   ///
   /// `didAttach` comes first; `didCancel` occurs at most once and precedes `willFinish`; `didFinish` comes last. The body ends as many
   /// times as it starts, and instants never decrease. The events must include the first event of each run. For unfinished runs, the events

@@ -45,7 +45,7 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
 }
 
 extension ProgramSpecification {
-  /// Returns no command, so that programs are simplified only by removing commands.
+  /// Returns an empty array, so programs are simplified only by removing commands.
   public func simplerCommands(than command: Command) -> [Command] { [] }
 
   /// Checks nothing after the execution.

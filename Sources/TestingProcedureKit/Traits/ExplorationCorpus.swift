@@ -36,9 +36,9 @@ struct ExplorationCorpus: Sendable {
   /// Serializes the changes that this process makes.
   private static let changes = Mutex(())
 
-  /// Returns the entries of a test, in the order of the file. A missing file has no entries.
+  /// Returns the entries for a test, in the order in which they appear in the file. If the file is missing, there are none.
   ///
-  /// - Throws: `FormatError`, or the error of reading the file.
+  /// - Throws: `FormatError`, or any error in reading the file.
   func entries(of test: String) throws -> [Entry] {
     let lines = try TestProcess.text(ofFile: path).split(separator: "\n", omittingEmptySubsequences: false)
     return try zip(1..., lines).compactMap { number, line in
@@ -53,7 +53,7 @@ struct ExplorationCorpus: Sendable {
 
   /// Appends an entry, unless the file already contains it.
   ///
-  /// - Throws: `FormatError`, or the error of reading or writing the file.
+  /// - Throws: `FormatError`, or any error in reading or writing the file.
   func insert(_ entry: Entry, for test: String) throws {
     try Self.changes.withLock { _ in
       guard try !entries(of: test).contains(entry) else { return }

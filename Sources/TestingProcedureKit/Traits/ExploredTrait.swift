@@ -35,7 +35,7 @@ internal import Synchronization
   /// | `PROCEDUREKIT_SECONDS` | the real time for each exploration, instead of a number of schedules |
   /// | `PROCEDUREKIT_REPLAY` | a replay string: the only schedule to run |
   /// | `PROCEDUREKIT_PROGRAM` | `seed:number`: the only generated program to explore; see ``ProgramExplorer`` |
-  /// | `PROCEDUREKIT_CORPUS` | a text file with failing seeds: tried first, and extended by each failure |
+  /// | `PROCEDUREKIT_CORPUS` | a text file with failing seeds, which are tried first; each failure is added to it |
   ///
   /// If the trait is applied to a suite, each test of the suite is explored. If several such traits apply to a test, the last one is used:
   /// the test's own trait takes precedence over the trait of the suite.

@@ -32,7 +32,7 @@ struct ResponseHead {
     guard let status = Self.status(of: statusLine) else { return nil }
     version = Self.text(statusLine.prefix { $0 != UInt8(ascii: " ") })
     self.status = status
-    // The app may keep thousands of responses.
+    // A caller may keep thousands of responses.
     lines.reserveCapacity(bytes.count { $0 == UInt8(ascii: "\n") })
     while !rest.isEmpty {
       let line = rest.removeLine()

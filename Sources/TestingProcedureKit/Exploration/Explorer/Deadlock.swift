@@ -6,7 +6,7 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   public enum Aftermath: Hashable, Sendable {
     /// They ended when the body's task was cancelled.
     case endedByCancelling
-    /// They ignored cancellation and were abandoned. Their memory leaks.
+    /// They ignored cancellation and were abandoned. Their memory is leaked.
     case abandoned
   }
 
@@ -91,7 +91,7 @@ public struct Livelock: Hashable, Sendable, CustomStringConvertible {
   /// The numbers and names of the tasks that were still running while they took turns.
   public var tasks: [String]
 
-  /// The order of tasks that repeats while the tasks take turns; `nil` if no order repeats.
+  /// The repeating order in which the tasks take turns; `nil` if the order does not repeat.
   public var cycle: [Int]?
 
   /// The number of additional steps, with the tasks taking turns, after which the body finished; `nil` if it did not finish.

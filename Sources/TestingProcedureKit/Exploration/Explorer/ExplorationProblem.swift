@@ -14,7 +14,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
   case hanging(task: Int, step: Int)
   /// The same choices led to different runs: the body is not deterministic.
   case nondeterminism(step: Int)
-  /// Work escaped the exploration's control, so that a replay may run differently.
+  /// Work escaped the exploration's control, so a replay may run differently.
   case uncontrolled(UncontrolledJob)
 
   /// A description of the problem.

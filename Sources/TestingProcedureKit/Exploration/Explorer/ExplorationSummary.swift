@@ -28,7 +28,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// a task, or one that belongs to the code under test.
   public var wakesUnderLock = 0
 
-  /// Whether every possible order has run. Only `ExplorationStrategy.exhaustive` sets the property.
+  /// Whether every possible order has been run. Only `ExplorationStrategy.exhaustive` sets the property.
   ///
   /// The orders are complete with respect to the choices of the explorer: every next job at each suspension, and up to `preemptionLimit`
   /// preempted tasks in each schedule, at wakes and at operations on explored locks and atomics. Wakes under a lock are not choices, and

@@ -33,7 +33,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
   /// The stretches in order.
   public var stretches: [Stretch] = []
 
-  /// The names of tasks with a `Task.name` that started or woke another task.
+  /// The names of those tasks with a `Task.name` that started or woke another task.
   public var names: [Int: String] = [:]
 
   /// Returns the task's number, and its name if there is one.

@@ -17,7 +17,7 @@ struct LockTable {
   /// The waiting tasks in the order of their requests.
   private var waiting: [LockUse] = []
   private var order = LockOrder()
-  /// The locks in the order of their first use, for numbering locks that were made at the same location.
+  /// The locks in the order of their first use, for numbering locks that were created at the same location.
   private var known: [LockIdentity: Int] = [:]
 
   /// The first cycle in the order in which locks were taken.
@@ -144,8 +144,8 @@ struct OperationPoint {
 /// The order in which the tasks of a schedule take locks while holding other locks.
 ///
 /// A pure value: a graph with an edge from each held lock to each lock that is taken while it is held. A cycle whose edges belong to
-/// different tasks is a possible deadlock, unless two of the tasks hold a common lock, so that they cannot take the locks at the same time
-/// (Havelund, *Using Runtime Analysis to Guide Model Checking of Java Programs*, SPIN 2000).
+/// different tasks is a possible deadlock, unless two of the tasks hold a common lock, which keeps them from taking the locks at the same
+/// time (Havelund, *Using Runtime Analysis to Guide Model Checking of Java Programs*, SPIN 2000).
 struct LockOrder {
   /// A task that takes a lock while holding another lock.
   struct Edge {

@@ -20,7 +20,7 @@ final class GlobalExecutorWatch: Sendable {
 
   private let drivers = Mutex<[Platform.Thread: ScheduleExecutor]>([:])
 
-  /// The schedules that have tasks on the global executor. Such tasks are recognized when other threads wake them.
+  /// The schedules that have tasks on the global executor. This is used to recognize such tasks when other threads wake them.
   private let schedules = Mutex<[ScheduleExecutor]>([])
 
   private init() {
@@ -123,7 +123,7 @@ final class ScheduleMainActor: SerialExecutor {
     executor?.enqueue(ReadyJob(job: job, isOnMainActor: true))
   }
 
-  /// Returns the executor as the runtime knows it, and keeps the object forever.
+  /// Returns the executor in the form that the runtime uses, and retains the object forever.
   func seenByRuntime() -> UnownedSerialExecutor {
     _ = Unmanaged.passRetained(self)
     return asUnownedSerialExecutor()

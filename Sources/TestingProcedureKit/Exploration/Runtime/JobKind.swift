@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The kind of a job, which distinguishes wakes of other tasks from a suspension of the running task.
+/// The kind of a job, which makes it possible to distinguish waking another task from suspending the running task.
 ///
 /// The kind is in the first byte of the job's flags, after the object header and two words that the scheduler uses. The layout is part of
 /// the runtime's binary interface but not documented; `isKnown` is therefore the result of a test.

@@ -227,7 +227,7 @@ final class ScheduleExecutor: TaskExecutor {
     state.withLock { $0.stopRecording() }
   }
 
-  /// Runs the parked jobs to their end, one at a time, at the end of a schedule that is abandoned.
+  /// Runs the parked jobs to completion, one at a time, when a schedule is abandoned.
   func endParked(limit: Int) {
     state.withLock { $0.limit = limit }
     while let worker = state.withLock({ $0.takeParkedForEnding() }) {
@@ -297,7 +297,7 @@ extension ScheduleExecutor {
 
   /// Resumes all parked jobs, because the running job seems to be waiting for a lock that a parked job holds.
   ///
-  /// The result of the schedule is discarded. Called by the watch.
+  /// The result of the schedule is discarded. Only the watch calls the function.
   func releaseParked() {
     let (parked, blocked) = state.withLock { ($0.didCollide(), $0.holderEvents) }
     var culprit: UInt?

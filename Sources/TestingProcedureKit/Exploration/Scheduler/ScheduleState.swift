@@ -305,7 +305,7 @@ extension ScheduleState {
     ready.insert(ready.remove(at: index), at: 0)
   }
 
-  /// The number of steps and operations, the time scale of choosers.
+  /// The number of steps and operations, which choosers use as their time scale.
   var moments: Int { steps + operations }
 
   mutating func didOperate() {
@@ -402,7 +402,7 @@ extension ScheduleState {
     if status.isCounted { statuses[task] = status }
   }
 
-  /// Returns the status of the task whose `job` is about to run; `nil` if the job belongs to no task.
+  /// Returns the status of the task whose `job` is about to run; `nil` if the job does not belong to a task.
   func status(of job: ReadyJob) -> TaskStatus? {
     guard isRecording, JobKind.isTask(job.job, ofTask: JobIdentities.taskID(of: job.job)) else { return nil }
     return running.flatMap { statuses[$0] } ?? TaskStatus(job.job)

@@ -53,7 +53,7 @@ final class ThreadPool: TaskExecutor {
     set { state.withLock { $0.executor = newValue } }
   }
 
-  /// Whether the exploration uses explored locks or atomics, so that the driver must not run jobs.
+  /// Whether the exploration uses explored locks or atomics, in which case the driver must not run jobs.
   var usesLocks: Bool {
     get { state.withLock { $0.usesLocks } }
     set { state.withLock { $0.usesLocks = newValue } }
@@ -114,7 +114,7 @@ final class WorkerThread: Sendable {
   private let state = Mutex(State())
   private let arrivals = Platform.Signal()
 
-  /// Starts a worker whose thread performs every order with `perform`, until the order to exit.
+  /// Starts a worker whose thread carries out every order by calling `perform`, until it is ordered to exit.
   static func start(_ perform: @escaping @Sendable (WorkerThread, Order) -> Void) -> WorkerThread {
     let worker = WorkerThread()
     Platform.startThread {

@@ -1,4 +1,4 @@
-/// The source of the choosers of an exploration, one for each schedule.
+/// The source of the choosers for an exploration, one for each schedule.
 struct ChooserSource {
   private let strategy: ExplorationStrategy
   private let seed: UInt64
@@ -58,7 +58,7 @@ struct ChooserSource {
   }
 }
 
-/// The numbers of steps of an exploration's schedules.
+/// The numbers of steps in the schedules of an exploration.
 struct ScheduleLengths {
   private var shortest: Int?
 
