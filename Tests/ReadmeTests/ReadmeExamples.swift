@@ -69,7 +69,7 @@ import TestingProcedureKit
       let pages = (1...10).map { queue.add(Download(), input: $0) }
       let sum = queue.add(ProcedureTask { (a: Int, b: Int) in a + b }, from: pages[0], pages[1])
       let index = queue.add(ProcedureTask("index") {}, after: pages)
-      await queue.suspend()  // nothing starts, executing bodies continue
+      await queue.suspend()  // nothing starts; executing bodies continue
       await queue.setMaxConcurrentProcedures(8)
       await queue.resume()
       try await index.value

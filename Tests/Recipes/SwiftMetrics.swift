@@ -1,7 +1,7 @@
 import Metrics
 import ProcedureKit
 
-/// Counts the procedures of a queue by their outcome, and measures waiting and executing, until the queue is shut down.
+/// Counts the procedures of a queue by their outcome, and measures how long they wait and execute, until the queue is shut down.
 func reportMetrics(of queue: ProcedureQueue) async {
   for await event in queue.events {
     guard event.kind == .didFinish, let outcome = event.outcome, let metrics = event.metrics else { continue }

@@ -1,7 +1,7 @@
 import ProcedureKit
 import Vapor
 
-/// Ends the queue with the application: refuses, drains, and cancels after the grace period.
+/// Shuts down the queue with the application, and cancels the remaining procedures after the grace period.
 struct QueueLifecycle: LifecycleHandler {
   let queue: ProcedureQueue
 

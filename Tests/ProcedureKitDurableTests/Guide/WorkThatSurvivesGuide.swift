@@ -39,7 +39,7 @@ import TestingProcedureKit
     #expect(photos.map(\.side) == [64, 512])
 
     let plan = try await thumbnails.durable(in: journal).resumptionPlan(for: "kitten.ppm")
-    print(plan)  // a line for each node: reused, not needed, or executed, with the reason
+    print(plan)  // one line for each node: reused, not needed, or executed, with the reason
     #expect(plan.executedCount == 0)
 
     try await journal.compact { key in key.path.hasPrefix("thumbnails/") }
@@ -67,7 +67,7 @@ import TestingProcedureKit
   func testing() async throws {
     let journal = InMemoryJournal()
     _ = try await thumbnails.durable(in: journal)("kitten.ppm")
-    await journal.remove { key in key.path == "thumbnails/large" }  // as if the process had been killed first
+    await journal.remove { key in key.path == "thumbnails/large" }  // as if it had not been written yet
     let plan = try await thumbnails.durable(in: journal).resumptionPlan(for: "kitten.ppm")
     #expect(plan.executedCount == 2)  // "large", and "pack", which depends on it
   }

@@ -135,7 +135,7 @@ import TestingProcedureKit
     var refusals: [String] = []
 
     let stuck = ProcedureTask("stuck") {
-      // Not a part of the body: it waits for the printer, whose holder waits for it.
+      // The added procedure is not a part of the body: it waits for the printer, and the holder of the printer waits for it.
       try await queue.add(ProcedureTask("later") {}.exclusive("printer")).value
     }.exclusive("printer")
     do {
@@ -182,7 +182,7 @@ import TestingProcedureKit
     let outdated = queue.add(preview)
     queue.add(preview)
     queue.add(preview)  // the first one is cancelled: this one replaces it
-    let patient = Task { try await queue.enqueue(ProcedureTask("report") {}) }  // added when there is room
+    let patient = Task { try await queue.enqueue(ProcedureTask("report") {}) }  // added as soon as there is room
     #expect(await outdated.outcome.isCancelled)
 
     printing.finish()
@@ -207,7 +207,7 @@ import TestingProcedureKit
     let error = #expect(throws: ProcedureError.self) { try convert(2) }
     #expect(error?.kind == .queueFull)
 
-    await queue.cancelWaiting()  // executing bodies continue, with their parts
+    await queue.cancelWaiting()  // executing bodies and their parts continue
     await queue.shutDown(grace: .seconds(10))  // on the clock of the queue
     #expect(await first.outcome.isCancelled)
   }
@@ -221,7 +221,7 @@ import TestingProcedureKit
     let queue = ProcedureQueue(configuration)
     let report = ProcedureTask("report") { (tenant: String) in "The figures of \(tenant)" }
     let reports = ["acme", "acme", "acme", "zebra"].map { tenant in
-      queue.add(report.keyed(by: tenant), input: tenant)  // the report of zebra starts second
+      queue.add(report.keyed(by: tenant), input: tenant)  // zebra's report starts second
     }
     #expect(try await reports[3].value == "The figures of zebra")
     let tenants = ["acme", "acme", "acme", "zebra"]

@@ -142,7 +142,7 @@ import TestingProcedureKit
     let queue = ProcedureQueue("images", isSuspended: true, clock: VirtualClock())
     let thumbnails = thumbnails
     let handle = queue.add(thumbnails, input: "kitten.ppm")
-    handle.cancel()  // cancels the executing nodes, and starts no more
+    handle.cancel()  // cancels the executing nodes, and starts no others
     let impatient = thumbnails.limit(2).onFailure(.collect).timeout(.seconds(10))
     #expect(await handle.outcome.isCancelled)
     await queue.resume()
@@ -156,7 +156,7 @@ import TestingProcedureKit
     var names: [String] = []
     let events = queue.events  // before the graph is added
     queue.add(thumbnails, input: "kitten.ppm")
-    await queue.shutDown()  // ends the events
+    await queue.shutDown()  // ends the event stream
     for await event in events {
       if event.kind == .didFinish, case .finished? = event.outcome { names.append(event.name) }
     }

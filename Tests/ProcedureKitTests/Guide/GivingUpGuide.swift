@@ -95,7 +95,8 @@ import TestingProcedureKit
       let queue = env.makeQueue()
       let status = status
       let report = ProcedureTask("report") {}
-      let ready = status.repeating(.constant(.seconds(1)), maxCount: 60) { $0 != .ready }  // one second after each execution
+      // One second after each execution.
+      let ready = status.repeating(.constant(.seconds(1)), maxCount: 60) { $0 != .ready }
       let beat = report.repeating(every: .seconds(10), maxCount: 3)  // missed beats are skipped
       env.check(try await queue.run(ready) == .ready)
       env.check(env.clock.now.offset == .seconds(2))

@@ -6,7 +6,7 @@ private typealias Mutex = ExploredMutex
 private typealias Atomic = ExploredAtomic
 
 @Suite(.timeLimit(.minutes(10))) struct ExploredLocksGuide {
-  /// Counts the visitors present, and remembers the largest count.
+  /// Counts the visitors who are present, and remembers the largest count.
   final class Visitors: Sendable {
     private let present = Atomic(0)
     private let most = Mutex(0)

@@ -9,7 +9,7 @@ import TestingProcedureKit
 
     func ask(_ question: String) -> Task<Void, any Error> {
       Task {
-        try await Task.sleep(for: .milliseconds(300))  // the answer of a server, say
+        try await Task.sleep(for: .milliseconds(300))  // for example, the response of a server
         shown = question.uppercased()
       }
     }
