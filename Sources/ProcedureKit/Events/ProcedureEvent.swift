@@ -67,8 +67,9 @@ public struct ProcedureEvent: Sendable {
     public static var didProduce: Kind { Kind(name: .didProduce) }
     /// The run has finished waiting for another run; see ``ProcedureEvent/awaited``.
     ///
-    /// The wait is for the value or the end of a procedure, for a procedure that the body runs on a queue, for the nodes of a graph, or,
-    /// after the body, for produced children. Only code that is subscribed at that moment receives the event: storing it for later
+    /// The wait is for the value or the end of a procedure, also by its events or its progress, for a procedure that the body runs on a
+    /// queue, for the run that performs a shared execution, for the nodes of a graph, for a queue to become idle, or, after the body, for
+    /// produced children. If the run has waited for several runs, ``ProcedureEvent/awaited`` is the one that ended last. Only code that is subscribed at that moment receives the event: storing it for later
     /// subscribers would take an unlimited amount of memory if a run waits repeatedly.
     public static var didAwait: Kind { Kind(name: .didAwait) }
     /// The progress of the run has increased by one percent or more; see ``ProcedureEvent/progress`` and ``ProgressReporter``.

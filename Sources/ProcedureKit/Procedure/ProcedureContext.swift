@@ -126,7 +126,14 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// Waits for the next event of a run. If the wait is part of a deadlock, the waiting run is cancelled, and fails (R4).
+  /// Waits for the next event, or the next progress, of a run. If the wait is part of a deadlock, the waiting run is cancelled, and fails (R4).
+  ///
+  /// - Parameters:
+  ///   - awaited: The run.
+  ///   - hasWaited: Whether a body has waited for an event of this subscription, and the run has not ended since.
+  ///   - mayReadItself: Whether another task of the body can cause the event, so a body that reads from itself does not fail.
+  ///   - wait: Waits for the event.
+  /// - Returns: The event; `nil` after the last one.
   @concurrent static func waitingForEvent<Event: Sendable>(
     of awaited: Run, _ hasWaited: Locked<Bool>, mayReadItself: Bool = false,
     _ wait: @escaping @concurrent @Sendable () async -> Event?

@@ -13,9 +13,11 @@ final class ProgressReader: EventReader {
   /// Returns the progress of a run, until it ends.
   static func values(of run: Run) -> AsyncStream<ProcedureProgress> {
     let hasWaited = Locked(false)
-    return ProgressReader(run.progressNode).stream { [run = run.reported] in
+    return ProgressReader(run.progressNode).stream { [weak run = run.reported] in
+      // Reading the progress does not observe a failure, so the stream does not keep the run alive.
+      guard let run else { return await $0() }
       // Another task of the body can report, or run the procedures that do.
-      await ProcedureContext.waitingForEvent(of: run, hasWaited, mayReadItself: true, $0)
+      return await ProcedureContext.waitingForEvent(of: run, hasWaited, mayReadItself: true, $0)
     }
   }
 
