@@ -168,7 +168,7 @@ import TestingProcedureKit
       (.status(404), "the status 404"), (.redirect(to: "/elsewhere"), "the status 302"),
       (.ok("<html>"), "not the JSON"),
       (.ok(#"{"access_token": "a", "token_type": "mac"}"#), "the type mac"),
-      (.ok(#"{"access_token": "a\r\nX: b", "token_type": "bearer"}"#), "no header field"),
+      (.ok(#"{"access_token": "a\r\nX: b", "token_type": "bearer"}"#), "not valid in a header field"),
       (.ok(#"{"token_type": "bearer"}"#), "not the JSON"),
     ])
   func refusals(_ response: ServerResponse, _ reason: String) async throws {
