@@ -1,16 +1,17 @@
 extension Procedure {
   /// Returns the procedure with mutual exclusion: the body executes only while no other run holds any of the categories.
   ///
-  /// A category is any hashable value: a string, a case of an enum. Strings are compared byte by byte. Categories apply to the whole
-  /// process, on every queue and without a queue, unless a queue has its own ``ResourceTable``. A run claims all resources of one layer
-  /// together or not at all, in order of arrival, and releases them when the body has ended.
+  /// A category can be any hashable value, such as a string or an enum case. Strings are compared byte by byte. Categories apply across the
+  /// whole process, whether or not a procedure runs on a queue, unless a queue has its own ``ResourceTable``. A run claims, all at once
+  /// or not at all, the resources that adjacent modifiers declare, and releases them when the body has ended. Claims are granted in order of
+  /// arrival.
   ///
-  /// During a pause of a retry, a repetition or a rate limiter, the run releases the resources of all layers of the procedure; afterwards, it
-  /// claims them together again. Resources are kept if they are held around a node of a graph, around a hedge, or by a body that calls the
-  /// procedure.
+  /// During a pause of a retry, a repetition or a rate limiter, the run releases all resources that the modifiers of the procedure have
+  /// claimed; afterwards, it claims them again, all at once. Resources are not released if they are held by a graph that contains the
+  /// procedure as a node, by a hedge that wraps it, or by another procedure whose body calls it.
   ///
-  /// The procedures that a body runs, produces or has in a graph can claim the categories of the body: a part does not wait for its
-  /// enclosing body, but excludes its siblings.
+  /// Procedures that a body runs, produces or executes as graph nodes can claim the body's own categories. They do not wait for the
+  /// enclosing body, but they do exclude each other.
   ///
   /// A procedure that is added to a queue is not part of the body. A body must therefore not wait for an added procedure that needs a
   /// resource of the body, nor for the queue on which the body executes. The framework detects such a deadlock across queues and tables,

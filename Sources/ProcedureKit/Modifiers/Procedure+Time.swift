@@ -19,9 +19,9 @@ extension Procedure {
   /// Returns the procedure with a deadline. A procedure that has not ended at the deadline is cancelled, and fails with
   /// ``ProcedureError/Kind/timedOut``.
   ///
-  /// Unlike with ``timeout(_:)``, waits before the body count. If the deadline passes during such a wait, or lies in the past, the body is
-  /// not executed. A procedure whose deadline has passed when it is run or added is refused, and none of its hooks are called. Of several
-  /// deadlines, the earliest applies.
+  /// Unlike ``timeout(_:)``, a deadline also limits the time spent waiting before the body starts. If the deadline passes during such a
+  /// wait, or lies in the past, the body is not executed. A procedure whose deadline has passed when it is run or added is refused, and none
+  /// of its hooks are called. Of several deadlines, the earliest applies.
   ///
   /// - Parameters:
   ///   - instant: The deadline.

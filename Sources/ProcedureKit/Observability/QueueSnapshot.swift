@@ -67,7 +67,7 @@ public struct QueueSnapshot: Codable, Sendable {
     case procedures([ProcedureIdentity])
     /// The body is waiting until all procedures on the queue with this name have finished.
     case idleness(of: String)
-    /// The body is waiting for room on the full queue with this name.
+    /// The body is waiting for room in the full queue with this name.
     case room(on: String)
     /// The body is waiting for an event of the procedure or the queue with this name.
     case events(of: String)
@@ -126,7 +126,7 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
 }
 
 extension ProcedureQueue {
-  /// Returns the procedures on the queue at this moment, with the wait of each procedure.
+  /// Returns the procedures currently on the queue, and what each one is waiting for.
   ///
   /// The function can be called from anywhere, including synchronous code.
   ///

@@ -125,7 +125,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     return ProcedureTask(traits, operation)
   }
 
-  /// Returns the task with another name, priority or key, which do not depend on the input.
+  /// Returns the task with a different name, priority or key. None of these depends on the input, so they can be changed before the input
+  /// is known.
   package func relabelled(_ change: (inout ModifierLayer.Traits) -> Void) -> ProcedureTask {
     guard let configure else { return changing(change) }
     return ProcedureTask(configuring: wrapped(change) { try await executeAsLayer($0) }, configure)

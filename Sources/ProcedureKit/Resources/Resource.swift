@@ -83,7 +83,7 @@ struct ResourceRequest: Sendable {
   /// The demands, one for each resource.
   private(set) var demands: [Demand] = []
 
-  /// Creates a request for several categories, each either exclusive or shared with other readers.
+  /// Creates a request for several categories, either all exclusive or all shared.
   init(categories: [any Hashable & Sendable], isShared: Bool) {
     let units = isShared ? 1 : Self.wholeCategory
     for category in categories {

@@ -72,7 +72,8 @@ public struct Schedule: Sendable {
     }.knownToBeEndless(isZero: first <= .zero)
   }
 
-  /// Returns an endless schedule of 0, 1, 1, 2, 3, 5, 8 and so on times `unit`: each delay is the sum of the two before it.
+  /// Returns an endless schedule whose delays are `unit` multiplied by 0, 1, 1, 2, 3, 5, 8, and so on: each delay is the sum of the
+  /// previous two.
   public static func fibonacci(_ unit: Duration) -> Schedule {
     Schedule(from: (next: Duration.zero, afterNext: unit.saturated)) { state, _ in
       defer { state = (state.afterNext, (state.next + state.afterNext).saturated) }

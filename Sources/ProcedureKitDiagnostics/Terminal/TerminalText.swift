@@ -32,7 +32,7 @@ enum TerminalText {
     return (String(line), columns)
   }
 
-  /// Returns the scalar to show, if any, and the number of its columns.
+  /// Returns the scalar to show, if any, and the number of columns it occupies.
   private static func shape(of scalar: Unicode.Scalar) -> (shown: Unicode.Scalar?, columns: Int) {
     if (" "..."~").contains(scalar) { return (scalar, 1) }
     // The previous character becomes an emoji, which is one column wider.

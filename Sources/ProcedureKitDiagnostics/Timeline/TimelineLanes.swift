@@ -13,7 +13,7 @@ struct TimelineLanes {
     let end: Duration
   }
 
-  /// The largest number of letters in the name of a lane.
+  /// The maximum number of columns that a lane's name occupies. Most characters occupy one.
   private static let nameLimit = 17
 
   private(set) var bars: [Bar] = []

@@ -4,7 +4,7 @@ internal import ProcedureKitFoundation
 extension Procedure where Input: Encodable {
   /// Returns the procedure with retries whose attempts are counted in a journal.
   ///
-  /// If the process is killed, the next run continues with the next attempt and its delay.
+  /// If the process is killed, the next run immediately starts the next attempt; later retries use the remaining delays of the schedule.
   ///
   /// ```swift
   /// let upload = Upload().retry(.exponential(from: .seconds(1)), maxAttempts: 5, countedIn: journal, as: "upload")
@@ -12,9 +12,9 @@ extension Procedure where Input: Encodable {
   ///
   /// An attempt counts from its start, so the retries end even if the body ends its process each time: when no attempts are left, the run
   /// fails with ``RememberedFailure``. A cancelled attempt does not count. When the procedure has succeeded or failed, the count starts
-  /// again at 0. After more than a million attempts, a run continues with the delay that follows the first million. Two concurrent runs
-  /// with equal inputs share the count; `coalesced(by:in:)` combines them into one. Each attempt costs one append, and the end of the run
-  /// costs another. Otherwise, the modifier behaves like `retry(_:maxAttempts:budget:when:)`.
+  /// again at 0. A new run skips the delays that earlier runs have used, but at most the first million. Two concurrent runs with equal
+  /// inputs share the count; `coalesced(by:in:)` combines them into one. Each attempt costs one append, and the end of the run costs
+  /// another. Otherwise, the modifier behaves like `retry(_:maxAttempts:budget:when:)`.
   ///
   /// - Parameters:
   ///   - schedule: The delays before the retries, which also limit their number. A delay that was interrupted by a kill is not repeated.

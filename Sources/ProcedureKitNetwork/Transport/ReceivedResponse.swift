@@ -66,7 +66,8 @@ final class ReceivedResponse: Sendable {
     return source.head.value(of: name)
   }
 
-  /// The announced number of bytes that a transport passes on; `nil` if the length is unknown, or the body is decompressed.
+  /// Returns the length of the body as the transport delivers it, according to the response header; `nil` if the length is unknown or the
+  /// body is decompressed.
   func bodyLength(to request: URLRequest) -> Int64? {
     if request.httpMethod == "HEAD" || status == 204 || status == 304 { return nil }
     // The chunks determine where the body ends, and a length in addition to them is ignored (RFC 9112, section 6.3).

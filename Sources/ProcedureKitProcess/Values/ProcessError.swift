@@ -16,7 +16,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let notExecutable = Kind(description: "notExecutable")
     /// The file names an interpreter or a loader that does not exist or must not be executed; see ``ProcessError/underlying``.
     public static let noInterpreter = Kind(description: "noInterpreter")
-    /// A text in the request contains a NUL, or an environment variable has an empty name or one that contains `=`.
+    /// A string in the request contains a NUL character, or the name of an environment variable is empty or contains `=`.
     public static let invalidText = Kind(description: "invalidText")
     /// The working directory is not a folder.
     public static let noWorkingDirectory = Kind(description: "noWorkingDirectory")

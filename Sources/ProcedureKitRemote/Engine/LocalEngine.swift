@@ -179,7 +179,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     return result
   }
 
-  /// Schedules a check of a step, unless the call has advanced since then.
+  /// Schedules a timeout check for the step that `token` identifies, unless the call has already moved past that step.
   private func start(_ token: LocalEngineMachine.Token, at instant: ProcedureInstant) {
     let timer = timers.schedule(at: instant) { [weak self] in
       self?.change { state, now in ((), state.machine.timerWentOff(token, at: now)) }

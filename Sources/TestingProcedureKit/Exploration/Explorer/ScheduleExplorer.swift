@@ -57,7 +57,8 @@ public struct ScheduleExplorer: Sendable {
   /// The number of jobs and of operations on explored locks and atomics after which a schedule fails as endless.
   public var stepLimit = 100_000
 
-  /// The real time for which the explorer waits for a job from outside, when no job can run, before it reports a deadlock.
+  /// When no job can run, how long (in real time) the explorer waits for code outside its control to enqueue one before it reports a
+  /// deadlock.
   public var patience: Duration = .milliseconds(200)
 
   /// The real time after which a step that does not end is reported. The report ends the exploration.

@@ -32,10 +32,10 @@ extension ScheduleExecutor: LockSchedule {
     log("\(operation) of \(atomic)")
   }
 
-  /// Lets other ready jobs run before an operation if the chooser decides so.
+  /// Lets other ready jobs run before an operation if the chooser decides to.
   ///
-  /// The driver must never be part of a deadlock. After the first operation in an exploration, the schedule is therefore run again on other
-  /// threads.
+  /// The driver must never be part of a deadlock. The first operation in an exploration therefore restarts the schedule, with all jobs on
+  /// threads other than the driver's.
   @inline(never)
   private func willOperate() -> OperationPoint {
     if !keepsDriverFree {

@@ -88,7 +88,8 @@ struct ScheduleRun: Sendable {
   var timersOvertakeWork = false
   var checksLockOrder = true
   var isTracing = false
-  /// Whether recorded choices are repeated exactly. A record has no choices at wakes under a lock, so such wakes need not be recognized.
+  /// Whether recorded choices are repeated exactly. No choices are recorded when a task is woken by a task that holds a lock, so a
+  /// repetition need not detect that case.
   var isRepetition = false
 
   /// The largest number of attempts at a schedule in which wakers were parked under locks.
