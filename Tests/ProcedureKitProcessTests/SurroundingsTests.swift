@@ -82,7 +82,7 @@ import Testing
     arguments: [
       ("#!/no/such/shell -x", #"the interpreter "/no/such/shell", which the file names, does not exist"#),
       ("#! \t/etc/passwd", #"the interpreter "/etc/passwd", which the file names, may not be executed"#),
-      ("#!/bin/sh\r\necho kitten\r", #"ends with CR LF, and the system looks for "/bin/sh" and a CR"#),
+      ("#!/bin/sh\r\necho kitten\r", #"an interpreter whose name is "/bin/sh" followed by a carriage return"#),
       ("#!relative", #"the interpreter "relative", which the file names, does not exist"#),
       ("#! \necho kitten", "names no interpreter"), ("#!\r", "names no interpreter"),
     ])

@@ -41,6 +41,6 @@
     public let url: URL
 
     /// The failure as a sentence.
-    public var description: String { "no program has opened \(url)" }
+    public var description: String { "no app could open \(url)" }
   }
 #endif

@@ -114,7 +114,7 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .key(let key, let limit): "one of the \(limit) \(limit == 1 ? "slot" : "slots") of its key \(key.quoted)"
     case .pause(let end): end.map { "the end of its pause, at \($0)" } ?? "the end of its pause"
     case .idleness(let queue): "all procedures of the queue \(queue.quoted)"
-    case .room(let queue): "room on the queue \(queue.quoted)"
+    case .room(let queue): "room in the queue \(queue.quoted)"
     case .events(let name): "an event of \(name.quoted)"
     case .children(let children): "its children " + children.map(\.description).joined(separator: ", ")
     case .nodes: "its nodes"

@@ -18,8 +18,12 @@ extension RunRecording {
   /// A description of what is missing from the recording; `nil` if it is complete.
   var gaps: String? {
     var parts: [String] = []
-    if droppedCount > 0 { parts.append("\(droppedCount) earlier runs were dropped") }
-    if lostEventCount > 0 { parts.append("\(lostEventCount) events were lost") }
+    if droppedCount > 0 {
+      parts.append("\(droppedCount) earlier \(droppedCount == 1 ? "run was" : "runs were") dropped")
+    }
+    if lostEventCount > 0 {
+      parts.append("\(lostEventCount) \(lostEventCount == 1 ? "event was" : "events were") lost")
+    }
     return parts.isEmpty ? nil : "Incomplete: " + parts.joined(separator: ", ") + "."
   }
 }

@@ -14,7 +14,7 @@ extension RunReport {
     }
     body += "<h2>Timeline</h2>\n<div class=\"picture\">\(Timeline(recording).svg)</div>\n"
     body += section(
-      "Critical path, \(criticalPath.duration.short)", ["procedure", "adds", "executing", "share", "waits"],
+      "Critical path, \(criticalPath.duration.short)", ["procedure", "duration", "executing", "share", "waits"],
       criticalPath.rows
     ) { row in
       [cell(row.name)] + [row.duration.short, row.times.executing.short, share(row.duration)].map(number)

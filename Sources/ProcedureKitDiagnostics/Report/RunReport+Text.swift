@@ -39,7 +39,8 @@ extension RunReport {
   private var pathLines: [String] {
     let rows = criticalPath.rows
     guard !rows.isEmpty else { return [] }
-    var lines = ["", Self.row(["adds", "executing", "share"], of: "Critical path, \(criticalPath.duration.short)")]
+    let title = "Critical path, \(criticalPath.duration.short)"
+    var lines = ["", Self.row(["duration", "executing", "share"], of: title)]
     let longest = rows.indices.sorted { (rows[$1].duration, $0) < (rows[$0].duration, $1) }.prefix(Self.listLimit)
       .sorted()
     for row in longest.map({ rows[$0] }) {

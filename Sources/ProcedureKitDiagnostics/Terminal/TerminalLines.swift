@@ -56,8 +56,11 @@ struct TerminalLines {
     let open = status.total - status.finished
     if open > 0 { parts.append("\(open) not ended") }
     guard !parts.isEmpty else { return "" }
-    var lost = status.lost > 0 ? "; \(status.lost) events were lost, so the counts are too low" : ""
-    if lostTexts > 0 { lost += "; \(lostTexts) printed texts were lost" }
+    var lost = ""
+    if status.lost > 0 {
+      lost += "; \(status.lost) \(status.lost == 1 ? "event was" : "events were") lost, so the counts are too low"
+    }
+    if lostTexts > 0 { lost += "; \(lostTexts) printed \(lostTexts == 1 ? "text was" : "texts were") lost" }
     return parts.joined(separator: ", ") + " in \(duration.short)\(lost)\n"
   }
 

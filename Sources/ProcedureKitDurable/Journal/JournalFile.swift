@@ -271,7 +271,7 @@ final class JournalFile {
   private func requireIntact() throws(JournalError) {
     guard let failure else { return }
     throw Self.error(
-      .unwritable, path, "accepts no more entries, since the storage has failed before. Open it again", failure)
+      .unwritable, path, "accepts no more entries until it is reopened, because of an earlier storage failure", failure)
   }
 
   func flush() throws(JournalError) {

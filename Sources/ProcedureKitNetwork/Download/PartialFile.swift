@@ -176,10 +176,10 @@ final class PartialFile: BodySink {
     guard let head else { return }
     if let part = state.withLock({ $0.part }), part.upperBound != count {
       throw NetworkError(
-        .incomplete, head.request, "\(count) of \(part.upperBound) bytes have arrived", response: head.response)
+        .incomplete, head.request, "received \(count) of \(part.upperBound) bytes", response: head.response)
     }
     if let total, total != count {
-      throw NetworkError(.incomplete, head.request, "\(count) of \(total) bytes have arrived", response: head.response)
+      throw NetworkError(.incomplete, head.request, "received \(count) of \(total) bytes", response: head.response)
     }
     closeFile()
     guard rename(place.path, destination.path) == 0 else {

@@ -287,6 +287,6 @@ final class ReachabilityPoll: Sendable {
 
   private static func refusal(_ question: Question, _ code: Int32) -> ReachabilityError {
     ReachabilityError(
-      .refused, "\(question.host.quotable):\(question.port) takes no connection: \(String(cString: strerror(code))).")
+      .refused, "cannot connect to \(question.host.quotable):\(question.port): \(String(cString: strerror(code))).")
   }
 }

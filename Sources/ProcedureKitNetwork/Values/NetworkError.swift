@@ -104,7 +104,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .tooLarge: "was stopped, since the body of the response is longer than \(detail). Raise sizeLimit if need be."
     case .unacceptableStatus: "was answered with the status \(status.map { "\($0)" } ?? "?")."
     case .tooManyRedirects: "failed: the server redirected more than \(detail)."
-    case .invalidRedirect: "failed: the server redirects to \"\(detail)\", which is no HTTP address."
+    case .invalidRedirect: "failed: the server redirects to \"\(detail)\", which is not an HTTP address."
     case .refusedRedirect: "was not redirected, since \(detail)."
     case .undecodable: "was answered with JSON that \(detail) cannot be decoded from: \(underlyingText)"
     default: "failed, since \(detail): \(underlyingText)"
@@ -112,7 +112,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   }
 
   private var underlyingText: String {
-    guard let error = underlying else { return "the server has sent no HTTP response." }
+    guard let error = underlying else { return "the server did not send an HTTP response." }
     guard let error = error as? URLError else { return "\(error)".quotable }
     return "\(Self.names[error.code] ?? error.localizedDescription) (URLError \(error.code.rawValue))."
   }
@@ -121,11 +121,11 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     .timedOut: "nothing came for as long as the request allows", .cannotConnectToHost: "the host refuses connections",
     .cannotFindHost: "the host is not known", .networkConnectionLost: "the connection was lost",
     .dnsLookupFailed: "the host is not known", .notConnectedToInternet: "this machine has no network",
-    .badServerResponse: "the server has sent no HTTP response",
+    .badServerResponse: "the server did not send an HTTP response",
     .serverCertificateUntrusted: "the certificate of the host is not trusted",
     .secureConnectionFailed: "no secure connection was possible",
     // With URLSession on Linux, this is the code for a response that is not HTTP. URLs with other schemes are refused earlier.
-    .unsupportedURL: "the server has sent no HTTP response",
+    .unsupportedURL: "the server did not send an HTTP response",
   ]
 
   /// The same as ``description``.

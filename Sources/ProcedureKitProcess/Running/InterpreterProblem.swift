@@ -25,7 +25,7 @@ struct InterpreterProblem: Error, CustomStringConvertible {
         // The interpreter of a binary is the dynamic loader.
         let isBinary = start.starts(with: [0x7f] + Array("ELF".utf8))
         return isBinary && nesting == 0 && code == .ENOENT
-          ? InterpreterProblem(description: "the loader that the file names does not exist") : nil
+          ? InterpreterProblem(description: "the dynamic loader specified in the file does not exist") : nil
       }
       let blanks = [UInt8(ascii: " "), UInt8(ascii: "\t")]
       let line = start.dropFirst(2).prefix { $0 != UInt8(ascii: "\n") }.drop { blanks.contains($0) }
@@ -37,7 +37,8 @@ struct InterpreterProblem: Error, CustomStringConvertible {
       if name.bytes.last == UInt8(ascii: "\r"), !ExecutablePath.exists(interpreter) {
         let text = SystemText(bytes: name.bytes.dropLast())
         return InterpreterProblem(
-          description: "the first line of the file ends with CR LF, and the system looks for \"\(text)\" and a CR")
+          description: "the first line of the file ends with CR LF, so the system looks for an interpreter whose name "
+            + "is \"\(text)\" followed by a carriage return")
       }
       if !ExecutablePath.isProgram(interpreter) {
         let reason = ExecutablePath.exists(interpreter) ? "may not be executed" : "does not exist"

@@ -47,7 +47,7 @@ struct ExplorationSettings: Sendable {
     }
     if let text = value(.seed) {
       guard let number = text == "random" ? .random(in: .min ... .max) : UInt64(text) else {
-        throw Malformed(variable: .seed, value: text, expected: "a number of at least 0, or to \"random\"")
+        throw Malformed(variable: .seed, value: text, expected: "a non-negative integer or \"random\"")
       }
       seed = number
     }

@@ -34,7 +34,7 @@
           try await VirtualClock.$current.withValue(environment.clock) { try await function() }
         } catch is ExpectationFailedError {
           // `#require` has already recorded the failure.
-          environment.check(environment.hasFailed, "a requirement of the test framework does not hold")
+          environment.check(environment.hasFailed, "a `#require` expectation failed")
         }
       }
       let explorer = settings.applied(to: explorer)

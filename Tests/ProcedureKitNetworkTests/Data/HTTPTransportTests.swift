@@ -41,7 +41,7 @@ import Testing
   @Test("A transport without a response, or with an error of its own, is an error with the address")
   func failures() async throws {
     let silent = await networkError { try await load(Canned()) }
-    #expect(silent?.description == "GET https://kitten.example/ failed: the server has sent no HTTP response.")
+    #expect(silent?.description == "GET https://kitten.example/ failed: the server did not send an HTTP response.")
     let broken = await networkError { try await load(Canned(status: 200, error: Broken())) }
     #expect(broken?.kind == .transferFailed)
     #expect(broken?.underlying is Broken)
@@ -54,7 +54,7 @@ import Testing
       try await load(Canned(status: 200, headers: ["Content-Length": "9"], pieces: ["a"]))
     }
     #expect(short?.kind == .incomplete)
-    #expect(short?.description.contains("1 of 9 bytes have arrived") == true)
+    #expect(short?.description.contains("received 1 of 9 bytes") == true)
     let headers = ["Content-Length": "9", "Content-Encoding": "gzip"]
     #expect(try await load(Canned(status: 200, headers: headers, pieces: ["a"])).text == "a")
   }

@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(
-    "A redirect to no HTTP address is an error",
+    "A redirect to a URL that is not an HTTP address is an error",
     arguments: ["ftp://127.0.0.1/", "mailto:kitten@example.com", "file:///etc"])
   func invalid(_ location: String) async throws {
     let server = try LoopbackServer { _ in .redirect(to: location) }

@@ -148,7 +148,7 @@ enum Platform {
         return 0
       }
       guard let thread = CreateThread(nil, SIZE_T(stackSize), routine, argument, 0, nil) else {
-        preconditionFailure("the system refuses a thread for the exploration")
+        preconditionFailure("the system could not create a thread for the exploration")
       }
       CloseHandle(thread)
     #else
@@ -167,7 +167,7 @@ enum Platform {
           Work.perform(argument)
           return nil
         }, argument)
-      precondition(error == 0, "the system refuses a thread for the exploration: error \(error)")
+      precondition(error == 0, "the system could not create a thread for the exploration: error \(error)")
       #if canImport(Darwin)
         if let thread { pthread_detach(thread) }
       #else
