@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 import Synchronization
 
 /// Makes TCP connections to find out whether hosts can be reached. One thread and one `poll` serve all waiters, however many there are.
@@ -140,7 +141,7 @@ final class ReachabilityPoll: Sendable {
     while let (id, question) = nextSearch() {
       let addresses = findAddresses(question)
       let (waiters, error) = state.withLock { state -> ([Waiter], ReachabilityError) in
-        let unknown = ReachabilityError(.unknownHost, "The host \(question.host.quotable) is not known.")
+        let unknown = ReachabilityError(.unknownHost, "The host \(question.host.shortened(to: 200)) is not known.")
         guard !addresses.isEmpty else { return (state.end(id), unknown) }
         // All waiters have left in the meantime.
         guard state.entries[id] != nil else { return ([], unknown) }
@@ -287,6 +288,6 @@ final class ReachabilityPoll: Sendable {
 
   private static func refusal(_ question: Question, _ code: Int32) -> ReachabilityError {
     ReachabilityError(
-      .refused, "cannot connect to \(question.host.quotable):\(question.port): \(String(cString: strerror(code))).")
+      .refused, "cannot connect to \(question.host.shortened(to: 200)):\(question.port): \(String(cString: strerror(code))).")
   }
 }
