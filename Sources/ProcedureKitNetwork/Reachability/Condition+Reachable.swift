@@ -60,7 +60,8 @@ extension Condition {
       group.addTask { try await ReachabilityPoll.shared.connect(to: host, port) }
       group.addTask {
         try await clock.sleep(for: limit.saturated)
-        throw ReachabilityError(.timedOut, "\(host.shortened(to: 200)):\(port) has taken no connection within \(limit).")
+        throw ReachabilityError(
+          .timedOut, "\(host.shortened(to: 200)):\(port) has taken no connection within \(limit).")
       }
       try await group.next()
     }

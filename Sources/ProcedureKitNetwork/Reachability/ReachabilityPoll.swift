@@ -287,7 +287,7 @@ final class ReachabilityPoll: Sendable {
   }
 
   private static func refusal(_ question: Question, _ code: Int32) -> ReachabilityError {
-    ReachabilityError(
-      .refused, "cannot connect to \(question.host.shortened(to: 200)):\(question.port): \(String(cString: strerror(code))).")
+    let place = "\(question.host.shortened(to: 200)):\(question.port)"
+    return ReachabilityError(.refused, "cannot connect to \(place): \(String(cString: strerror(code))).")
   }
 }
