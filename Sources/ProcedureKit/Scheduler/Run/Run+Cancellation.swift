@@ -21,44 +21,49 @@ extension Run {
     state.runs[self].details.cancellation = RunDetails.Cancellation(
       reason: reason, instant: instant, eventsBefore: eventsBefore)
     if isReported { record(at: reading.instant, &state, &effects) { _ in .didCancel(reason: reason) } }
-    let isBeforeStart = state.machine.stopRequested(member)
-    let children = state.runs[self].details.children.byID.inOrder
-    let handlers = state.runs[self].details.cancellationHandlers.inOrder
-    let timer = state.runs[self].details.pause.timer.take()
-    // The worker is cancelled only if it is executing this run: otherwise its task belongs to another run (C6).
-    let worker = isBeforeStart ? nil : state.runs[self].worker
-    if timer != nil || worker != nil || !children.isEmpty || !handlers.isEmpty {
-      let propagate = { @Sendable [core] in
-        if let timer { core.timers.cancel(timer) }
-        for child in children { child.cancel(reason) }
-        for handler in handlers { handler() }
-        worker?.cancel()
-      }
-      effects.add(.propagate(propagate))
-    }
-    if isBeforeStart { QueueCore.deliver(.finish, to: self, &state.runs, &effects) }
+    interrupt(endsAtOnce: state.machine.stopRequested(member), &state, &effects) { reason }
   }
 
   /// Stops the body because a produced child has failed: cancels the children and the worker's task, and calls the cancellation handlers.
   ///
   /// A run that is between two executions of its body ends at once.
   func stop() {
-    let (children, handlers, timer) = core.send { state, effects -> ([Run], [@Sendable () -> Void], TimerHeap.ID?) in
-      guard !state.runs[self].isDecided, !state.runs[self].details.children.isStopping else { return ([], [], nil) }
+    core.send { state, effects in
+      guard !state.runs[self].isDecided, !state.runs[self].details.children.isStopping else { return }
       state.runs[self].details.children.isStopping = true
-      let children = state.runs[self].details.children.byID.inOrder
-      var handlers = state.runs[self].details.cancellationHandlers.inOrder
-      if let worker = state.runs[self].worker { handlers.append { worker.cancel() } }
       // The run pauses, or waits for its resources or a slot after the pause: the next execution would be stopped at its beginning.
-      guard layer.repeats, state.runs[self].hasStarted, state.machine.stopRequested(state.runs[self].member) else {
-        return (children, handlers, nil)
-      }
-      QueueCore.deliver(.finish, to: self, &state.runs, &effects)
-      return (children, handlers, state.runs[self].details.pause.timer.take())
+      let endsAtOnce =
+        layer.repeats && state.runs[self].hasStarted && state.machine.stopRequested(state.runs[self].member)
+      interrupt(endsAtOnce: endsAtOnce, &state, &effects) { self.inheritedReason }
     }
-    if let timer { core.timers.cancel(timer) }
-    for child in children { child.cancel(inheritedReason) }
-    for handler in handlers { handler() }
+  }
+
+  /// Adds the effects of a cancellation or a stop: on the children, the handlers, and the worker's task (C3).
+  ///
+  /// - Parameters:
+  ///   - endsAtOnce: Whether the body is not executing, so the run finishes now.
+  ///   - state: The state.
+  ///   - effects: Receives the effects.
+  ///   - reason: Returns the reason with which the children are cancelled. Called after the lock was released.
+  private func interrupt(
+    endsAtOnce: Bool, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects,
+    childReason reason: @escaping @Sendable () -> (any Error)?
+  ) {
+    let children = state.runs[self].details.children.byID.inOrder
+    let handlers = state.runs[self].details.cancellationHandlers.inOrder
+    let timer = state.runs[self].details.pause.timer.take()
+    // The worker is cancelled only if it is executing this run: otherwise its task belongs to another run (C6).
+    let worker = endsAtOnce ? nil : state.runs[self].worker
+    if timer != nil || worker != nil || !children.isEmpty || !handlers.isEmpty {
+      let propagate = { @Sendable [core] in
+        if let timer { core.timers.cancel(timer) }
+        for child in children { child.cancel(reason()) }
+        for handler in handlers { handler() }
+        worker?.cancel()
+      }
+      effects.add(.propagate(propagate))
+    }
+    if endsAtOnce { QueueCore.deliver(.finish, to: self, &state.runs, &effects) }
   }
 
   /// Whether the run was cancelled, or a failed child is stopping it.
