@@ -232,7 +232,6 @@ extension QueueCore {
       for other in granted where other.core !== self { other.claimGranted() }
     }
     let reading = time.reading()
-    var log: EventLog?
     let following = send { state, effects -> Following? in
       let endsWithBody = state.runs[run].endsWithBody
       if endsWithBody {
@@ -241,12 +240,12 @@ extension QueueCore {
       }
       for other in granted where other.core === self { other.claimGranted(&state, &effects) }
       guard endsWithBody else { return nil }
-      log = state.runs[run].details.observers.log
       return Following(
         job: takeNext(for: worker, isStarting: false, at: reading, &state, &effects),
         released: run.detachReferences(keepingHooks: false, &state.runs))
     }
-    log?.close()
+    guard let following else { return nil }
+    following.released.log?.close()
     return following
   }
 }
