@@ -269,11 +269,13 @@ extension Run {
   private func forwardingTaskCancellation<R>(_ body: () async throws -> R) async rethrows -> R {
     if isDrivenByWorker || ignoresTaskCancellation { return try await body() }
     guard let task = TaskIdentity.current else { return try await body() }
-    // The body executes in the task of the enclosing body, which forwards the cancellation of that task.
-    let enclosing = enclosingWatchedTask
-    let isWatched = enclosing?.task == task
-    let watchedTask = isWatched ? enclosing : WatchedTask(task)
-    core.update { $0[self].watchedTask = watchedTask }
+    let isWatched = core.update { runs in
+      // In the task of the enclosing body, both share the watched task.
+      let enclosing = enclosingWatchedTask(runs)
+      let isWatched = enclosing?.task == task
+      runs[self].watchedTask = isWatched ? enclosing : WatchedTask(task)
+      return isWatched
+    }
     defer { core.update { $0[self].watchedTask = nil } }
     // The enclosing run forwards the cancellation of this task. If each of 10,000 layers installed a handler, the runtime would visit all of
     // them for each layer.
@@ -283,14 +285,16 @@ extension Run {
 
   /// Whether the body executes in the task of the enclosing body, so that both share the watched task.
   private var isInTaskOfEnclosingBody: Bool {
-    guard let enclosing = enclosingWatchedTask else { return false }
-    return core.read { $0.runs[self].watchedTask === enclosing }
+    core.read { state in
+      guard let enclosing = enclosingWatchedTask(state.runs) else { return false }
+      return state.runs[self].watchedTask === enclosing
+    }
   }
 
   /// The task that executes the enclosing body, if that body is on the same queue and its task is watched.
-  private var enclosingWatchedTask: WatchedTask? {
+  private func enclosingWatchedTask(_ runs: borrowing RunTable) -> WatchedTask? {
     guard let parent, parent.core === core else { return nil }
-    return core.read { $0.runs[parent].watchedTask }
+    return runs[parent].watchedTask
   }
 
   /// Starts the body and returns it; `nil` if the run was cancelled first (C2).
