@@ -48,7 +48,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .childrenFailed:
       let failures = self.failures.map { "\(name($0.procedure)): \(words($0.error))" }
       return (
-        "\(failures.count) \(failures.count == 1 ? "child" : "children") of \(subject) failed",
+        "\(failures.count.counting("child", "children")) of \(subject) failed",
         failures.joined(separator: "; ")
       )
     case .queueFull:

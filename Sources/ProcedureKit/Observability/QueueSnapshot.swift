@@ -86,7 +86,7 @@ extension QueueSnapshot: CustomStringConvertible {
   /// The queue in logs: a line for the queue, and a line for each procedure.
   public var description: String {
     let head =
-      "queue \(name.quoted): \(slotsInUse) \(slotsInUse == 1 ? "slot" : "slots") in use"
+      "queue \(name.quoted): \(slotsInUse.counting("slot")) in use"
       + "\(isSuspended ? ", suspended" : "")\(isShutDown ? ", shut down" : "")"
     return ([head] + procedures.map { "  \($0)" }).joined(separator: "\n")
   }
@@ -111,7 +111,7 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .resources(let waits): waits.map { "\($0.resource.quoted), which \($0.holder) holds" }.joined(separator: ", ")
     case .resumption: "the queue to be resumed"
     case .slot: "a slot"
-    case .key(let key, let limit): "one of the \(limit) \(limit == 1 ? "slot" : "slots") of its key \(key.quoted)"
+    case .key(let key, let limit): "one of the \(limit.counting("slot")) of its key \(key.quoted)"
     case .pause(let end): end.map { "the end of its pause, at \($0)" } ?? "the end of its pause"
     case .idleness(let queue): "all procedures of the queue \(queue.quoted)"
     case .room(let queue): "room in the queue \(queue.quoted)"
@@ -119,7 +119,7 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .children(let children): "its children " + children.map(\.description).joined(separator: ", ")
     case .nodes: "its nodes"
     case .graphLimit(let limit):
-      "a free place in its graph, which executes at most \(limit) \(limit == 1 ? "node" : "nodes") at a time"
+      "a free place in its graph, which executes at most \(limit.counting("node")) at a time"
     case .rateLimit: "its turn at a rate limiter"
     }
   }

@@ -49,8 +49,18 @@ extension StringProtocol {
     }
   }
 
+  /// At most 200 characters of text from elsewhere, on one line and without control characters, for a message.
+  package var quotable: String { shortened(to: 200) }
+
   /// The name in quotation marks, for a message: on one line of at most 200 characters.
-  package var quoted: String { "\"\(shortened(to: 200))\"" }
+  package var quoted: String { "\"\(quotable)\"" }
+}
+
+extension BinaryInteger {
+  /// Returns the number with a noun: `1 task`, `2 tasks`, `2 switches`.
+  package func counting(_ noun: String, _ plural: String? = nil) -> String {
+    self == 1 ? "1 \(noun)" : "\(self) \(plural ?? noun + "s")"
+  }
 }
 
 extension Sequence where Element == Unicode.Scalar {

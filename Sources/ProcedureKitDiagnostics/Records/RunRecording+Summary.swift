@@ -1,3 +1,5 @@
+import ProcedureKit
+
 extension RunRecording {
   /// The number of runs for each outcome. An outcome that did not occur is omitted.
   var counts: [(outcome: RunRecord.Outcome, count: Int)] {
@@ -9,7 +11,7 @@ extension RunRecording {
 
   /// The counts as a sentence, for example `12 runs in 1.25 s: 10 finished, 2 failed`.
   var summary: String {
-    let all = "\(runs.count) \(runs.count == 1 ? "run" : "runs") in \(duration.short)"
+    let all = "\(runs.count.counting("run")) in \(duration.short)"
     let open = runs.count { $0.outcome == nil }
     let parts = counts.map { "\($0.count) \($0.outcome.rawValue)" } + (open > 0 ? ["\(open) not ended"] : [])
     return parts.isEmpty ? all : all + ": " + parts.joined(separator: ", ")
@@ -18,12 +20,8 @@ extension RunRecording {
   /// A description of what is missing from the recording; `nil` if it is complete.
   var gaps: String? {
     var parts: [String] = []
-    if droppedCount > 0 {
-      parts.append("\(droppedCount) earlier \(droppedCount == 1 ? "run was" : "runs were") dropped")
-    }
-    if lostEventCount > 0 {
-      parts.append("\(lostEventCount) \(lostEventCount == 1 ? "event was" : "events were") lost")
-    }
+    if droppedCount > 0 { parts.append(droppedCount.counting("earlier run was", "earlier runs were") + " dropped") }
+    if lostEventCount > 0 { parts.append(lostEventCount.counting("event was", "events were") + " lost") }
     return parts.isEmpty ? nil : "Incomplete: " + parts.joined(separator: ", ") + "."
   }
 }

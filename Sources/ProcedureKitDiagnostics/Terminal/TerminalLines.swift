@@ -58,9 +58,9 @@ struct TerminalLines {
     guard !parts.isEmpty else { return "" }
     var lost = ""
     if status.lost > 0 {
-      lost += "; \(status.lost) \(status.lost == 1 ? "event was" : "events were") lost, so the counts are too low"
+      lost += "; \(status.lost.counting("event was", "events were")) lost, so the counts are too low"
     }
-    if lostTexts > 0 { lost += "; \(lostTexts) printed \(lostTexts == 1 ? "text was" : "texts were") lost" }
+    if lostTexts > 0 { lost += "; \(lostTexts.counting("printed text was", "printed texts were")) lost" }
     return parts.joined(separator: ", ") + " in \(duration.short)\(lost)\n"
   }
 

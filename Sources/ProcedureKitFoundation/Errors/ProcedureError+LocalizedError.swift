@@ -33,7 +33,6 @@ extension ProcedureError: LocalizedError {
   /// Returns the duration in whole seconds, rounded up.
   private static func words(for duration: Duration) -> String {
     let (seconds, fraction) = duration.components
-    let count = max(seconds + (fraction > 0 ? 1 : 0), 1)
-    return count == 1 ? "1 second" : "\(count) seconds"
+    return max(seconds + (fraction > 0 ? 1 : 0), 1).counting("second")
   }
 }

@@ -116,7 +116,7 @@
       case .location(let location, let device):
         if daemon.device == nil || daemon.device == device { locations.yield(location) }
       case .error(let message):
-        throw LocationError(.refused, "\(address) refused the request: \(message.shortened(to: 200)).")
+        throw LocationError(.refused, "\(address) refused the request: \(message.quotable).")
       case .other:
         guard !isFirst else {
           throw LocationError(.unknownProtocol, "\(address) did not send its version first.")

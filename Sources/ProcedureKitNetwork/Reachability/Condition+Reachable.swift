@@ -61,7 +61,7 @@ extension Condition {
       group.addTask {
         try await clock.sleep(for: limit.saturated)
         throw ReachabilityError(
-          .timedOut, "\(host.shortened(to: 200)):\(port) has taken no connection within \(limit).")
+          .timedOut, "\(host.quotable):\(port) has taken no connection within \(limit).")
       }
       try await group.next()
     }

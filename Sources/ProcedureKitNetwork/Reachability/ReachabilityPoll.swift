@@ -141,7 +141,7 @@ final class ReachabilityPoll: Sendable {
     while let (id, question) = nextSearch() {
       let addresses = findAddresses(question)
       let (waiters, error) = state.withLock { state -> ([Waiter], ReachabilityError) in
-        let unknown = ReachabilityError(.unknownHost, "The host \(question.host.shortened(to: 200)) is not known.")
+        let unknown = ReachabilityError(.unknownHost, "The host \(question.host.quotable) is not known.")
         guard !addresses.isEmpty else { return (state.end(id), unknown) }
         // All waiters have left in the meantime.
         guard state.entries[id] != nil else { return ([], unknown) }
@@ -287,7 +287,7 @@ final class ReachabilityPoll: Sendable {
   }
 
   private static func refusal(_ question: Question, _ code: Int32) -> ReachabilityError {
-    let place = "\(question.host.shortened(to: 200)):\(question.port)"
+    let place = "\(question.host.quotable):\(question.port)"
     return ReachabilityError(.refused, "cannot connect to \(place): \(String(cString: strerror(code))).")
   }
 }

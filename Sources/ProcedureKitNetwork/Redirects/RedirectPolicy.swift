@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -55,8 +56,7 @@ public struct RedirectPolicy: Sendable, Hashable {
       let location = response.value(of: "Location"), let origin = request.url
     else { return nil }
     guard count < limit else {
-      throw NetworkError(
-        .tooManyRedirects, request, "\(limit) \(limit == 1 ? "time" : "times")", response: response.object)
+      throw NetworkError(.tooManyRedirects, request, limit.counting("time"), response: response.object)
     }
     guard let target = URL(lenient: location, relativeTo: origin), target.isHTTP else {
       throw NetworkError(

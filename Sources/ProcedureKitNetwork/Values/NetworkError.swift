@@ -1,4 +1,5 @@
 public import Foundation
+import ProcedureKit
 
 #if canImport(FoundationNetworking)
   public import FoundationNetworking

@@ -88,7 +88,4 @@ extension String {
     guard let at = bytes[start..<authorityEnd].lastIndex(of: UInt8(ascii: "@")) else { return String(self[..<end]) }
     return String(self[..<start]) + String(self[bytes.index(after: at)..<end])
   }
-
-  /// At most 200 characters of a text from elsewhere, on one line and without control characters, for a message.
-  var quotable: String { shortened(to: 200) }
 }

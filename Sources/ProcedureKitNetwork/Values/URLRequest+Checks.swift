@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 
 /// The response from a token endpoint (RFC 6749, sections 5.1 and 5.2).
 struct TokenResponse {

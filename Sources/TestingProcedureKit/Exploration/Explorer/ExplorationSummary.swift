@@ -1,3 +1,5 @@
+import ProcedureKit
+
 /// The statistics of an exploration without failures.
 public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The seed of the exploration.
@@ -85,12 +87,5 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
       + (wakesUnderLock > 0 ? ", \(wakesUnderLock.counting("wake")) under a lock" : "")
       + " (seed \(seed), \(strategy))"
       + tallies.sorted { $0.key < $1.key }.map { ", \($0.key): \($0.value)" }.joined()
-  }
-}
-
-extension Int {
-  /// Returns the number with a noun: `1 task`, `2 tasks`, `2 switches`.
-  func counting(_ noun: String, _ plural: String? = nil) -> String {
-    self == 1 ? "1 \(noun)" : "\(self) \(plural ?? noun + "s")"
   }
 }
