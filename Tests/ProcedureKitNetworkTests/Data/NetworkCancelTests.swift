@@ -97,16 +97,16 @@ import TestingProcedureKit
   func dropped() async throws {
     let server = try LoopbackServer { _ in .ok("a kitten") }
     defer { server.stop() }
-    weak var former: URLSessionTransport?
+    weak var previous: URLSessionTransport?
     do {
       let transport = URLSessionTransport()
-      former = transport
+      previous = transport
       var load = NetworkDataProcedure()
       load.settings.transport = transport
       #expect(try await load(URLRequest(server.url("/"))).text == "a kitten")
     }
     // The task of the transfer may hold the transport for a moment longer.
-    try await eventually { former == nil }
+    try await eventually { previous == nil }
     try await server.waitUntilUnconnected()
   }
 }

@@ -11,7 +11,7 @@
     /// Registers a procedure for launches with one identifier.
     ///
     /// Call this function before the app has finished launching, and list the identifier in the app's `Info.plist`. When the procedure
-    /// ends, the system is told whether it has finished. The procedure is cancelled when its time is over. To request the next launch,
+    /// ends, its success or failure is reported to the system. The procedure is cancelled when its time is over. To request the next launch,
     /// submit a request to `BGTaskScheduler` in the body.
     ///
     /// - Parameters:

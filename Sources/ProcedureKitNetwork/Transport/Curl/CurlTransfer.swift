@@ -82,7 +82,7 @@ final class CurlTransfer: @unchecked Sendable {
   }
 
   private func configure(_ configuration: CurlTransport.Configuration) -> Bool {
-    // Passing the string as a pointer would first copy it into an array. `withCString` lends the string's own bytes.
+    // Passing the string as a pointer would first copy it into an array. `withCString` passes the string's own bytes.
     for line in request.lines { list = line.withCString { pk_curl_list_append(list, $0) } ?? list }
     pk_curl_set_callbacks(handle, callbacks)
     if let sockets { pk_curl_watch_sockets(handle, sockets) }
