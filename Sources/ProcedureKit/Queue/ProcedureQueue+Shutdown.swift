@@ -47,7 +47,7 @@ extension ProcedureQueue {
   public func cancelWaiting(_ reason: (any Error)? = nil) {
     core.cancelRuns { run, entry in
       let isNested = entry.isNested || (run.kind == .added && run.parent != nil)
-      return isNested || !entry.phase.isBeforeStart ? nil : RunDetails.Cancellation(reason: reason)
+      return isNested || !entry.phase.awaitsStart ? nil : RunDetails.Cancellation(reason: reason)
     }
   }
 }

@@ -104,7 +104,7 @@ public actor ProcedureQueue {
     } catch {
       return try await core.finish(run, .failure(error))
     }
-    return core.finishFast(run) ? value : try await core.finish(run, .success(value))
+    return core.endInline(run) ? value : try await core.finish(run, .success(value))
   }
 
   // MARK: Adding

@@ -63,7 +63,7 @@ public final class ResourceTable: Sendable {
         waiting.compactMap { state.claimants[$0] }
       )
     }
-    for run in granted { run.claimGranted() }
+    for run in granted { run.resumeClaimants() }
     for run in refused {
       // A claim after a pause includes the enclosing layers.
       let layers = [run] + run.enclosingLayers
@@ -158,7 +158,7 @@ public final class ResourceTable: Sendable {
 
   /// Releases the resources of a run, or withdraws its claim, and notifies the runs that this grants resources to (R3).
   func ended(_ run: Run) {
-    for other in giveBack(run) { other.claimGranted() }
+    for other in giveBack(run) { other.resumeClaimants() }
   }
 
   /// Releases the resources of a run, or withdraws its claim. Returns the runs whose claims this grants, which the caller notifies.
@@ -171,7 +171,7 @@ public final class ResourceTable: Sendable {
   /// Withdraws the waiting claim of a run. Returns whether the run was waiting.
   func withdraw(_ run: Run) -> Bool {
     let (withdrawn, granted) = state.withLock { $0.table.isWaiting(run.id.number) ? $0.giveBack(run) : (nil, []) }
-    for other in granted { other.claimGranted() }
+    for other in granted { other.resumeClaimants() }
     return withdrawn != nil
   }
 
@@ -182,7 +182,7 @@ public final class ResourceTable: Sendable {
       state.table.overtook(overtaking.run, overtaking.delayed, &granted)
       return granted.compactMap { state.claimants[$0] }
     }
-    for run in granted { run.claimGranted() }
+    for run in granted { run.resumeClaimants() }
   }
 
   /// Raises the holders of the resources that a run waits for, and the claims that are ahead of the run's claim (Q7).

@@ -277,7 +277,7 @@ extension QueueCore {
       var runs: [Run] = []
       for member in state.machine.present {
         let entry = state.machine[member]
-        guard entry.takesRoom, entry.phase.isBeforeStart, let run = state.runs[member] else { continue }
+        guard entry.takesRoom, entry.phase.awaitsStart, let run = state.runs[member] else { continue }
         if !waitsForKey || run.keyID == id { runs.append(run) }
       }
       return runs

@@ -67,14 +67,14 @@ package final class QueueCore: Sendable {
       case notify(RunDetails.Listener, ProcedureOutcome<Void>)
       case cancel(Run)
       case propagate(@Sendable () -> Void)
-      case claimGranted(Run)
+      case resumeClaimants(Run)
       case cancelAll
       case watchForStall
 
       /// Whether the action can advance a run, and thereby trigger further actions.
       var advancesRun: Bool {
         switch self {
-        case .advance, .notify, .cancel, .propagate, .claimGranted, .cancelAll: true
+        case .advance, .notify, .cancel, .propagate, .resumeClaimants, .cancelAll: true
         case .resume, .signal, .giveRoom, .event, .endEvents, .watchForStall: false
         }
       }
@@ -193,6 +193,11 @@ package final class QueueCore: Sendable {
   }
 
   /// Delivers a step to the driver of a run, unless the run waits or the event was late.
+  ///
+  /// | the run is driven by | the step is delivered |
+  /// |---|---|
+  /// | no task, if it was added | by `Run.advance`, after the lock has been released |
+  /// | its caller's task | by resuming the task in `Run.nextStep`, or by storing the step until the task reads it there |
   static func deliver(_ step: RunStep, to run: Run, _ runs: inout RunTable, _ effects: inout Effects) {
     if step == .wait || step == .stale { return }
     if run.isDrivenByWorker {
@@ -230,7 +235,7 @@ package final class QueueCore: Sendable {
     case .notify(let listener, let outcome): listener(outcome)
     case .cancel(let run): run.cancel(nil)
     case .propagate(let cancel): cancel()
-    case .claimGranted(let run): run.claimGranted()
+    case .resumeClaimants(let run): run.resumeClaimants()
     case .cancelAll: cancelAll(nil, includesLater: true)
     case .watchForStall: adjustStallTimer()
     }

@@ -254,7 +254,7 @@ struct AdmissionLimiter: Sendable {
   private static func isWaiting(_ candidate: ReplaceableRun, _ machine: QueueMachine) -> Bool {
     guard Int(candidate.member) < machine.members.count else { return false }
     let member = machine[candidate.member]
-    return member.order == candidate.order && member.phase.isBeforeStart
+    return member.order == candidate.order && member.phase.awaitsStart
   }
 }
 

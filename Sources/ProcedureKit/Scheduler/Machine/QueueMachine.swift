@@ -189,7 +189,7 @@ struct QueueMachine: Sendable {
   /// The claim of a run was refused: the run ends without starting. Returns `false` if the run no longer claims anything.
   mutating func claimRefused(_ member: MemberID) -> Bool {
     guard advances(member, by: .claimRefused) else { return false }
-    endBeforeStart(member)
+    endAtOnce(member)
     return true
   }
 
@@ -252,7 +252,7 @@ struct QueueMachine: Sendable {
     let key = members[Int(member)].key
     guard key >= 0 else { return }
     // A nested run, and a body that resumes, do not use up the turn of their key.
-    let starts = !members[Int(member)].isNested && members[Int(member)].phase.isBeforeStart
+    let starts = !members[Int(member)].isNested && members[Int(member)].phase.awaitsStart
     fairQueue.slotTaken(key, startsWith: starts ? members[Int(member)].priority : nil)
     keyChanged(key)
   }
@@ -356,13 +356,13 @@ struct QueueMachine: Sendable {
   ///
   /// - Returns: Whether the run ends without executing its body, or without executing it again.
   mutating func stopRequested(_ member: MemberID) -> Bool {
-    guard phase(of: member).isBeforeStart else { return false }
-    endBeforeStart(member)
+    guard phase(of: member).awaitsStart else { return false }
+    endAtOnce(member)
     return true
   }
 
   /// Ends a run whose body is not executing, and removes the run from the queue in which it is waiting (C2).
-  private mutating func endBeforeStart(_ member: MemberID) {
+  private mutating func endAtOnce(_ member: MemberID) {
     countWaiting(member, by: -1)
     switch members[Int(member)].phase {
     case .held: held.remove(member)
@@ -548,7 +548,7 @@ struct QueueMachine: Sendable {
     assert(previous.leads(to: phase), "QueueMachine: \(previous) does not lead to \(phase)")
     members[Int(member)].phase = phase
     if meters != nil { meters?.moved(member, to: phase.metricsBucket, at: now) }
-    if phase == .pausing || !phase.isBeforeStart { changeCount &+= 1 }
+    if phase == .pausing || !phase.awaitsStart { changeCount &+= 1 }
   }
 
   /// A node of a graph has started or ended, which is a change for the stall detector.

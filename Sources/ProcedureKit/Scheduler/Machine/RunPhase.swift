@@ -47,7 +47,7 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
   ///
   /// This is the case before the first execution, and, for a retry or a repetition, from the pause after one execution until the next one
   /// starts.
-  var isBeforeStart: Bool {
+  var awaitsStart: Bool {
     switch self {
     case .pending, .held, .evaluating, .pausing, .claiming, .ready: true
     case .starting, .executing, .finishing, .finished: false

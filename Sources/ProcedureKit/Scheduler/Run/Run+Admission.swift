@@ -273,23 +273,23 @@ extension Run {
   ///
   /// Takes the lock of the resource table while the queue's lock is held.
   func releaseHeldClaim(_ effects: inout QueueCore.Effects) {
-    for other in core.resources.giveBack(self) { effects.add(.claimGranted(other)) }
+    for other in core.resources.giveBack(self) { effects.add(.resumeClaimants(other)) }
   }
 
   /// The waiting claim of the run was granted: the run advances, or the reclaiming bodies continue (R1).
-  func claimGranted() {
+  func resumeClaimants() {
     let reclaiming = core.read { $0.runs[self].details.claim.reclaiming }
     guard reclaiming.isEmpty else {
       // A claim that has been released since it was granted signals no body.
       for (signal, layer) in reclaiming where core.resources.isHeld(by: layer) { signal.signal() }
       return
     }
-    core.send { state, effects in claimGranted(&state, &effects) }
+    core.send { state, effects in advanceWithClaim(&state, &effects) }
   }
 
-  /// The waiting claim of the run was granted. Called under the lock of the queue.
-  func claimGranted(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
-    if !state.runs[self].details.claim.reclaiming.isEmpty { return effects.add(.claimGranted(self)) }
+  /// The waiting claim of the run was granted: the run advances, or the reclaiming bodies continue after the lock has been released (R1).
+  func advanceWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
+    if !state.runs[self].details.claim.reclaiming.isEmpty { return effects.add(.resumeClaimants(self)) }
     QueueCore.deliver(nextStepWithClaim(&state, &effects), to: self, &state.runs, &effects)
   }
 

@@ -92,28 +92,6 @@ extension Run {
 
   // MARK: The body
 
-  /// Executes the body of a run that has started, in the task of a worker. Releases the body before the outcome is published.
-  ///
-  /// - Returns: The next job of the worker; `nil` if there is none.
-  @inline(__always) @concurrent
-  func execute(_ body: consuming @escaping Body, by worker: Worker) async -> QueueCore.Job? {
-    let value: any Sendable
-    do {
-      value = try await ProcedureContext.bound.withValue(ProcedureContext(self)) { [body] in
-        try await body(self, .execute)
-      }
-    } catch {
-      if let next = core.finishInline(self, RunOutcome(thrown: error), worker) { return next.job }
-      bodyEnded(.failure(error))
-      await finish()
-      return core.nextJob(for: worker, after: self)
-    }
-    if let next = core.finishInline(self, .finished(value), worker) { return next.job }
-    bodyEnded(.success(value))
-    await finish()
-    return core.nextJob(for: worker, after: self)
-  }
-
   /// Drives the run in the task of a worker, to its next wait or to its end. Returns the next job of the worker; `nil` if there is none.
   @concurrent
   func drive(by worker: Worker) async -> QueueCore.Job? {
@@ -343,25 +321,13 @@ extension Run {
 
   /// Records that an execution of the body has ended (L2).
   @inline(__always)
-  private func recordBodyEnd(
+  func recordBodyEnd(
     at reading: QueueClock.Reading, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
   ) {
     if keepsInstants { state.runs[self].end(at: reading.instant) }
     record(at: reading.instant, &state, &effects) { state in
       .didExecute(attempt: state.runs[self].details.pause.currentAttempt, slot: slotNumber(state))
     }
-  }
-
-  /// Ends the run together with its body, in one visit to the lock (L4): the same steps as in `bodyEnded`, `decide`, and `publish`, for a run
-  /// whose outcome depends only on its body (`RunState.endsWithBody`).
-  @inline(__always)
-  func endWithBody(
-    _ outcome: RunOutcome, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
-    _ effects: inout QueueCore.Effects
-  ) {
-    recordBodyEnd(at: reading, &state, &effects)
-    state.machine.bodyEnded(state.runs[self].member, &effects.next)
-    end(outcome, at: reading, isLast: true, &state, &effects)
   }
 
   /// Calls the hooks that follow the body. A hook that throws fails the run (L3).

@@ -344,7 +344,7 @@ private struct QueueScript {
     }
     let present = machine.members.filter { $0.isPresent }
     if present.count(where: { !$0.isNested }) != machine.count { objections.append("\(name): runs miscounted") }
-    if present.count(where: { !$0.isNested && $0.phase.isBeforeStart }) != machine.waitingCount {
+    if present.count(where: { !$0.isNested && $0.phase.awaitsStart }) != machine.waitingCount {
       objections.append("\(name): waiting runs miscounted")
     }
     for (index, member) in machine.members.enumerated() where member.isPresent {
