@@ -237,7 +237,7 @@ extension Run {
     }
     guard case .admitted = admission else { return admission }
     // A parent that was cancelled before this admission could not cancel the run, so the run is cancelled here.
-    let isCancelled = isTaskCancelled || !cleansUp && parent?.isCancelledOrStopping ?? false
+    let isCancelled = isTaskCancelled || !cancellationScope.cleansUp && parent?.isCancelledOrStopping ?? false
     return isCancelled ? .cancelled : admission
   }
 }

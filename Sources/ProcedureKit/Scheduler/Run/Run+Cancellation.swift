@@ -76,9 +76,12 @@ extension Run {
   /// A procedure that a cancelled body calls to clean up ignores the earlier cancellation. Only its own cancellation counts, such as a timeout.
   var isCancelled: Bool {
     if !ignoresTaskCancellation, Task.isCancelled { return true }
-    if !ignoresEarlierCancel, usesSlotOfBody, slotOwner.isCancelledOrStopping { return true }
+    if !cancellationScope.ignoresEnclosing, usesSlotOfBody, slotOwner.isCancelledOrStopping { return true }
     return isCancelledOrStopping
   }
+
+  /// Whether the cancellation of the current task says nothing about the run, since the task was cancelled before it called the run.
+  var ignoresTaskCancellation: Bool { cancellationScope.ignoresTask }
 
   /// Whether the task of the body was cancelled, and not only a task within it. If a task group cancels its child tasks, it cancels the
   /// procedures that these call, but not the body.
@@ -189,5 +192,39 @@ extension Run {
       if run.kind != .layer { break }
     }
     return nil
+  }
+}
+
+/// The earlier cancellations that do not apply to a run (C3).
+///
+/// A body that was cancelled can call procedures in order to clean up. Its cancellation does not apply to these calls, nor to the runs within
+/// them: only their own cancellation does, such as a timeout.
+struct CancellationScope: Sendable {
+  /// Whether the run is a call of a cancelled body, which cleans up.
+  private(set) var cleansUp = false
+  /// Whether the earlier cancellation of the enclosing body does not apply, since the run, or an enclosing run, cleans up.
+  private(set) var ignoresEnclosing = false
+  /// Whether the earlier cancellation has also cancelled the task, so the state of the task says nothing about the run.
+  ///
+  /// This is not the case if `run` executes the enclosing body in its caller's task. A task group can then still cancel the run.
+  private(set) var ignoresTask = false
+
+  init() {}
+
+  /// The scope for a procedure that the body of `parent` calls. A body that a failed child is stopping cannot clean up.
+  init(ofCallIn parent: Run) {
+    let (mayIgnore, outer) = (!parent.isStopping, parent.cancellationScope)
+    let isTaskCancelled = Task.isCancelled && parent.isTaskOfBodyCancelled
+    cleansUp = mayIgnore && (isTaskCancelled || parent.isCancelledOrStopping)
+    ignoresEnclosing = cleansUp || mayIgnore && outer.ignoresEnclosing
+    let isTaskCancelledWithBody = cleansUp ? parent.slotOwner.kind != .structured : outer.ignoresTask
+    ignoresTask = ignoresEnclosing && (isTaskCancelledWithBody || isTaskCancelled)
+  }
+
+  /// The scope for a part of the run: a layer, a copy, or a node.
+  var ofPart: CancellationScope {
+    var scope = self
+    scope.cleansUp = false
+    return scope
   }
 }

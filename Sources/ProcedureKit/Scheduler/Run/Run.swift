@@ -22,20 +22,35 @@ package final class Run: @unchecked Sendable {
 
   @usableFromInline typealias Body = @Sendable (Run, BodyStage) async throws -> any Sendable
 
+  /// What a run is part of. The other properties of a run follow from its kind:
+  ///
+  /// | kind | executed by | slot | own id and events | counts towards the limit of waiting runs |
+  /// |---|---|---|---|---|
+  /// | `structured` | the caller's task | its own | yes | no |
+  /// | `added` | a worker | its own | yes | if it was added to the queue, and not produced by a body |
+  /// | `layer` | the task of its parent | that of its parent | no | no |
+  /// | `call` | the task that calls it | that of its parent | no | no |
+  /// | `copy` | a child task of its parent | its own | no | no |
+  /// | `node` | the task of a worker of the graph | that of the graph's worker | yes | no |
+  /// | `bareNode` | the task of a worker of the graph | that of the graph's worker | yes, reported by the graph | no |
+  /// | `graphWorker` | a child task of the graph's task | its own, except in an end hook | no | no |
+  ///
+  /// A run that executes within a body on the same queue, or that uses the slot of a body, is also *nested*: it has the order and the priority
+  /// of that body, and neither a suspended queue nor a shutdown holds it back (Q2, Q4). Produced children are not nested.
   enum Kind: UInt8, Sendable {
-    /// Executed in the caller's task.
+    /// A procedure that `run` executes.
     case structured
-    /// Added to a queue, or produced by a body. A worker executes the body.
+    /// A procedure that was added to a queue, or produced by a body.
     case added
     /// A layer or an attempt of its parent.
     case layer
     /// A procedure that the body of its parent calls.
     case call
-    /// A copy of a hedge: a layer of its parent, with its own slot.
+    /// A copy of a hedge.
     case copy
     /// A node of a graph that has more than a body.
     case node
-    /// A node that has only a body, and needed a run. The graph reports its events.
+    /// A node that has only a body, and needed a run.
     case bareNode
     /// An additional worker of a graph.
     case graphWorker
@@ -56,14 +71,8 @@ package final class Run: @unchecked Sendable {
   let attempt: Int32
   /// The enclosing run. It changes only while no other code refers to this run.
   private(set) var parent: Run?
-  /// Whether a cancelled body called the procedure in order to clean up. The earlier cancellation does not apply to such a run.
-  let cleansUp: Bool
-  /// Whether the run, or an enclosing run, cleans up, so the earlier cancellation of the enclosing body does not apply.
-  let ignoresEarlierCancel: Bool
-  /// Whether the earlier cancellation has also cancelled the task, so the state of the task says nothing about this run.
-  ///
-  /// This is not the case if `run` executes the enclosing body in its caller's task (C3). A task group can then still cancel this run.
-  let ignoresTaskCancellation: Bool
+  /// The earlier cancellations that do not apply to the run.
+  let cancellationScope: CancellationScope
   /// The run whose slot the body uses; `nil` for the run itself.
   private let slotRun: Run?
   /// The run under whose id this one reports; `nil` for the run itself. It is stored so that deep layers need not search for it.
@@ -98,20 +107,12 @@ package final class Run: @unchecked Sendable {
       case .structured, .call: false
       case .layer, .copy, .node, .bareNode, .graphWorker: parent?.leavesConditionsBehind ?? false
       }
-    switch kind {
-    case .call:
-      let mayIgnore = parent.map { !$0.isStopping } ?? false
-      let isTaskCancelled = Task.isCancelled && parent?.isTaskOfBodyCancelled ?? false
-      cleansUp = mayIgnore && (isTaskCancelled || parent?.isCancelledOrStopping ?? false)
-      ignoresEarlierCancel = cleansUp || mayIgnore && parent?.ignoresEarlierCancel ?? false
-      let isTaskCancelledWithBody = cleansUp ? parent?.slotOwner.kind != .structured : parent?.ignoresTaskCancellation
-      ignoresTaskCancellation = ignoresEarlierCancel && (isTaskCancelledWithBody ?? false || isTaskCancelled)
-    case .layer, .copy, .node, .bareNode, .graphWorker:
-      cleansUp = false
-      ignoresEarlierCancel = parent?.ignoresEarlierCancel ?? false
-      ignoresTaskCancellation = parent?.ignoresTaskCancellation ?? false
-    case .structured, .added: (cleansUp, ignoresEarlierCancel, ignoresTaskCancellation) = (false, false, false)
-    }
+    cancellationScope =
+      switch kind {
+      case .structured, .added: CancellationScope()
+      case .layer, .copy, .node, .bareNode, .graphWorker: parent?.cancellationScope.ofPart ?? CancellationScope()
+      case .call: parent.map { CancellationScope(ofCallIn: $0) } ?? CancellationScope()
+      }
   }
 
   deinit {
