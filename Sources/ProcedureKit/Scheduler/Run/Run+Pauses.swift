@@ -34,6 +34,8 @@ extension Run {
     let isCancelled = core.send { state, effects in
       guard !state.runs[self].details.isCancelledOrStopping else { return true }
       state.machine.bodyPaused(state.runs[self].member, needs: needs, &effects.next)
+      // An empty dictionary keeps its memory. Many runs can be pausing at the same time.
+      if state.runs[self].details.children.byID.isEmpty { state.runs[self].details.children.byID = [:] }
       return false
     }
     return isCancelled ? .finish : pause(for: duration)
