@@ -82,12 +82,15 @@ package final class ModifierLayer: Sendable {
   let hasWillExecuteHooks: Bool
   let hasDidExecuteHooks: Bool
   let hasEndHooks: Bool
+  let hasTimeout: Bool
   /// Whether the run looks for an existing value before it executes the body.
   let reuses: Bool
   /// Whether the body can be executed again after a pause.
   let repeats: Bool
-  /// Whether a started run involves only the body, without hooks, limits, pauses or policies.
+  /// Whether a run that has its slot involves only the body and a timeout, without hooks, pauses or policies.
   let canStartInline: Bool
+  /// Whether a run in its caller's task needs only resources and a slot. A body with a timeout executes in a child of that task.
+  let canStartInCallersTask: Bool
   /// Whether the layer has nothing but a body, a name and a priority.
   @usableFromInline let hasOnlyBody: Bool
 
@@ -100,12 +103,13 @@ package final class ModifierLayer: Sendable {
     hasWillExecuteHooks = !traits.hooks.willExecute.isEmpty
     hasDidExecuteHooks = !traits.hooks.didExecute.isEmpty
     hasEndHooks = !traits.hooks.isEmptyAtEnd
+    hasTimeout = traits.timeout != nil
     reuses = traits.reuse != nil
     repeats = traits.repetition != nil
     canStartInline =
-      traits.timeout == nil && traits.deadline == nil && traits.failurePolicy == nil
-      && traits.hooks.isEmpty && !repeats && !reuses
-    hasOnlyBody = canStartInline && needs.isEmpty
+      traits.deadline == nil && traits.failurePolicy == nil && traits.hooks.isEmpty && !repeats && !reuses
+    canStartInCallersTask = canStartInline && !hasTimeout && needs.isSubset(of: .claim)
+    hasOnlyBody = canStartInCallersTask && needs.isEmpty
     var traits = traits
     (traits.conditions, traits.hooks, traits.reuse, traits.repetition) = (SharedList(), Hooks(), nil, nil)
     self.traits = traits

@@ -82,8 +82,8 @@ public actor ProcedureQueue {
     try await run(procedure.procedureTask, given: ())
   }
 
-  /// A run that needs only a slot, and finds a free slot, starts here, where the types are known, so no metadata is looked up and no value
-  /// is boxed. `Run.drive` drives all other runs.
+  /// A run that needs only resources and a slot, and finds them free, starts here, where the types are known, so no metadata is looked up and
+  /// no value is boxed. `Run.drive` drives all other runs.
   ///
   /// The function leaves the actor of the caller before it calls the body. Otherwise, the compiler could omit the hop for a body that only
   /// calls functions that stay on their caller's actor.

@@ -6,49 +6,42 @@
 ///
 /// | the run is executed by | it starts inline if | it ends inline if |
 /// |---|---|---|
-/// | its caller's task (`run`) | it has only a body and no enclosing run, the queue has no hooks, the task is not cancelled, and a slot is free | its body has succeeded, its task is not cancelled, and it has no details |
-/// | a worker (`add`) | `Run.canStartInline` | `RunState.endsWithBody` |
+/// | its caller's task (`run`) | it has only a body and resources (`ModifierLayer.canStartInCallersTask`), no enclosing run, and the queue has no hooks; its task is not cancelled; the resources and a slot are free | its body has succeeded, its task is not cancelled, and `RunState.endsWithBody` |
+/// | a worker (`add`) | it has only a body, resources, and a timeout, after any conditions and delay (`Run.canStartInline`) | `RunState.endsWithBody` |
 ///
 /// Every other run is driven by `Run.drive` and ends in `Run.finish`.
 extension QueueCore {
   // MARK: In the caller's task
 
-  /// Creates the run of a procedure that the caller's task executes, and starts it if it needs nothing but a free slot.
+  /// Creates the run of a procedure that the caller's task executes, and starts it if it needs nothing but resources and a slot, all of
+  /// which are free.
   ///
-  /// - Returns: The run, and whether its body has started. If it has not, `drive` admits the run and drives it.
+  /// - Returns: The run, and whether its body has started. If it has not, `drive` admits the run, unless it is waiting already, and drives it.
   @usableFromInline
   func startStructured(_ layer: ModifierLayer) -> (run: Run, starts: Bool) {
     let parent = ProcedureContext.current?.run.nearestUnfinished
     let run = Run(self, layer, .structured, parent: parent)
-    // A run that needs more than a slot, or that is nested or cancelled, takes the general path: `drive` admits it.
-    guard parent == nil, layer.hasOnlyBody, hasNoHooks, !Task.isCancelled else { return (run, false) }
+    // A run that needs more, or that is nested or cancelled, takes the general path: `drive` admits it.
+    guard parent == nil, layer.canStartInCallersTask, hasNoHooks, !Task.isCancelled else { return (run, false) }
     let priority = layer.traits.rawPriority ?? Task.currentPriority.rawValue
     let reading = time.lazyReading()
-    let starts = send { state, effects in
-      guard !state.isShutDown, !state.cancelsAdmitted else { return false }
-      let step = admitted(run, priority: priority, needs: [], at: reading, &state, &effects)
-      // No slot is free, so the run waits in the ready queue, and `drive` awaits its next step.
-      guard step == .start else { return false }
-      run.startBody(at: reading, &state, &effects)
-      return true
+    let step = send { state, effects -> RunStep in
+      guard !state.isShutDown, !state.cancelsAdmitted else { return .wait }
+      let step = admitted(run, priority: priority, needs: layer.needs, at: reading, &state, &effects)
+      if step == .start { run.startBody(at: reading, &state, &effects) }
+      return step
     }
-    return (run, starts)
+    // The next step is `wait` if the resources or a slot are not free. In that case, `drive` awaits the step that follows.
+    return (run, (step == .claim ? run.claim(startsInline: true) : step) == .start)
   }
 
   /// Ends a run that `startStructured` started, after its body has succeeded, in one visit to the lock.
   ///
-  /// - Returns: Whether the run has ended; `false` if it has details, such as children, observers, or a cancellation. The caller then has
-  ///   to call `finish`.
+  /// - Returns: Whether the run has ended. If it has not, the caller has to call `finish`.
   @usableFromInline
   func endInline(_ run: Run) -> Bool {
     if Task.isCancelled { return false }
-    let reading = time.lazyReading()
-    return send { state, effects in
-      // A run without details has no children, observers, or cancellation.
-      guard !state.runs[run].hasDetails else { return false }
-      run.endWithBody(.finished(()), at: reading, &state, &effects)
-      return true
-    }
+    return endInline(run, .finished(()), at: time.lazyReading(), nextFor: nil) != nil
   }
 
   // MARK: In a worker
@@ -90,18 +83,28 @@ extension QueueCore {
     return Job(run: run, startedBody: state.runs[run].body.take())
   }
 
-  /// The result of `endInline` for a run that has ended: the next job of its worker.
+  // MARK: The end
+
+  /// The result of `endInline` for a run that has ended.
   struct Following: ~Copyable, Sendable {
+    /// The next job of the worker, if there is one.
     let job: Job?
-    /// The references that the ended run no longer needs, to be released after the lock has been released.
+    /// What the ended run no longer needs, to be released after the lock has been released.
     let released: Run.ReleasedReferences
   }
 
-  /// Ends a run whose body a worker has executed, and gives the worker its next run, in one visit to the lock (L4).
+  /// Ends a run whose body has ended, and gives its worker the next run, in one visit to the lock (L4).
   ///
+  /// - Parameters:
+  ///   - run: The run.
+  ///   - outcome: The outcome of its body.
+  ///   - reading: The instant.
+  ///   - worker: The worker that has executed the body; `nil` if the caller's task has.
   /// - Returns: The next job of the worker; `nil` if the run has children, listeners, or a cancellation, and therefore cannot end inline.
   @inline(__always)
-  func endInline(_ run: Run, _ outcome: RunOutcome, _ worker: Worker) -> Following? {
+  func endInline(
+    _ run: Run, _ outcome: RunOutcome, at reading: QueueClock.Reading, nextFor worker: Worker?
+  ) -> Following? {
     var granted: [Run] = []
     if run.layer.needs.contains(.claim) {
       let isOver = update { runs in
@@ -113,7 +116,6 @@ extension QueueCore {
       granted = resources.giveBack(run)
       for other in granted where other.core !== self { other.resumeClaimants() }
     }
-    let reading = time.reading()
     let following = send { state, effects -> Following? in
       let endsWithBody = state.runs[run].endsWithBody
       if endsWithBody {
@@ -122,12 +124,16 @@ extension QueueCore {
       }
       for other in granted where other.core === self { other.advanceWithClaim(&state, &effects) }
       guard endsWithBody else { return nil }
+      let released = run.detachReferences(keepingHooks: false, &state.runs)
+      guard let worker else { return Following(job: nil, released: released) }
       return Following(
-        job: takeNext(for: worker, isStarting: false, at: reading, &state, &effects),
-        released: run.detachReferences(keepingHooks: false, &state.runs))
+        job: takeNext(for: worker, isStarting: false, at: reading, &state, &effects), released: released)
     }
     guard let following else { return nil }
-    following.released.log?.close()
+    if let details = following.released.details {
+      for timer in details.timers { timers.cancel(timer) }
+      details.log?.close()
+    }
     return following
   }
 }
@@ -156,18 +162,20 @@ extension Run {
   /// - Returns: The next job of the worker; `nil` if there is none.
   @inline(__always) @concurrent
   func execute(_ body: consuming @escaping Body, by worker: Worker) async -> QueueCore.Job? {
+    if layer.hasTimeout, let timeout = layer.traits.timeout { arm(timeout) }
     let value: any Sendable
     do {
       value = try await ProcedureContext.bound.withValue(ProcedureContext(self)) { [body] in
         try await body(self, .execute)
       }
     } catch {
-      if let next = core.endInline(self, RunOutcome(thrown: error), worker) { return next.job }
+      let outcome = RunOutcome(thrown: error)
+      if let next = core.endInline(self, outcome, at: core.time.reading(), nextFor: worker) { return next.job }
       bodyEnded(.failure(error))
       await finish()
       return core.nextJob(for: worker, after: self)
     }
-    if let next = core.endInline(self, .finished(value), worker) { return next.job }
+    if let next = core.endInline(self, .finished(value), at: core.time.reading(), nextFor: worker) { return next.job }
     bodyEnded(.success(value))
     await finish()
     return core.nextJob(for: worker, after: self)
@@ -180,7 +188,6 @@ extension Run {
     _ outcome: RunOutcome, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
   ) {
-    assert(state.runs[self].details.timers.isEmpty, "Only runs without limits end inline.")
     recordBodyEnd(at: reading, &state, &effects)
     state.machine.bodyEnded(state.runs[self].member, &effects.next)
     end(outcome, at: reading, isLast: true, &state, &effects)

@@ -233,8 +233,9 @@ extension Run {
 
   /// Claims the resources of the layer; after a pause, together with those of the enclosing layers (R1, R2).
   ///
+  /// - Parameter startsInline: Whether the body starts in the same visit to the lock, if the resources and a slot are free.
   /// - Returns: The next step; `wait` until the claim is granted or refused.
-  func claim() -> RunStep {
+  func claim(startsInline: Bool = false) -> RunStep {
     let answer: ResourceTable.Answer
     if isReclaiming {
       core.update { $0[self].details.claim.hasReclaimed = true }
@@ -244,7 +245,12 @@ extension Run {
     }
     switch answer {
     case .granted:
-      let step = core.send { state, effects in nextStepWithClaim(&state, &effects) }
+      let reading = core.time.lazyReading()
+      let step = core.send { state, effects in
+        let step = nextStepWithClaim(&state, &effects)
+        if startsInline, step == .start { startBody(at: reading, &state, &effects) }
+        return step
+      }
       if step != .stale { return step }
     case .waits: break
     case .refused(let error): claimRefused(error)

@@ -97,7 +97,7 @@ extension Run {
     if isDrivenByWorker { return !runs[self].hasStarted }
     if let watchedTask = runs[self].watchedTask { return watchedTask.task.isCancelled }
     // The body of a run that `startStructured` has started is the only code of the run, and the cancellation of its task cancels the run.
-    return kind != .structured || !layer.hasOnlyBody || runs[self].details.isCancelledOrStopping
+    return kind != .structured || !layer.canStartInCallersTask || runs[self].details.isCancelledOrStopping
   }
 
   /// Whether a produced child has failed and is stopping the body.

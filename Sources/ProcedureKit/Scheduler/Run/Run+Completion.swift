@@ -165,8 +165,10 @@ extension Run {
       end(outcome, at: reading, isLast: isLast, &state, &effects)
       return detachReferences(keepingHooks: !isLast, &state.runs)
     }
-    for dependency in released.dependencies { dependency.asRunDependency.dependencyRun.forget(self) }
-    released.log?.close()
+    if let details = released.details {
+      for dependency in details.dependencies { dependency.asRunDependency.dependencyRun.forget(self) }
+      details.log?.close()
+    }
     if let parent {
       parent.childEnded(self, outcome.withoutValue, as: core.read { $0.runs[self].details.children.production })
     }
@@ -214,22 +216,17 @@ extension Run {
   struct ReleasedReferences: ~Copyable, Sendable {
     let body: Body?
     let closures: ModifierLayer.Closures?
-    /// The dependencies, if at least one of them has not finished.
-    let dependencies: [any ProcedureDependency]
-    let others: [any Sendable]
-    /// The event log, which ends with the run.
-    let log: EventLog?
+    /// The references of a run that has details.
+    let details: RunDetails.References?
   }
 
   /// Removes and returns the references that the run no longer needs. They are released, and the log is closed, after the lock has been
   /// released.
+  @inline(__always)
   func detachReferences(keepingHooks: Bool, _ runs: inout RunTable) -> ReleasedReferences {
-    let (dependencies, others, log) =
-      runs[self].changeDetails { ($0.dependencies.handles.takeAll(), $0.takeReferences(), $0.observers.log) }
-      ?? ([], [], nil)
-    return ReleasedReferences(
+    ReleasedReferences(
       body: runs[self].body.take(), closures: keepingHooks ? nil : runs[self].closures.take(),
-      dependencies: dependencies, others: others, log: log)
+      details: runs[self].changeDetails { $0.takeReferences() })
   }
 
   /// Removes the run from the machine, and signals the tasks that are waiting for the queue to become idle (Q4).

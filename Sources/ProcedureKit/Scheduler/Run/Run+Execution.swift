@@ -346,7 +346,7 @@ extension Run {
   // MARK: Limits
 
   /// Starts the timer of the timeout (C5).
-  private func arm(_ timeout: Duration) {
+  func arm(_ timeout: Duration) {
     let identity = layerIdentity
     schedule(after: timeout) { [self] in
       cancel(ProcedureError.timedOut(procedure: identity, duration: timeout, hasStarted: true))

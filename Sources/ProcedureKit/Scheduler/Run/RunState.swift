@@ -133,10 +133,27 @@ struct RunDetails: ~Copyable, Sendable {
   /// Whether the run was cancelled, or a produced child has failed and is stopping its body.
   var isCancelledOrStopping: Bool { cancellation != nil || children.isStopping }
 
-  /// Removes and returns the references that a finished run does not need.
-  mutating func takeReferences() -> [any Sendable] {
-    [bindings.takeAll(), pause.repetition.take(), result.take()]
+  /// The references that a finished run does not need; an object, since few runs have any.
+  final class References: Sendable {
+    /// The dependencies, if at least one of them has not finished.
+    let dependencies: [any ProcedureDependency]
+    /// The timers of a run that ends inline, which have to be cancelled. Those of other runs were cancelled when the outcome was decided.
+    let timers: [TimerHeap.ID]
+    /// The event log, which ends with the run.
+    let log: EventLog?
+    let bindings: [ContextCarrier.Binding]
+    let repetition: (any Repetition)?
+    let result: Result<any Sendable, any Error>?
+
+    fileprivate init(takenFrom details: inout RunDetails) {
+      (dependencies, timers) = (details.dependencies.handles.takeAll(), details.timers.takeAll())
+      (log, bindings) = (details.observers.log, details.bindings.takeAll())
+      (repetition, result) = (details.pause.repetition.take(), details.result.take())
+    }
   }
+
+  /// Removes and returns the references that a finished run does not need.
+  mutating func takeReferences() -> References { References(takenFrom: &self) }
 }
 
 extension RunDetails {
