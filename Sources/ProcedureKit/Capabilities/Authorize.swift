@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Authorizes a capability: reads the status, requests authorization if necessary, and reads the status again.
+/// A procedure that authorizes a capability: it reads the status, requests authorization if necessary, and then reads the status again.
 ///
-/// Requests for capabilities of one type never overlap in the process. Callers with an equal capability and an equal requirement share the
-/// answer of the pending request, including a refusal. Two capabilities or requirements are equal if they are equal `Equatable` values, the
-/// same object, or values of the same empty type. A caller holds no slot during a request.
+/// Within a process, requests for capabilities of the same type never overlap. Callers with equal capabilities and equal requirements share
+/// the answer to the pending request, even if it is a refusal. Two capabilities or requirements are equal if they are `Equatable` values
+/// that compare equal, the same object, or values of the same empty type. A caller holds no slot during a request.
 public struct Authorize<C: Capability>: InputlessProcedure {
   private let capability: C
   private let requirement: C.Status.Requirement
@@ -19,17 +19,17 @@ public struct Authorize<C: Capability>: InputlessProcedure {
     self.requirement = requirement
   }
 
-  /// "authorize" and the name of the capability.
+  /// The word "authorize", followed by the name of the capability.
   public var name: String { "authorize \(capability.name)" }
 
   /// Reads the status, requests authorization if the status is insufficient, and reads the status again.
   ///
-  /// Cancelling the caller immediately ends a wait for other requests.
+  /// If the caller is waiting for other requests, cancelling it ends the wait immediately.
   ///
   /// - Returns: A status that meets the requirement.
   /// - Throws: ``ProcedureError/Kind/capabilityUnavailable`` or ``ProcedureError/Kind/capabilityUnauthorized``, each with the
   ///   ``CapabilityError`` as the underlying error; ``ProcedureError/Kind/exclusionDeadlock`` if another request is waiting for a resource
-  ///   that an enclosing body holds; the capability's errors; `CancellationError`, or the reason for the cancellation.
+  ///   that an enclosing body holds; any error that the capability throws; `CancellationError`, or the reason for the cancellation.
   public func execute() async throws -> C.Status {
     guard let context = ProcedureContext.current else { return try await ProcedureTask(executing: self).execute() }
     do {
@@ -52,13 +52,13 @@ extension CapabilityError {
 }
 
 extension Authorize where C.Status.Requirement == Void {
-  /// Creates a procedure that authorizes a capability without a requirement.
+  /// Creates a procedure that authorizes a capability that has no requirements.
   public init(_ capability: C) {
     self.init(capability, ())
   }
 }
 
-/// Reads the authorization of a capability, without asking the user.
+/// A procedure that reads the authorization of a capability without asking the user.
 public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
   private let capability: C
 
@@ -67,36 +67,36 @@ public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
     self.capability = capability
   }
 
-  /// "status of" and the name of the capability.
+  /// The words "status of", followed by the name of the capability.
   public var name: String { "status of \(capability.name)" }
 
-  /// Reads the status. Cancelling the caller cancels the capability's functions.
+  /// Reads the status. Cancelling the caller cancels the calls of the capability's functions.
   ///
   /// - Returns: The status; `nil` if the capability is not available.
-  /// - Throws: The capability's errors.
+  /// - Throws: Any error that the capability throws.
   public func execute() async throws -> C.Status? {
     guard await capability.isAvailable() else { return nil }
     return try await capability.authorizationStatus()
   }
 }
 
-/// Internal. The authorization requests in the process: at most one at a time for each capability type, in order of arrival.
+/// Internal. Makes the authorization requests in the process: at most one at a time for each type of capability, in order of arrival.
 ///
-/// A request asks for a capability and a requirement. Callers with an equal request share one answer, including a refusal. A caller with
-/// another request reads the status at its turn and asks only if the status is insufficient. An error or a cancellation does not count as
-/// an answer.
+/// A request consists of a capability and a requirement. Callers that make equal requests share one answer, even if it is a refusal. A
+/// caller with a different request reads the status again when its turn comes, and asks only if the status is still insufficient. An error
+/// or a cancellation does not count as an answer.
 enum AuthorizationRequests {
   /// The open requests, by identity.
   private static let openRequests = Mutex<[ObjectIdentifier: (question: Question, isAnswered: Bool)]>([:])
 
-  /// Authorizes `capability`, and requests authorization if the status does not meet `requirement`. The caller holds no slot in the
-  /// meantime.
+  /// Authorizes `capability`, and requests authorization if the status does not meet `requirement`. The caller holds no slot during the
+  /// call.
   ///
   /// Cancelling the caller immediately ends a wait for its turn, and cancels a pending request.
   ///
   /// - Returns: The status that meets the requirement.
-  /// - Throws: ``CapabilityError``; the capability's errors; `CancellationError`; ``ProcedureError/Kind/exclusionDeadlock`` if the pending
-  ///   request is waiting for a resource that an enclosing body holds.
+  /// - Throws: ``CapabilityError``; any error that the capability throws; `CancellationError`; ``ProcedureError/Kind/exclusionDeadlock`` if
+  ///   the pending request is waiting for a resource that an enclosing body holds.
   static func authorize<C: Capability>(_ capability: C, _ requirement: C.Status.Requirement) async throws -> C.Status {
     guard await capability.isAvailable() else { throw CapabilityError.unavailable(capability: capability.name) }
     let question = Question(of: capability, requirement)
@@ -141,7 +141,7 @@ enum AuthorizationRequests {
 }
 
 extension AuthorizationRequests {
-  /// A request: a capability and a requirement.
+  /// A request, which consists of a capability and a requirement.
   fileprivate final class Question: Sendable {
     private let type: ObjectIdentifier
     private let subject: any Sendable
@@ -159,7 +159,9 @@ extension AuthorizationRequests {
   }
 }
 
-/// Returns whether two values are known to be equal: equal `Equatable` values, the same object, or values of the same empty type.
+/// Returns whether two values are known to be equal.
+///
+/// They are if they are `Equatable` values that compare equal, the same object, or values of the same empty type.
 private func areSame<T>(_ one: T, _ other: Any) -> Bool {
   guard let other = other as? T else { return false }
   if let one = one as? any Equatable { return one.equals(other) }

@@ -1,30 +1,30 @@
-/// A facility that may require authorization: a camera, a folder, an account.
+/// A facility that may require authorization, such as a camera, a folder or an account.
 ///
-/// A capability is a value that can read and request its authorization. The procedures ``GetAuthorizationStatus`` and
-/// ``Authorize`` use a capability, as does the condition ``Condition/authorized(for:_:)``.
+/// A capability can read its current authorization and request it. The procedures ``GetAuthorizationStatus`` and ``Authorize`` work with
+/// any capability, as does the condition ``Condition/authorized(for:_:)``.
 public protocol Capability<Status>: Sendable {
-  /// The authorization that the app has.
+  /// The type that describes the app's authorization.
   associatedtype Status: AuthorizationStatus
 
-  /// The name in errors and prompts. The default is the name of the type.
+  /// The name of the capability in errors and prompts. The default is the name of the type.
   var name: String { get }
 
-  /// Returns whether the capability exists on this system. A cancelled caller still gets an answer.
+  /// Returns whether the capability exists on this system. The function returns an answer even if the caller is cancelled.
   func isAvailable() async -> Bool
 
-  /// Returns the current authorization, without asking the user. The function may throw if the caller is cancelled.
+  /// Returns the current authorization without asking the user. The function can throw if the caller is cancelled.
   ///
-  /// - Returns: The status.
+  /// - Returns: The current status.
   /// - Throws: An error if the status cannot be read.
   func authorizationStatus() async throws -> Status
 
-  /// Requests authorization, usually from the user. The function should throw when the caller is cancelled.
+  /// Requests authorization, usually by asking the user. The function should throw when the caller is cancelled.
   ///
-  /// Requests for capabilities of one type never overlap, and callers with an equal request share the answer. The request holds no
-  /// slot. The function can run procedures and can require other authorizations.
+  /// Requests for capabilities of the same type never overlap, and callers that make equal requests share one answer. The caller holds no
+  /// slot during the request. The function can run procedures, and can itself request other authorizations.
   ///
   /// - Parameter requirement: The required authorization.
-  /// - Throws: An error if the request could not be made. A refusal is not an error: the status reports a refusal.
+  /// - Throws: An error if the request could not be made. A refusal by the user is not an error; it is reported by the status.
   func requestAuthorization(_ requirement: Status.Requirement) async throws
 }
 
@@ -35,9 +35,9 @@ extension Capability {
   }
 }
 
-/// The authorization of an app to use a ``Capability``.
+/// The app's authorization to use a ``Capability``.
 public protocol AuthorizationStatus: Sendable {
-  /// The type of a requirement; `Void` if the capability is either allowed or not.
+  /// The type of a requirement that a status can meet; `Void` if a capability is either authorized or not.
   associatedtype Requirement: Sendable
 
   /// Returns whether the status meets `requirement`.
@@ -51,7 +51,7 @@ public enum CapabilityError: Error, Sendable, CustomStringConvertible {
   /// The status of the capability does not meet the requirement.
   case unauthorized(capability: String, status: any AuthorizationStatus)
 
-  /// The error as a sentence, with the name of the capability.
+  /// A sentence that describes the error and names the capability.
   public var description: String {
     switch self {
     case .unavailable(let capability): "\(capability) is not available on this system"

@@ -2,8 +2,8 @@ extension Condition {
   /// Returns a condition that is satisfied when `capability` is authorized, and otherwise fails with a
   /// ``CapabilityError``.
   ///
-  /// The `prepare` step requests authorization if necessary; `.silent(.authorized(for:…))` only reads the status.
-  /// Callers with an equal request share one answer (see ``Authorize``), and hold no slot while they wait.
+  /// The `prepare` step requests authorization if necessary; `.silent(.authorized(for:…))` only reads the status. Procedures that make
+  /// equal requests share one answer (see ``Authorize``), and hold no slot while they wait for it.
   ///
   /// - Parameters:
   ///   - capability: The capability to test.
@@ -23,31 +23,30 @@ extension Condition {
       })
   }
 
-  /// Returns a condition that is satisfied when a capability without a requirement is authorized; see
-  /// ``authorized(for:_:)``.
+  /// Returns a condition that is satisfied when a capability that has no requirements is authorized; see ``authorized(for:_:)``.
   public static func authorized<C: Capability>(for capability: C) -> Condition where C.Status.Requirement == Void {
     authorized(for: capability, ())
   }
 }
 
 extension Condition {
-  /// Returns a condition that asks the user, and ignores the procedure if the answer is no.
+  /// Returns a condition that asks the user for confirmation, and ignores the procedure if the user declines.
   ///
   /// ```swift
   /// let erase = Erase().condition(.userConfirmation("may erase") { await dialog.ask("Erase it all?") })
   /// ```
   ///
-  /// The question is the `prepare` step, and is asked again for each run. `.silent(.userConfirmation { … })` does not ask, so the procedure
-  /// is ignored. The process asks for one confirmation at a time, in order; waiting runs hold no slot. `ask` can ask for another
-  /// confirmation, which is part of the first and does not wait.
+  /// The condition asks in its `prepare` step, for each run separately. `.silent(.userConfirmation { … })` does not ask, so the procedure
+  /// is ignored. The process asks for only one confirmation at a time, in order of arrival; runs that are waiting for their turn hold no
+  /// slot. `ask` can itself ask for another confirmation, which counts as part of the first one and therefore does not wait.
   ///
   /// - Parameters:
-  ///   - name: The name in errors, outcomes and logs.
-  ///   - ask: Returns `true` for consent, and `false` to ignore the procedure. An error fails the procedure. `ask` runs
-  ///     in a task that is cancelled when the run is cancelled or another condition has failed, and should then close
-  ///     its prompt. A run that is cancelled before its turn never calls `ask`.
-  /// - Returns: The condition. The condition fails with ``ProcedureError/Kind/exclusionDeadlock`` if another prompt is waiting for a
-  ///   resource that an enclosing body holds.
+  ///   - name: The name of the condition in errors, outcomes and logs.
+  ///   - ask: A function that asks the user, and returns `true` if the user agrees, or `false` to ignore the procedure. If it throws, the
+  ///     procedure fails. The function runs in a task that is cancelled when the run is cancelled or another condition fails; the function
+  ///     should then close its prompt. If the run is cancelled before its turn, the function is never called.
+  /// - Returns: The condition, which fails with ``ProcedureError/Kind/exclusionDeadlock`` if another prompt is waiting for a resource that
+  ///   an enclosing body holds.
   public static func userConfirmation(
     _ name: String = "user confirmation", ask: @escaping @concurrent @Sendable () async throws -> Bool
   ) -> Condition {
@@ -69,24 +68,24 @@ extension Prompts.Kind {
   private enum UserConfirmation {}
 }
 
-/// Internal. The prompts in the process: at most one at a time for each kind.
+/// Internal. Shows the prompts in the process: at most one of each kind at a time.
 ///
-/// A prompt holds an exclusive category in the process-wide table, even if the queue has its own table. The rules of
-/// exclusion therefore apply: prompts are shown in order, a nested prompt of a kind does not wait for the outer prompt, and
-/// a deadlock between prompts and resources fails instead of hanging.
+/// While a prompt is open, it exclusively holds a category in the process-wide resource table, even if its queue has a separate table. The
+/// rules for exclusive categories therefore apply: prompts are shown in order of arrival, a nested prompt does not wait for an enclosing
+/// prompt of the same kind, and a deadlock between prompts and resources is reported as a failure instead of hanging.
 enum Prompts {
-  /// A group of prompts that do not overlap.
+  /// A kind of prompt. Prompts of the same kind never overlap.
   struct Kind: Hashable, Sendable, CustomStringConvertible {
     let type: TypeCategory
     var description: String { "prompts of \(type)" }
   }
 
-  /// Calls `operation` when no other prompt of `kind` is open. The wait holds no slot; `operation` executes with the slot and
-  /// resources of the caller.
+  /// Waits until no other prompt of `kind` is open, and then calls `operation`. The caller holds no slot during the wait; `operation`
+  /// executes with the slot and the resources of the caller.
   ///
-  /// Cancelling the caller, or its run, ends the wait immediately and cancels `operation`. Errors carry the given name.
+  /// Cancelling the caller or its run immediately ends the wait, or cancels `operation`. Errors contain the given name.
   ///
-  /// - Throws: The error of `operation`; ``ProcedureError/Kind/exclusionDeadlock``; the reason for a cancellation.
+  /// - Throws: The error that `operation` throws; ``ProcedureError/Kind/exclusionDeadlock``; the reason for a cancellation.
   @concurrent static func takeTurn<R: Sendable>(
     _ kind: Kind, named name: String, _ operation: @escaping @concurrent @Sendable () async throws -> R
   ) async throws -> R {
