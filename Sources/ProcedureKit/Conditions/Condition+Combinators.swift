@@ -21,8 +21,8 @@ extension Condition {
 
   /// Returns a condition that is satisfied when all `conditions` are satisfied.
   ///
-  /// All conditions are evaluated concurrently. The first failure decides and cancels the other evaluations. If no condition fails but one
-  /// is not satisfied, the procedure is ignored. The procedure is also ignored if the array is empty.
+  /// All conditions are evaluated concurrently. The first failure decides the result and cancels the other evaluations. If no condition
+  /// fails but at least one is not satisfied, the procedure is ignored. The procedure is also ignored if the array is empty.
   public static func all(_ conditions: [Condition]) -> Condition {
     all(conditions, named: combined("all of (\(conditions.map(\.name).joined(separator: ", ")))"))
   }
@@ -36,9 +36,9 @@ extension Condition {
 
   /// Returns a condition that is satisfied when at least one of `conditions` is satisfied.
   ///
-  /// All conditions are evaluated concurrently. The first satisfied condition decides and cancels the other evaluations. If no condition is
-  /// satisfied, the result fails with the errors of all failed conditions; if none has failed, the procedure is ignored. The procedure is
-  /// also ignored if the array is empty.
+  /// All conditions are evaluated concurrently. The first satisfied condition decides the result and cancels the other evaluations. If no
+  /// condition is satisfied, the combined condition fails with the errors of all conditions that have failed. If none of them has failed,
+  /// or if the array is empty, the procedure is ignored.
   public static func any(_ conditions: [Condition]) -> Condition {
     any(conditions, named: combined("any of (\(conditions.map(\.name).joined(separator: ", ")))"))
   }
@@ -57,12 +57,12 @@ extension Condition {
     }
   }
 
-  /// Returns the condition without its `prepare` step: the state is only tested, and the user is not asked.
+  /// Returns the condition without its `prepare` step, so the state is only tested, and the user is not asked.
   public static func silent(_ condition: Condition) -> Condition {
     Condition(condition.name) { _, decide in await condition.evaluate(prepares: false, decide: decide) }
   }
 
-  /// Returns the condition with failures turned into "not satisfied": the procedure is ignored instead of failing.
+  /// Returns a condition that treats a failure of `condition` as "not satisfied", so the procedure is ignored instead of failing.
   public static func ignored(_ condition: Condition) -> Condition {
     condition.mapping(to: condition.name) { $0.isFailed ? .ignored(by: condition.name) : $0 }
   }
@@ -72,7 +72,7 @@ extension Condition {
   ) -> Condition {
     Condition(name) { prepares, decide in
       await evaluate(prepares: prepares) { evaluation in
-        // The trampoline keeps a condition that is nested in thousands of others from overflowing the stack.
+        // The trampoline prevents a condition that is nested in thousands of others from overflowing the stack.
         Trampoline.call { decide(transform(evaluation)) }
       }
     }
@@ -84,15 +84,14 @@ extension Condition {
   }
 }
 
-/// The error of a negated condition or of a group of alternatives.
+/// The error with which a negated condition, or a group of alternative conditions, fails.
 public enum ConditionError: Error, Sendable, CustomStringConvertible {
   /// A negated condition was satisfied.
   case satisfied(condition: String)
-  /// No alternative was satisfied, and at least one failed. `errors` has the errors of the failed alternatives, in
-  /// order.
+  /// No alternative was satisfied, and at least one failed. `errors` contains the errors of the failed alternatives, in order.
   case noneSatisfied(errors: [any Error])
 
-  /// The error as a sentence, with the name of the condition.
+  /// A sentence that describes the error.
   public var description: String {
     switch self {
     case .satisfied(let condition): "the negated condition \(condition.quoted) was satisfied"

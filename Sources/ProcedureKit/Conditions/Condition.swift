@@ -1,34 +1,37 @@
 /// A test that decides whether a procedure is executed.
 ///
-/// A condition is a value that is evaluated again for each run, with one of three results. If the condition is satisfied, the run
-/// continues. If it is not satisfied, the run is *ignored*: the body is not executed, and the run does not count as failed. If it throws,
-/// the run fails before the body.
+/// A condition is evaluated separately for each run, with one of three results. If the condition is satisfied, the run continues. If it is
+/// not satisfied, the run is *ignored*: the body is not executed, and the run does not count as failed. If it throws an error, the run
+/// fails without executing the body.
 ///
-/// Conditions are evaluated after the dependencies have finished and before the run claims resources and a slot, and never while the queue
-/// is suspended. All conditions of one layer are evaluated concurrently. The first failure cancels the other evaluations, and the run
-/// fails. If no condition fails but one is not satisfied, the run is ignored.
+/// Conditions are evaluated after the dependencies have finished, and before the run claims its resources and a slot. No condition is
+/// evaluated while the queue is suspended. The conditions that adjacent modifiers add form one layer, and are evaluated concurrently. The
+/// first failure cancels the other evaluations, and the run fails. If no condition fails but at least one is not satisfied, the run is
+/// ignored.
 ///
-/// A condition that ignores its cancellation delays neither the decision of `||`, `&&` or `!` nor the end of an added run with its layers,
-/// nodes and children: the evaluation continues in its own task. `run`, and calls of a procedure, are structured: the decision is made at
-/// the same moment, but the call waits for the evaluation to end before it continues.
+/// If a condition ignores its cancellation, its evaluation continues in a separate task. It delays neither the decision of an enclosing
+/// `||`, `&&` or `!`, nor the end of an added run or of that run's layers, nodes and children. `run`, and direct calls of a procedure, are
+/// structured: the decision is made just as early, but the call waits for the evaluation to end before it proceeds.
 public struct Condition: Sendable {
-  /// The name in errors, outcomes and logs. The name of a combination consists of the names of its conditions, and has at most 1,000 characters.
+  /// The name of the condition in errors, outcomes and logs. The name of a combination consists of the names of the combined conditions,
+  /// and has at most 1,000 characters.
   public let name: String
-  /// A function that receives the decision. It is called once, and does not suspend.
+  /// A function that receives the decision. It is called exactly once, and does not suspend.
   typealias Decision = @Sendable (ConditionEvaluation) -> Void
   private let evaluation: @Sendable (_ prepares: Bool, _ decide: @escaping Decision) async -> Void
 
   /// Creates a condition from an async predicate.
   ///
   /// - Parameters:
-  ///   - name: The name in errors, outcomes and logs.
-  ///   - prepare: Brings about the state that `evaluate` tests, for example by asking for permission or by connecting. It is called before
-  ///     `evaluate`. If `prepare` throws, the condition fails without being evaluated. ``silent(_:)`` omits this step.
-  ///   - evaluate: Returns `true` for a satisfied condition and `false` to ignore the procedure. An error fails the
-  ///     procedure.
+  ///   - name: The name of the condition in errors, outcomes and logs.
+  ///   - prepare: A function that establishes the state that `evaluate` tests, for example by requesting permission or by connecting to a
+  ///     server. It is called before `evaluate`. If `prepare` throws, the condition fails without being evaluated. ``silent(_:)`` omits
+  ///     this step.
+  ///   - evaluate: A function that returns `true` if the condition is satisfied, and `false` to ignore the procedure. If it throws, the
+  ///     procedure fails.
   ///
-  /// Both functions run in a task that is cancelled when the run is cancelled or another condition has failed. Neither
-  /// holds a slot.
+  /// Both functions run in a task that is cancelled when the run is cancelled or another condition fails. The run holds no slot while they
+  /// execute.
   public init(
     _ name: String, prepare: (@concurrent @Sendable () async throws -> Void)? = nil,
     evaluate: @escaping @concurrent @Sendable () async throws -> Bool
@@ -50,18 +53,18 @@ public struct Condition: Sendable {
   /// Evaluates the condition once, and calls `decide` as soon as the result is certain.
   ///
   /// The function returns when all tasks of the evaluation have ended, which is later than the decision if an operand of `||` or `&&`
-  /// ignores its cancellation. Cancelling the caller cancels the evaluation, which still makes a decision.
+  /// ignores its cancellation. Cancelling the caller cancels the evaluation, but `decide` is still called.
   ///
   /// - Parameters:
   ///   - prepares: Whether the `prepare` step is performed.
-  ///   - decide: Called once with the result.
+  ///   - decide: A function that is called once with the result.
   func evaluate(prepares: Bool = true, decide: @escaping Decision) async {
     await evaluation(prepares, decide)
   }
 
-  /// Evaluates all conditions of one layer concurrently (K1). The first failure cancels the other evaluations and decides.
+  /// Evaluates all conditions of one layer concurrently (K1). The first failure decides the result and cancels the other evaluations.
   ///
-  /// Decides and returns as ``evaluate(prepares:decide:)`` does.
+  /// The function calls `decide` and returns at the same times as ``evaluate(prepares:decide:)``.
   static func evaluateAll(_ conditions: [Condition], prepares: Bool = true, decide: @escaping Decision) async {
     if conditions.count == 1 { return await conditions[0].evaluate(prepares: prepares, decide: decide) }
     await evaluateEach(conditions, prepares: prepares, until: \.isFailed) { evaluations in
@@ -69,17 +72,18 @@ public struct Condition: Sendable {
     }
   }
 
-  /// Evaluates all conditions concurrently, until all have decided or one evaluation is conclusive.
+  /// Evaluates all conditions concurrently, until all have been evaluated or one evaluation is conclusive.
   ///
-  /// A conclusive evaluation cancels the others before `decide` is called. `decide` receives only the conclusive evaluation, or, if there
-  /// is none, all evaluations in the order of the conditions. Returns as ``evaluate(prepares:decide:)`` does.
+  /// If an evaluation is conclusive, the others are cancelled before `decide` is called. `decide` receives only the conclusive evaluation,
+  /// or, if there is none, all evaluations in the order of the conditions. The function returns when all tasks of the evaluations have
+  /// ended.
   static func evaluateEach(
     _ conditions: [Condition], prepares: Bool, until isConclusive: @escaping @Sendable (ConditionEvaluation) -> Bool,
     decide: @escaping @Sendable ([ConditionEvaluation]) -> Void
   ) async {
     guard !conditions.isEmpty else { return decide([]) }
     let tally = Locked(ConditionTally(count: conditions.count))
-    // The evaluations are not cancelled through the group, since its owner is waiting for children that may ignore their cancellation.
+    // The group cannot cancel the evaluations, since the task that owns it is waiting for child tasks, which may ignore their cancellation.
     let works = conditions.map { _ in CancellableTask() }
     await withDiscardingTaskGroup { group in
       for (index, condition) in conditions.enumerated() {
@@ -90,7 +94,7 @@ public struct Condition: Sendable {
               let decision = tally.withLock { $0.evaluated(index, evaluation, concludes: concludes) }
               guard let decision else { return }
               if concludes { for other in works.indices where other != index { works[other].cancel() } }
-              // The trampoline keeps a condition that is nested in thousands of others from overflowing the stack.
+              // The trampoline prevents a condition that is nested in thousands of others from overflowing the stack.
               Trampoline.call { decide(decision) }
             }
           }
@@ -100,7 +104,7 @@ public struct Condition: Sendable {
   }
 }
 
-/// Internal. The evaluations of several conditions, until there is a decision.
+/// Internal. Collects the evaluations of several conditions until there is a decision.
 private struct ConditionTally {
   private var evaluations: [ConditionEvaluation?]
   private var missing: Int
@@ -110,10 +114,10 @@ private struct ConditionTally {
 
   /// A condition was evaluated.
   ///
-  /// - Returns: The evaluations that decide; `nil` if there is no decision yet, or if it has already been made.
+  /// - Returns: The evaluations on which the decision is based; `nil` if there is no decision yet, or if it has already been made.
   mutating func evaluated(_ index: Int, _ evaluation: ConditionEvaluation, concludes: Bool) -> [ConditionEvaluation]? {
     guard !isDecided else { return nil }
-    precondition(evaluations[index] == nil, "\(#function): condition \(index) was evaluated before")
+    precondition(evaluations[index] == nil, "\(#function): condition \(index) has already been evaluated")
     evaluations[index] = evaluation
     missing -= 1
     isDecided = concludes || missing == 0
@@ -125,9 +129,9 @@ private struct ConditionTally {
 /// Internal. The result of evaluating one condition, or all conditions of one layer.
 enum ConditionEvaluation: Sendable {
   case satisfied
-  /// Not satisfied: the body is not executed, and the run does not fail.
+  /// The condition is not satisfied: the body is not executed, and the run does not fail.
   case ignored(by: String)
-  /// Failed: the body is not executed, and the run fails.
+  /// The condition has failed: the body is not executed, and the run fails.
   case failed(condition: String, error: any Error)
 
   var isSatisfied: Bool {
