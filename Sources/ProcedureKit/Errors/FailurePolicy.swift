@@ -1,34 +1,35 @@
-/// How a graph, a collection, a scope, or a procedure with children responds when one of its nodes, elements, procedures or children fails.
+/// Determines how a graph, a collection, a scope or a parent procedure responds when one of its nodes, elements, procedures or children
+/// fails.
 ///
-/// An element whose condition is not satisfied is ignored, not failed, and is omitted from the result. To omit failed elements, too, or to
-/// receive a `Result` for each element, make the procedure optional, or take its result:
+/// An element whose condition is not satisfied does not count as failed: it is ignored, and omitted from the result. To omit failed
+/// elements as well, use ``Procedure/optional()``. To receive a `Result` for each element, use ``Procedure/asResult``:
 ///
 /// ```swift
 /// let pages = try await queue.map(urls, with: Download().optional()).compactMap(\.self)  // [Page]
 /// let results = try await queue.map(urls, with: Download().asResult)  // [Result<Page, any Error>]
 /// ```
 ///
-/// A graph does not respond to a failure that every consumer takes as ``Node/asResult``.
+/// A graph does not respond to the failure of a node if every node that uses its value does so through ``Node/asResult``.
 public enum FailurePolicy: Sendable, Hashable {
-  /// The first failure cancels everything that is executing, prevents any further starts, and becomes the error of the whole.
+  /// The first failure cancels everything that is executing, prevents anything else from starting, and becomes the overall error.
   case failFast
-  /// Everything that does not depend on a failed node still executes. The whole then fails with ``ProcedureError/Kind/childrenFailed``, which
-  /// carries all errors.
+  /// Everything that does not depend on a failed node still executes. The overall error is then ``ProcedureError/Kind/childrenFailed``,
+  /// which contains all failures.
   case collect
 }
 
-/// The failure of a node of a graph, an element of a collection, a child, or a body with children.
+/// The failure of one run: a node of a graph, an element of a collection, a child, or a body that has children.
 public struct ProcedureFailure: Sendable {
-  /// The failed run.
+  /// The run that failed.
   public let procedure: ProcedureIdentity
-  /// The error of the run.
+  /// The error with which the run failed.
   public let error: any Error
 
-  /// Pairs a run with its error.
+  /// Creates a failure from a run and its error.
   ///
   /// - Parameters:
-  ///   - procedure: The failed run.
-  ///   - error: The error of the run.
+  ///   - procedure: The run that failed.
+  ///   - error: The error with which the run failed.
   public init(procedure: ProcedureIdentity, error: any Error) {
     self.procedure = procedure
     self.error = error

@@ -1,31 +1,31 @@
 extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible {
-  /// States which procedure failed or was not executed, and why. The ``advice`` is not included.
+  /// A statement of which procedure failed or was not executed, and why. It does not include the ``advice``.
   public var description: String {
     let statement = statement(naming: \.description) { "\($0)" }
     return statement.event + (statement.reason.map { ": \($0)" } ?? "")
   }
 
-  /// The ``description`` and the ``advice``, for debuggers and failed tests.
+  /// The ``description``, followed by the ``advice``, for debuggers and failed tests.
   public var debugDescription: String {
     description + (advice.map { ". \($0)." } ?? "")
   }
 
-  /// How a developer can fix the problem; `nil` if there is nothing to change in the code.
+  /// A suggestion for how to fix the problem; `nil` if there is nothing to change in the code.
   public var advice: String? {
     switch kind {
-    case .dependencyFailed: "To execute the procedure after any outcome of the dependency, depend on its asResult"
-    case .queueShutDown: "Add procedures before shutDown(grace:), or give it a longer grace period"
+    case .dependencyFailed: "To execute the procedure regardless of the dependency's outcome, depend on its asResult"
+    case .queueShutDown: "Add procedures before you call shutDown(grace:), or pass a longer grace period"
     case .exclusionDeadlock where !self.waits.contains(where: \.isForResource):
-      "Await a procedure outside of the procedures that it awaits"
+      "A procedure must not await itself, or a procedure that is waiting for it"
     case .exclusionDeadlock where self.waits.count(where: \.isForResource) == 1:
-      "A procedure can use the resources of a body if the body runs or produces it, not if the body adds it to a queue"
+      "A procedure can use the resources of a body that runs or produces it, but not of a body that adds it to a queue"
     case .exclusionDeadlock: "Let all of the procedures claim their resources together, or in the same order"
-    case .resourceConflict: "Declare the resource once; setCapacity(_:of:) of its table changes the capacity"
-    case .producerFinished: "Produce the procedure inside the body, or add it to a queue"
-    case .queueFull: "To wait for room, use enqueue"
+    case .resourceConflict: "Declare the resource once, and change its capacity with setCapacity(_:of:) on its table"
+    case .producerFinished: "Produce the procedure before the body of the parent returns, or add it to a queue"
+    case .queueFull: "To wait for room on the queue, use enqueue"
     case .timedOut where self.hasStarted == false:
-      "Give the procedure a later deadline, or a timeout, which starts only with the body"
-    case .bodySkipped: "Let the interceptor call next(), or throw"
+      "Give the procedure a later deadline, or use a timeout, which starts only when the body does"
+    case .bodySkipped: "Make sure that the interceptor calls next() or throws an error"
     default: nil
     }
   }
@@ -33,9 +33,9 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
   /// Returns a statement of what happened to the procedure, and the reason, if one is known.
   ///
   /// - Parameters:
-  ///   - name: Returns the words for a run.
-  ///   - words: Returns the words for an error.
-  /// - Returns: The event, and the reason for the event.
+  ///   - name: A function that returns the words for a run.
+  ///   - words: A function that returns the words for an error.
+  /// - Returns: What happened, and why it happened.
   package func statement(
     naming name: (ProcedureIdentity) -> String, _ words: (any Error) -> String
   ) -> (event: String, reason: String?) {
@@ -52,7 +52,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
         failures.joined(separator: "; ")
       )
     case .queueFull:
-      let (reason, each) = self.key.map { (" for the key \("\($0)".quoted)", " of a key") } ?? ("", "")
+      let (reason, each) = self.key.map { (" for the key \("\($0)".quoted)", " with the same key") } ?? ("", "")
       return (
         "\(subject) was not admitted",
         "\(queue) is full\(reason), since at most \(self.limit ?? 0) procedures\(each) may wait on it"
@@ -77,7 +77,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .conditionFailed: return "its condition \((self.condition ?? "").quoted) failed: \(cause ?? "")"
     case .ignored:
       let condition = (self.condition ?? "").quoted
-      return "the condition \(condition), of the procedure itself or of a dependency, was not satisfied"
+      return "the condition \(condition), which belongs to the procedure or to a dependency, was not satisfied"
     case .dependencyFailed:
       let chain = self.origin?.id == self.dependency?.id ? "" : " because \(named(self.origin)) did"
       return "it depends on \(named(self.dependency)), which failed\(chain): \(cause ?? "")"
@@ -86,11 +86,11 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
       let waits = self.waits.map { $0.description(naming: name) }
       let isOpen = self.waits.count == 1 && self.waits[0].isForResource
       return "it would have waited forever: " + waits.joined(separator: "; ")
-        + (isOpen ? ", and the holder waits for \(name(procedure)) in turn" : "")
+        + (isOpen ? ", and the holder is in turn waiting for \(name(procedure))" : "")
     case .resourceConflict:
       return
-        "it uses the resource \((self.resource ?? "").quoted) with a capacity of \(self.capacity ?? 0), and \(named(self.other)) uses it with "
-        + "\(self.otherCapacity ?? 0)"
+        "it declares the resource \((self.resource ?? "").quoted) with a capacity of \(self.capacity ?? 0), but "
+        + "\(named(self.other)) declares it with a capacity of \(self.otherCapacity ?? 0)"
     case .capacityExceeded:
       return
         "it needs \(self.units ?? 0) units of the resource \((self.resource ?? "").quoted), which has only \(self.capacity ?? 0)"

@@ -1,7 +1,7 @@
 /// An error that the framework raises for a run. Errors that a body throws are passed on unchanged.
 ///
-/// Every error has a ``kind-swift.property`` and the ``procedure`` concerned. The other properties are details of certain kinds, and are
-/// `nil` for the other kinds.
+/// Every error has a ``kind-swift.property`` and identifies the ``procedure`` concerned. The other properties are details that apply only
+/// to certain kinds, and are `nil` or empty for all others.
 ///
 /// ```swift
 /// do {
@@ -15,47 +15,47 @@
 /// }
 /// ```
 ///
-/// Later versions can add kinds, so a `switch` needs a `default`. The ``description`` states what happened and why, and the ``advice``
-/// states what the developer can do. The details are properties of the error: `error.duration`.
+/// Future versions can add kinds, so a `switch` needs a `default`. The ``description`` states what happened and why, and the ``advice``
+/// suggests what the developer can do. The details are available as properties of the error, for example `error.duration`.
 @dynamicMemberLookup
 public struct ProcedureError: Error, Sendable {
   /// The kind of a ``ProcedureError``.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
-    /// The name of the kind: `timedOut`.
+    /// The name of the kind, such as `timedOut`.
     public let description: String
 
     private init(_ name: String) { description = name }
 
-    /// A condition threw, or a negated condition was satisfied. The body was not executed.
+    /// A condition threw an error, or a negated condition was satisfied. The body was not executed.
     public static let conditionFailed = Kind("conditionFailed")
-    /// A condition was not satisfied. The body was not executed, which does not count as a failure.
+    /// A condition was not satisfied. The body was not executed, but the run does not count as failed.
     public static let ignored = Kind("ignored")
     /// A dependency failed. The body was not executed.
     public static let dependencyFailed = Kind("dependencyFailed")
-    /// The queue had been shut down before the procedure was added. The body was not executed.
+    /// The queue was shut down. The procedure was refused, or was cancelled at the end of the grace period.
     public static let queueShutDown = Kind("queueShutDown")
-    /// Nodes of a graph, elements of a collection, or children of a body failed under the policy
+    /// One or more nodes, elements, procedures or children failed in a graph, collection, scope or parent procedure with the policy
     /// ``FailurePolicy/collect``.
     public static let childrenFailed = Kind("childrenFailed")
     /// The procedure would have waited forever.
     ///
-    /// Either it was waiting for a resource, and the body was not executed; or its body was waiting for the procedure itself, or for
-    /// another procedure that is waiting for it.
+    /// Either the procedure was waiting for a resource, in which case its body was not executed, or its body was waiting for the procedure
+    /// itself or for another procedure that was in turn waiting for it.
     public static let exclusionDeadlock = Kind("exclusionDeadlock")
     /// The procedure and another one declare a ``Resource`` with different capacities. The body was not executed.
     public static let resourceConflict = Kind("resourceConflict")
     /// The procedure needs more units of a resource than exist, and would have waited forever. The body was not executed.
     public static let capacityExceeded = Kind("capacityExceeded")
-    /// The producing run had already ended. The child was not executed.
+    /// The parent had already ended when the procedure was produced. The procedure was not executed.
     public static let producerFinished = Kind("producerFinished")
-    /// The number of waiting procedures has reached the limit for the queue or for the key. The procedure was not admitted.
+    /// The number of waiting procedures had reached the limit for the queue or for the key. The procedure was not admitted.
     public static let queueFull = Kind("queueFull")
-    /// The reason for cancelling a run that another run has replaced on a full queue.
+    /// The run was cancelled because another run replaced it on a full queue.
     public static let replaced = Kind("replaced")
-    /// The reason for cancelling the other nodes of a graph, or the other children of a body, when one has failed with the
-    /// policy ``FailurePolicy/failFast``.
+    /// A node of a graph, or a child of a body, failed with the policy ``FailurePolicy/failFast``. The other nodes or children are
+    /// cancelled with this error as the reason.
     public static let stopped = Kind("stopped")
-    /// The capability that was to be authorized does not exist on this system.
+    /// The capability does not exist on this system, so it could not be authorized.
     public static let capabilityUnavailable = Kind("capabilityUnavailable")
     /// The capability is not authorized as required.
     public static let capabilityUnauthorized = Kind("capabilityUnauthorized")
@@ -71,7 +71,7 @@ public struct ProcedureError: Error, Sendable {
 
   /// The details of an error. A detail that does not apply to the kind is `nil`, or empty.
   public struct Details: Sendable {
-    /// The error behind this error: the cause, or the error of the first failed child; `nil` if no other error led to this one.
+    /// The error that caused this one, such as the error of the first child that failed; `nil` if no other error led to this one.
     public var underlying: (any Error)?
     /// The name of the condition, for ``Kind/conditionFailed`` and ``Kind/ignored``.
     public var condition: String?
@@ -79,20 +79,20 @@ public struct ProcedureError: Error, Sendable {
     public var dependency: ProcedureIdentity?
     /// The run that failed first.
     ///
-    /// For ``Kind/dependencyFailed``, it is the start of the chain of dependents, however long the chain is; for ``Kind/stopped``, it is
-    /// the node or child that failed.
+    /// For ``Kind/dependencyFailed``, this is the run with which the failure began, however long the chain of dependents is. For
+    /// ``Kind/stopped``, it is the node or child that failed.
     public var origin: ProcedureIdentity?
     /// The name of the queue, for ``Kind/queueShutDown``, ``Kind/queueFull`` and ``Kind/bodySkipped``.
     public var queue: String?
-    /// The errors of all failed children in the order in which they failed, for ``Kind/childrenFailed``; the error of the body comes last.
+    /// The failures of all children, in the order in which they occurred, for ``Kind/childrenFailed``; a failure of the body comes last.
     ///
-    /// Empty for every other kind.
+    /// The array is empty for every other kind.
     public var failures: [ProcedureFailure] = []
     /// The waits that form the deadlock, for ``Kind/exclusionDeadlock``; empty for every other kind.
     ///
-    /// In each wait, a procedure waits for a resource that the procedure in the next wait holds, or for that procedure to end. Therefore,
-    /// no wait can end before the next one does. A wait of a part of a procedure, such as a child or a node, counts as a wait of the whole
-    /// procedure.
+    /// In each wait, a procedure is waiting for a resource that the procedure in the next wait holds, or for that procedure to end. No wait
+    /// can therefore end before the next one does. A wait by a part of a procedure, such as a child or a node, counts as a wait by the
+    /// whole procedure.
     public var waits: [ExclusionWait] = []
     /// The name of the resource, for ``Kind/resourceConflict`` and ``Kind/capacityExceeded``.
     public var resource: String?
@@ -101,13 +101,13 @@ public struct ProcedureError: Error, Sendable {
     /// For ``Kind/resourceConflict``, the capacity that the procedure declares; for ``Kind/capacityExceeded``, the capacity of the
     /// resource.
     public var capacity: Int?
-    /// The procedure with the other declaration, for ``Kind/resourceConflict``.
+    /// The procedure that declares the same resource with a different capacity, for ``Kind/resourceConflict``.
     public var other: ProcedureIdentity?
     /// The capacity that ``other`` declares, for ``Kind/resourceConflict``.
     public var otherCapacity: Int?
-    /// The run that was to produce the child, for ``Kind/producerFinished``.
+    /// The parent, which had already ended, for ``Kind/producerFinished``.
     public var producer: ProcedureIdentity?
-    /// The number of procedures that may wait on the queue, for ``Kind/queueFull``.
+    /// The number of procedures that may wait on the queue, or that may wait with the same ``key``, for ``Kind/queueFull``.
     public var limit: Int?
     /// The description of the key to which the limit applies, for ``Kind/queueFull``; `nil` if the limit applies to the whole queue.
     public var key: String?
@@ -116,19 +116,20 @@ public struct ProcedureError: Error, Sendable {
     /// The time after which the procedure timed out, for ``Kind/timedOut``. It is measured from the start of the body, or, for a deadline,
     /// from admission.
     ///
-    /// Zero for a deadline in the past.
+    /// The value is zero if the deadline had passed before the procedure was added.
     public var duration: Duration?
-    /// Whether the body had started, for ``Kind/timedOut``. `false` if the deadline passed first; the body was then not executed.
+    /// Whether the body had started, for ``Kind/timedOut``. If the value is `false`, the deadline passed first, and the body was not
+    /// executed.
     public var hasStarted: Bool?
     /// The name of the circuit breaker, for ``Kind/circuitOpen``.
     public var breaker: String?
     /// The time until a call can be admitted, for ``Kind/circuitOpen`` and ``Kind/rateExceeded``.
     ///
-    /// `nil` while a probe of the circuit breaker is in progress, or if the rate limiter would never admit the call.
+    /// The value is `nil` while a probe of the circuit breaker is in progress, or if the rate limiter would never admit the call.
     public var retryAfter: Duration?
   }
 
-  /// Stored behind one reference, since errors are copied often.
+  /// The content of an error, which is stored behind a single reference because errors are copied often.
   private indirect enum Content {
     case of(kind: Kind, procedure: ProcedureIdentity, details: Details)
 
@@ -146,7 +147,7 @@ public struct ProcedureError: Error, Sendable {
   /// - Parameters:
   ///   - kind: The kind.
   ///   - procedure: The run concerned.
-  ///   - set: Sets the details.
+  ///   - set: A function that sets the details.
   public init(_ kind: Kind, procedure: ProcedureIdentity, _ set: (inout Details) -> Void = { _ in }) {
     var details = Details()
     set(&details)
@@ -184,9 +185,9 @@ extension ProcedureError {
     }
   }
 
-  /// Returns the error of a dependent of a run that failed with `error`.
+  /// Returns the error for a dependent of a run that failed with `error`.
   ///
-  /// A chain of dependents reports the first error without wrapping it at each step.
+  /// A chain of dependents reports the first error, which is not wrapped again at each step.
   ///
   /// - Parameters:
   ///   - procedure: The dependent.
@@ -270,7 +271,7 @@ extension ProcedureError {
 }
 
 extension Error where Self == ProcedureError {
-  /// Creates the reason for cancelling the children of `procedure` because of `failure`, the first failure among them.
+  /// Returns the reason for cancelling the children of `procedure` after `failure`, which is the first failure among them.
   static func stopped(_ procedure: ProcedureIdentity, by failure: ProcedureFailure) -> ProcedureError {
     .stopped(procedure: procedure, origin: failure.procedure, underlying: failure.error)
   }

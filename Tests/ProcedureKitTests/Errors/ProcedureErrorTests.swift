@@ -17,7 +17,7 @@ import TestingProcedureKit
     let error = await #expect(throws: ProcedureError.self) { try await dependent.value }
     let message = "\(try #require(error))"
     #expect(message.contains("\"two\""))
-    #expect(message.contains("condition \"never\", of the procedure itself or of a dependency"))
+    #expect(message.contains("condition \"never\", which belongs to the procedure or to a dependency"))
   }
 
   @Test("Who waits for what its own body holds is told to be run by it, and circles of several to claim in one order")
@@ -80,7 +80,7 @@ import TestingProcedureKit
     clock.advance(by: .seconds(2))
     let late = await waiting.outcome
     #expect("\(late)".contains("deadline passed before it started, 2"))
-    #expect(late.procedureError?.advice?.contains("or a timeout, which starts only") == true)
+    #expect(late.procedureError?.advice?.contains("or use a timeout, which starts only") == true)
     let slow = "\(await executing.outcome)"
     #expect(slow.contains("\"probe\" (\(executing.id)) timed out after 2") && !slow.contains("before it started"))
     await queue.shutDown()

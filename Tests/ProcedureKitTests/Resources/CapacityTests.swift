@@ -154,7 +154,7 @@ struct CapacityTests {
     let other = queue.add(ProcedureTask("other") {}.uses(Resource("gpu", capacity: 3)))
     let error = try #require(await other.outcome.failure as? ProcedureError)
     #expect(error.kind == .resourceConflict && error.procedure == other.identity)
-    for part in ["\(other.identity)", "\(holder.identity)", "capacity of 3", "uses it with 2"] {
+    for part in ["\(other.identity)", "\(holder.identity)", "capacity of 3", "declares it with a capacity of 2"] {
       #expect("\(error)".contains(part), "\(error)")
     }
     probe.finish(())
