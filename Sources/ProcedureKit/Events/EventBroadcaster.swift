@@ -1,22 +1,22 @@
 import Synchronization
 
-/// Internal. Delivers events to all subscribers. Sending costs one atomic load while there are no subscribers.
+/// Internal. Delivers events to all subscribers. While there are no subscribers, sending costs only one atomic load.
 ///
-/// Each subscriber has a buffer. Sending appends to each buffer and never waits for a reader. All buffers are under
-/// one lock, which a reader takes once for many events: a reader takes all buffered events in one batch.
+/// Each subscriber has a buffer. Sending appends the event to each buffer, and never waits for a reader. One lock protects all buffers.
+/// Since a reader takes all of its buffered events in one batch, it acquires the lock only once for many events.
 final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   private struct Buffer {
-    /// The largest number of buffered events.
+    /// The maximum number of buffered events.
     let limit: Int
     /// The events. The array is used as a ring once events have been dropped.
     var events: ContiguousArray<Event>
     /// The index of the oldest event.
     var oldest = 0
-    /// The number of events that were dropped since the latest fetch.
+    /// The number of events that have been dropped since the latest fetch.
     var lost = 0
     var readers: [Waiter] = []
 
-    /// Appends an event. The oldest event is dropped if the buffer is full.
+    /// Appends an event, and drops the oldest one if the buffer is full.
     mutating func append(_ event: Event, _ effects: inout [EventEffect]) {
       guard events.count >= limit else { return events.append(event) }
       if let details = events[oldest].details { effects.append(.release(details)) }
@@ -33,12 +33,12 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   }
 
   private struct Contents {
-    /// The buffer of each ``EventSubscription``, in the order of their numbers, so that identical executions deliver in the same order.
+    /// The buffers of all subscriptions, in the order of their numbers, so that identical executions deliver events in the same order.
     var buffers: [(number: Int, buffer: Buffer)] = []
     var subscriptionCount = 0
     var isClosed = false
 
-    /// The index of the buffer of a subscription. O(log n) for n subscriptions.
+    /// Returns the index of the buffer of a subscription. O(log n) for n subscriptions.
     func index(of number: Int) -> Int? {
       var candidates = buffers[...]
       while candidates.count > 1 {
@@ -52,12 +52,12 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   private let contents = Mutex(Contents())
   private let hasSubscribers = Atomic(false)
 
-  /// Whether there are subscribers at this moment.
+  /// Whether there are currently any subscribers.
   var isObserved: Bool {
     hasSubscribers.load(ordering: .relaxed)
   }
 
-  /// Delivers an event. The caller performs the `effects` outside of all locks.
+  /// Delivers an event. The caller must perform the `effects` outside of all locks.
   func send(_ event: Event, _ effects: inout [EventEffect]) {
     contents.withLock { contents in
       guard !contents.isClosed else { return }
@@ -69,8 +69,9 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     }
   }
 
-  /// Creates a subscription, which ends when the broadcaster is closed or the subscription is dropped. It starts with the first event of
-  /// `past`, and buffers up to `limit` events, or all events if `limit` is `nil`.
+  /// Creates a subscription, which ends when the broadcaster is closed or the subscription is released.
+  ///
+  /// The subscription starts with the first event in `past`, and buffers up to `limit` events, or all events if `limit` is `nil`.
   func subscribe(
     replaying past: ContiguousArray<Event> = [], limit: EventLimit<Event>? = nil
   ) -> EventSubscription<Event> {
@@ -99,7 +100,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
 
   /// Ends a subscription. O(n) for n subscriptions.
   ///
-  /// - Returns: The events that were not read, to be released outside of all locks, and the readers, to be resumed.
+  /// - Returns: The unread events, which must be released outside of all locks, and the readers, which must be resumed.
   func remove(_ number: Int) -> (events: ContiguousArray<Event>, readers: [Waiter]) {
     contents.withLock { contents in
       let removed = contents.index(of: number).map { contents.buffers.remove(at: $0).buffer }
@@ -108,28 +109,28 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     }
   }
 
-  /// Takes all buffered events in exchange for an empty array.
+  /// Takes all buffered events, and leaves an empty array in their place.
   ///
-  /// - Returns: The index of the oldest event in the ring; and the number of events that were dropped before it.
+  /// - Returns: The index of the oldest event in the ring, and the number of events that were dropped before it.
   func fetch(_ events: inout ContiguousArray<Event>, of number: Int) -> (oldest: Int, lost: Int) {
     contents.withLock { contents in
       contents.index(of: number).map { contents.buffers[$0].buffer.fetch(&events) } ?? (0, 0)
     }
   }
 
-  /// Stores a reader, to be resumed at the next event, unless the reader need not wait.
+  /// Stores a reader, which is resumed at the next event, unless the reader does not have to wait.
   func register(_ reader: Waiter, of number: Int) -> EventWait {
     contents.withLock { contents in
       guard let index = contents.index(of: number) else { return .inVain }
       guard contents.buffers[index].buffer.events.isEmpty else { return .notAtAll }
-      // Checked under the lock: a later cancellation finds the waiter among the readers.
+      // This is checked under the lock: a cancellation that comes later finds the waiter among the readers.
       if contents.isClosed || Task.isCancelled { return .inVain }
       contents.buffers[index].buffer.readers.append(reader)
       return .forEvents
     }
   }
 
-  /// Resumes all readers of one subscription, which check again for events.
+  /// Resumes all readers of one subscription, so that they check for events again.
   func wakeReaders(of number: Int) {
     let readers = contents.withLock { contents in
       contents.index(of: number).map { contents.buffers[$0].buffer.readers.takeAll() } ?? []
@@ -151,13 +152,13 @@ extension RangeReplaceableCollection {
 ///
 /// A reader takes all buffered events in one batch, and then reads them without blocking senders.
 final class EventSubscription<Event: BroadcastEvent>: EventReader {
-  /// The largest capacity with which an empty buffer is kept for reuse.
+  /// The maximum capacity of an empty buffer that is kept for reuse.
   private static var mostKept: Int { 16_384 }
 
   private let broadcaster: EventBroadcaster<Event>
   private let limit: EventLimit<Event>?
-  /// The events that have been fetched but not read yet, newest first, so that reading removes the last element of the array and nothing is
-  /// released under the lock. This lock is taken before the broadcaster's lock.
+  /// The events that have been fetched but not yet read. They are stored newest first, so that reading removes the last element of the
+  /// array and releases nothing under the lock. This lock is always acquired before the lock of the broadcaster.
   private let fetched = Mutex<ContiguousArray<Event>>([])
 
   /// The number under which the broadcaster stores the buffer of the subscription.
@@ -169,7 +170,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
     self.limit = limit
   }
 
-  // No task is waiting for the events, since a waiting task would retain the subscription.
+  // No task can be waiting for events, since a waiting task would retain the subscription.
   deinit { _ = broadcaster.remove(number) }
 
   func take() -> Event? {
@@ -200,7 +201,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
   }
 
   private func fetch(_ events: inout ContiguousArray<Event>) {
-    // Returns the drained buffer to the broadcaster for reuse, unless it grew beyond `mostKept`.
+    // Returns the drained buffer to the broadcaster for reuse, unless it has grown beyond `mostKept`.
     if events.capacity > Self.mostKept { events = [] }
     let (oldest, lost) = broadcaster.fetch(&events, of: number)
     guard lost > 0, let limit else { return events.reverse() }
@@ -237,9 +238,9 @@ extension BroadcastEvent {
   var details: ProcedureEvent.Details? { nil }
 }
 
-/// Internal. The number of events that are buffered for a subscriber, and the event that reports dropped events.
+/// Internal. The maximum number of events that are buffered for a subscriber, and the event that reports dropped events.
 struct EventLimit<Event: BroadcastEvent>: Sendable {
-  /// The number of events that are buffered; at least one.
+  /// The maximum number of buffered events; at least one.
   let newest: Int
   /// Returns the event that replaces `count` dropped events, which were followed by `next`.
   let gap: @Sendable (_ count: Int, _ next: Event) -> Event

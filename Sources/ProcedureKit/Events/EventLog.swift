@@ -18,7 +18,7 @@ final class EventLog: Sendable {
     contents = Mutex(Contents(events: past))
   }
 
-  /// Appends an event. The readers to be resumed are added to the effects.
+  /// Appends an event, and adds an effect for each reader that is to be resumed.
   func append(_ event: ProcedureEvent, _ effects: inout [EventEffect]) {
     contents.withLock { contents in
       contents.events.append(event)
@@ -26,7 +26,7 @@ final class EventLog: Sendable {
     }
   }
 
-  /// Whether there are subscribers at this moment.
+  /// Whether the log currently has subscribers.
   var isRead: Bool { contents.withLock { $0.cursorCount > 0 } }
 
   /// Ends the log: no further event is appended.
@@ -72,7 +72,7 @@ final class EventLog: Sendable {
     func register(_ waiter: Waiter) -> EventWait {
       log.contents.withLock { contents in
         guard contents.positions[id, default: 0] == contents.events.count else { return .notAtAll }
-        // Checked under the lock: a later cancellation finds the waiter among the readers.
+        // This is checked under the lock: a cancellation that comes later finds the waiter among the readers.
         if contents.isClosed || Task.isCancelled { return .inVain }
         contents.readers.append((id, waiter))
         return .forEvents

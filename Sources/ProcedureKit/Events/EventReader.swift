@@ -1,13 +1,13 @@
 /// Internal. The reading side of one subscription. The subscription ends when the last reference to the reader is released.
 ///
-/// Several tasks may read at the same time: each event is delivered to one of them.
+/// Several tasks may read at the same time; each event is delivered to only one of them.
 protocol EventReader: AnyObject, Sendable {
   associatedtype Event: Sendable
 
-  /// Returns the next event if there is one.
+  /// Takes the next event, if one is available.
   func take() -> Event?
 
-  /// Stores a waiter, which is resumed by the next event, by the end of the events, and by ``wake()``.
+  /// Stores a waiter, which is resumed by the next event, at the end of the events, or by ``wake()``.
   func register(_ waiter: Waiter) -> EventWait
 
   /// Resumes the tasks that are waiting for this subscription's next event, so that they check again.
@@ -25,14 +25,14 @@ enum EventWait {
 }
 
 extension EventReader {
-  /// A function that wraps a wait for an event, during which a body releases its slot.
+  /// A function that wraps the wait for an event, so that a body can release its slot during the wait.
   typealias WaitSurrounding =
     @concurrent @Sendable (_ wait: @escaping @concurrent @Sendable () async -> Event?) async -> Event?
 
-  /// Creates the stream of this subscription. The stream's closure owns the reader: the subscription ends when the stream
-  /// is dropped, and when a task that iterates the stream is cancelled.
+  /// Creates the stream of this subscription. The stream's closure owns the reader: the subscription ends when the stream is released, or
+  /// when a task that is iterating over the stream is cancelled.
   ///
-  /// - Parameter surround: Wraps the given wait for the next event, and calls it.
+  /// - Parameter surround: A function that receives, wraps and calls the wait for the next event.
   /// - Returns: The stream.
   func stream(waiting surround: @escaping WaitSurrounding) -> AsyncStream<Event> {
     AsyncStream {
@@ -41,7 +41,7 @@ extension EventReader {
     }
   }
 
-  /// Returns the next event, and waits for it if necessary; `nil` after the last one. Cancelling the caller ends the wait.
+  /// Returns the next event, waiting for it if necessary; `nil` after the last one. Cancelling the caller ends the wait.
   @concurrent func next() async -> Event? {
     while true {
       if let event = take() { return event }

@@ -1,7 +1,7 @@
-/// One step of a run, as delivered to the subscribers of its handle and its queue.
+/// One step of a run, as delivered to the subscribers to the run's handle and to its queue.
 ///
-/// Every event has a ``kind-swift.property`` and identifies its run: ``id``, ``name``, ``attempt``, ``parent`` and, for a node, ``graph``. The
-/// other properties are details of certain kinds, and are `nil` for the other kinds.
+/// Every event has a ``kind-swift.property`` and identifies its run: ``id``, ``name``, ``attempt``, ``parent`` and, for a node, ``graph``.
+/// The other properties are details that apply only to certain kinds, and are `nil` or empty for all others.
 ///
 /// ```swift
 /// for await event in queue.events {
@@ -13,20 +13,21 @@
 /// }
 /// ```
 ///
-/// Later versions can add kinds, so a `switch` needs a `default`.
+/// Future versions can add kinds, so a `switch` needs a `default`.
 ///
-/// The events of one run are totally ordered: ``Kind-swift.struct/didAttach`` is first, and `didFinish` last; `didCancel` occurs at most
-/// once and before `willFinish`; no event follows `didFinish`. A run that a queue refuses has only `willFinish` and
-/// `didFinish`: the events of the handle include both, the events of the queue include neither. The events of two runs are
-/// ordered only if one event causes the other.
+/// The events of one run are totally ordered. The first one is ``Kind-swift.struct/didAttach``, and the last one is `didFinish`.
+/// `didCancel` occurs at most once, before `willFinish`. A run that a queue refuses has only the events `willFinish` and `didFinish`, which
+/// are delivered to the subscribers to its handle, but not to those to the queue. Events of different runs are ordered only if one event
+/// causes the other.
 ///
-/// Layers and attempts of a procedure, and the copies of a hedge, publish their events under the id of the run that encloses them.
+/// The modifier layers and the attempts of a procedure, and the copies of a hedge, publish their events under the id of the run that
+/// encloses them.
 public struct ProcedureEvent: Sendable {
-  /// The run.
+  /// The id of the run.
   public let id: ProcedureID
   /// The procedure's name.
   public let name: String
-  /// The time of the event, on the clock of the queue.
+  /// The time of the event, measured on the clock of the queue.
   public let instant: ProcedureInstant
   private let parentID: ProcedureID
   private let number: Int32
@@ -59,7 +60,7 @@ public struct ProcedureEvent: Sendable {
     ///
     /// See ``Procedure/retry(_:maxAttempts:budget:when:)``.
     public static var retrying: Kind { Kind(name: .retrying) }
-    /// The run was cancelled before the outcome was decided; see ``ProcedureEvent/reason``.
+    /// The run was cancelled before its outcome was decided; see ``ProcedureEvent/reason``.
     public static var didCancel: Kind { Kind(name: .didCancel) }
     /// The body is about to add a ``ProcedureEvent/child``.
     public static var willProduce: Kind { Kind(name: .willProduce) }
@@ -67,27 +68,33 @@ public struct ProcedureEvent: Sendable {
     public static var didProduce: Kind { Kind(name: .didProduce) }
     /// The run has finished waiting for another run; see ``ProcedureEvent/awaited``.
     ///
-    /// The wait is for the value or the end of a procedure, also by its events or its progress, for a procedure that the body runs on a
-    /// queue, for the run that performs a shared execution, for the nodes of a graph, for a queue to become idle, or, after the body, for
-    /// produced children. If the run has waited for several runs, ``ProcedureEvent/awaited`` is the one that ended last. Only code that is subscribed at that moment receives the event: storing it for later
-    /// subscribers would take an unlimited amount of memory if a run waits repeatedly.
+    /// The run may have waited for:
+    /// - the value, the events or the progress of a procedure, until the procedure ended;
+    /// - a procedure that the body runs on a queue;
+    /// - the run that performs a shared execution;
+    /// - the nodes of a graph;
+    /// - a queue to become idle;
+    /// - the children that the body has produced, after the body has ended.
+    ///
+    /// If the run has waited for several runs, ``ProcedureEvent/awaited`` is the one that ended last. The event is delivered only to code
+    /// that is subscribed at that moment. It is not stored for later subscribers, since a run that waits repeatedly would then need an
+    /// unlimited amount of memory.
     public static var didAwait: Kind { Kind(name: .didAwait) }
-    /// The progress of the run has increased by one percent or more; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
+    /// The progress of the run has increased by at least one percent; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
     public static var progress: Kind { Kind(name: .progress) }
-    /// The ``ProcedureEvent/outcome`` is decided.
+    /// The ``ProcedureEvent/outcome`` has been decided.
     public static var willFinish: Kind { Kind(name: .willFinish) }
-    /// The ``ProcedureEvent/outcome`` can be read. The run has released its slot, unless it is a node of a graph: the graph's
-    /// worker keeps the slot.
+    /// The ``ProcedureEvent/outcome`` is available. The run has released its slot, unless it is a node of a graph, in which case the worker
+    /// of the graph keeps the slot.
     public static var didFinish: Kind { Kind(name: .didFinish) }
     /// A subscriber to a queue was too slow, and the oldest events were dropped; ``ProcedureEvent/lostCount`` is the number of dropped
     /// events.
     ///
-    /// A gap belongs to no run: the ``ProcedureEvent/id`` identifies no run, the ``ProcedureEvent/name`` is the queue's
-    /// name, and the ``ProcedureEvent/instant`` is the instant of the next event. See
-    /// ``ProcedureQueue/events(bufferingNewest:)``.
+    /// A gap belongs to no run: its ``ProcedureEvent/id`` identifies no run, its ``ProcedureEvent/name`` is the name of the queue, and its
+    /// ``ProcedureEvent/instant`` is that of the next event. See ``ProcedureQueue/events(bufferingNewest:)``.
     public static var gap: Kind { Kind(name: .gap) }
 
-    /// The name of the kind: `didFinish`.
+    /// The name of the kind, such as `didFinish`.
     public var description: String { "\(name)" }
   }
 }
@@ -101,7 +108,7 @@ extension ProcedureEvent {
   /// started, or 0 before the first.
   public var attempt: Int { Int(number) }
 
-  /// The run whose body runs or has produced this run, or, for a node, the run of its graph; `nil` for a top-level run.
+  /// The run whose body is running or has produced this run, or, for a node, the run of its graph; `nil` for a top-level run.
   public var parent: ProcedureID? { parentID == .ofNoRun ? nil : parentID }
 
   /// The run of the graph, if the run is a node; `nil` for every other run.
@@ -116,7 +123,7 @@ extension ProcedureEvent {
     }
   }
 
-  /// The error of the attempt, for ``Kind-swift.struct/retrying``; the error of the run if the ``outcome`` is a failure.
+  /// The error of the failed attempt, for ``Kind-swift.struct/retrying``; the error of the run, if its ``outcome`` is a failure.
   public var error: (any Error)? {
     switch details?.step {
     case .retrying(_, _, let error), .willFinish(.failed(let error)), .didFinish(.failed(let error), _): error
@@ -146,12 +153,12 @@ extension ProcedureEvent {
     }
   }
 
-  /// The run that was awaited, for ``Kind-swift.struct/didAwait``; if it waited for several nodes or children, the one that ended last.
+  /// The run that was awaited, for ``Kind-swift.struct/didAwait``. If several runs were awaited, this is the one that ended last.
   public var awaited: ProcedureIdentity? {
     if case .didAwait(let run, _, _)? = details?.step { run } else { nil }
   }
 
-  /// The time that the run has waited for its slot, for ``Kind-swift.struct/willExecute`` and ``Kind-swift.struct/didAwait``.
+  /// The time that the run spent waiting for its slot, for ``Kind-swift.struct/willExecute`` and ``Kind-swift.struct/didAwait``.
   ///
   /// `nil` if the time is unknown, as it is for the nodes of a graph, which are executed in the slots of the graph's workers.
   public var slotWait: Duration? {
@@ -161,35 +168,36 @@ extension ProcedureEvent {
     }
   }
 
-  /// The collection of which the run is an element, for ``Kind-swift.struct/didAttach``: the name of the procedure that
-  /// ``ProcedureQueue/map(_:with:limit:onFailure:elementName:)``, the functions of a ``GraphBuilder`` or
-  /// ``ProcedureQueue/results(of:over:limit:ordered:elementName:)-16roi`` execute for each element. `nil` for every other run.
+  /// The name of the collection of which the run is an element, for ``Kind-swift.struct/didAttach``; `nil` for every other run.
+  ///
+  /// This is the name of the procedure that ``ProcedureQueue/map(_:with:limit:onFailure:elementName:)``,
+  /// ``ProcedureQueue/results(of:over:limit:ordered:elementName:)-16roi``, or a function of a ``GraphBuilder`` executes for each element.
   public var collection: String? {
     if case .didAttach(_, let collection)? = details?.step { collection } else { nil }
   }
 
-  /// The name that ``Procedure/reusing(_:_:)`` gave to the value, for ``Kind-swift.struct/reused``.
+  /// The name that was passed to ``Procedure/reusing(_:_:)``, for ``Kind-swift.struct/reused``.
   public var reuseName: String? {
     if case .reused(let name)? = details?.step { name } else { nil }
   }
 
-  /// The number of the slot in which the body executes, starting at 0. No two bodies that execute on a queue at the same time have the same
-  /// number.
+  /// The number of the slot in which the body executes, starting at 0. Bodies that execute on a queue at the same time have different
+  /// numbers.
   ///
-  /// Set for ``Kind-swift.struct/willExecute``, ``Kind-swift.struct/didExecute`` and ``Kind-swift.struct/didAwait``; after a wait, a body
-  /// can have a different slot. `nil` for a body without a slot, for a body that has had its slot since before the queue had a subscriber,
-  /// and in the events of a handle that were published before its first subscription.
+  /// The number is available for ``Kind-swift.struct/willExecute``, ``Kind-swift.struct/didExecute`` and ``Kind-swift.struct/didAwait``;
+  /// after a wait, a body can have a different slot. The number is `nil` for a body without a slot, for a body that received its slot
+  /// before the queue had a subscriber, and for events that were published before the first subscription to the handle.
   public var slot: Int? { slotNumber < 0 ? nil : Int(slotNumber) }
 
-  /// The procedures that have to end before the run can start, for ``Kind-swift.struct/didAttach``.
+  /// The ids of the procedures that must end before the run can start, for ``Kind-swift.struct/didAttach``.
   public var dependencies: [ProcedureID] {
     if case .didAttach(let dependencies, _)? = details?.step { dependencies } else { [] }
   }
 
   /// The time that the run has spent in each phase, for ``Kind-swift.struct/didFinish``.
   ///
-  /// The sum is the time since `didAttach`. `nil` for a run that was refused, or that was admitted before the queue had a subscriber, unless
-  /// the queue collects totals.
+  /// The times add up to the time since `didAttach`. The value is `nil` for a run that was refused, and for a run that was admitted before
+  /// the queue had a subscriber, unless the queue collects totals.
   public var metrics: ProcedureMetrics? {
     if case .didFinish(_, let metrics)? = details?.step { metrics } else { nil }
   }
@@ -202,13 +210,13 @@ extension ProcedureEvent {
 
 // MARK: - Making events
 
-/// Internal. Most events have a kind but no details, and most of the cost of observing events lies in copying and releasing them. Therefore
-/// an event consists of a few numbers, and all details are in one object.
+/// Internal. Most events have a kind but no details, and most of the cost of observing events lies in copying and releasing them. An event
+/// therefore consists of a few numbers, and keeps all its details in one object.
 extension ProcedureEvent {
   /// Internal. A kind with its details.
   enum Step: Sendable {
     case didAttach(after: [ProcedureID] = [], elementOf: String? = nil)
-    /// The wait for the slot is in nanoseconds; negative if it is unknown.
+    /// `slotWait` is the wait for the slot in nanoseconds. It is negative if the wait is unknown.
     case willExecute(attempt: Int, slot: Int32 = -1, slotWait: Int64 = -1, cause: ExecutionCause? = nil)
     case didExecute(attempt: Int, slot: Int32 = -1)
     case reused(by: String)
@@ -223,7 +231,7 @@ extension ProcedureEvent {
     case progress(ProcedureProgress)
   }
 
-  /// Internal. The run of an event.
+  /// Internal. The run to which an event belongs.
   struct Subject {
     let id: ProcedureID
     let name: String
@@ -267,7 +275,7 @@ extension ProcedureEvent {
     details = hasDetails ? Details(step) : nil
   }
 
-  /// Creates the event for a queue's slow subscriber, which lost `count` events before `next`.
+  /// Returns the gap event for a slow subscriber to a queue, which missed `count` events before `next`.
   static func gap(_ count: Int, before next: ProcedureEvent, on queue: String) -> ProcedureEvent {
     ProcedureEvent(of: Subject(id: .ofNoRun, name: queue), at: next.instant, .gap(count))
   }
@@ -276,7 +284,7 @@ extension ProcedureEvent {
 extension ProcedureEvent: BroadcastEvent {}
 
 extension ProcedureEvent: CustomStringConvertible {
-  /// The event in logs: `#42 Resize didAttach`, `#42 Resize willExecute(attempt: 1)`, `#42 Resize didFinish(finished)`.
+  /// The event as it appears in logs: `#42 Resize didAttach`, `#42 Resize willExecute(attempt: 1)`, `#42 Resize didFinish(finished)`.
   public var description: String {
     "\(id) \(name.shortened(to: 200)) \(kind)\(words)"
   }
@@ -298,27 +306,27 @@ extension ProcedureEvent: CustomStringConvertible {
   }
 }
 
-/// The reason why a node of a durable graph is executed even though there is a journal.
+/// The reason why a node of a durable graph is executed even though the graph has a journal.
 public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible {
   /// The journal has no value for the node.
   case notRemembered
-  /// The version of the node, or of the graph, was different.
+  /// The version of the node, or of the graph, has changed.
   case versionChanged
-  /// The values of these dependencies have changed, or the node has other dependencies.
+  /// The values of these dependencies have changed, or the node now has different dependencies.
   case dependenciesChanged([String])
   /// These dependencies are being executed, so their values are not known yet.
   case dependenciesExecuted([String])
-  /// The value has this type, which is not `Codable`, and is needed by the caller or by a node that is being executed.
+  /// The value is needed by the caller or by a node that is being executed, but it has this type, which is not `Codable`.
   case notCodable(String)
 
-  /// The reason in words: "its version has changed".
+  /// The reason in words, such as "the journal has no value for it".
   public var description: String {
     switch self {
     case .notRemembered: "the journal has no value for it"
     case .versionChanged: "its version, or the version of the graph, has changed"
     case .dependenciesChanged(let names): "its dependencies have changed: \(Self.list(names))"
-    case .dependenciesExecuted(let names): "its dependencies are executed: \(Self.list(names))"
-    case .notCodable(let type): "its value, a \(type), is not Codable, and is needed"
+    case .dependenciesExecuted(let names): "its dependencies are being executed: \(Self.list(names))"
+    case .notCodable(let type): "its value is needed, but its type, \(type), is not Codable"
     }
   }
 
@@ -328,9 +336,10 @@ public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible
 extension ProcedureEvent {
   /// The reason why a node of a durable graph is executed even though the journal contains values from the graph.
   ///
-  /// Set for ``Kind-swift.struct/willExecute``. `nil` for every other run, and for a node that is executed for the first time.
+  /// The reason is available for ``Kind-swift.struct/willExecute``. It is `nil` for every other run, and for a node that is executed for
+  /// the first time.
   ///
-  /// See `durable(in:as:version:rememberingFailures:)`. The node has the same reason in ``QueueSnapshot/Entry/executionCause``.
+  /// See `durable(in:as:version:rememberingFailures:)`. In a snapshot, ``QueueSnapshot/Entry/executionCause`` contains the same reason.
   public var executionCause: ExecutionCause? {
     if case .willExecute(_, _, _, let cause)? = details?.step { cause } else { nil }
   }

@@ -1,13 +1,14 @@
 /// Internal. The events of one queue, for a recorder that must receive all events before it ends.
 ///
-/// A cancelled iteration over ``ProcedureQueue/events`` ends immediately. A feed that is stopped still returns the earlier events, and
-/// then ends. A feed does not retain its queue, and ends with the events of the queue. Dropping the feed ends the subscription.
+/// An iteration over ``ProcedureQueue/events`` ends as soon as it is cancelled, whereas a feed that is stopped still returns all earlier
+/// events before it ends. A feed does not retain its queue, and ends when the events of the queue end. Releasing the feed ends the
+/// subscription.
 ///
-/// `package` for `ProcedureKitDiagnostics`.
+/// The type is `package` because `ProcedureKitDiagnostics` uses it.
 package struct QueueFeed: Sendable {
   /// The name of the queue; `"no queue"` for procedures that are called without a queue.
   package let queueName: String
-  /// The instant at which the feed began, on the clock of the queue. A tool that draws several queues can align them by these instants.
+  /// The instant at which the feed began, on the clock of the queue. A tool that draws several queues can use these instants to align them.
   package let start: ProcedureInstant
   private let subscription: EventSubscription<ProcedureEvent>
 
@@ -17,7 +18,7 @@ package struct QueueFeed: Sendable {
     subscription = core.broadcaster.subscribe(limit: core.eventLimit(newest: newest))
   }
 
-  /// Returns the next event, and waits if there is none; `nil` after the last one. Cancelling the caller ends the wait.
+  /// Returns the next event, waiting for it if necessary; `nil` after the last one. Cancelling the caller ends the wait.
   @concurrent package func next() async -> ProcedureEvent? { await subscription.next() }
 
   /// Ends the feed after the events that the queue sent before this call. Calling this function again has no effect.
@@ -25,14 +26,16 @@ package struct QueueFeed: Sendable {
 }
 
 extension ProcedureQueue {
-  /// Subscribes to the events of the queue, from now on. If more than `newest` events are waiting to be read, the oldest are replaced by
-  /// one gap event.
+  /// Subscribes to the future events of the queue. If more than `newest` events are waiting to be read, the oldest are replaced by one gap
+  /// event.
   package nonisolated func feed(bufferingNewest newest: Int = 65_536) -> QueueFeed {
     QueueFeed(core, bufferingNewest: newest)
   }
 
-  /// Calls a function with a feed of each queue in the process: immediately for ``shared`` and for procedures without a queue, and for
-  /// every queue when it is created, in the task that creates the queue. Other queues that already exist are not observed.
+  /// Calls a function with a feed of each queue in the process.
+  ///
+  /// The function is called immediately for ``shared`` and for the procedures that run without a queue. For every queue that is created
+  /// later, it is called in the task that creates the queue. Other queues that already exist are not observed.
   package static func observeQueues(_ observe: @escaping @Sendable (QueueFeed) -> Void) {
     let known = [QueueCore.unqueued, shared.core]
     QueueFeed.observers.withLock { $0.append(observe) }
@@ -43,7 +46,7 @@ extension ProcedureQueue {
 extension QueueFeed {
   fileprivate static let observers = Locked<[@Sendable (QueueFeed) -> Void]>([])
 
-  /// Passes a new queue to the observers of the process.
+  /// Passes a feed of a new queue to the functions that observe the queues of the process.
   static func queueWasMade(_ core: QueueCore) {
     for observe in observers.withLock({ $0 }) { observe(QueueFeed(core)) }
   }
