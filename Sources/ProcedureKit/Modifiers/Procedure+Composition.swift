@@ -1,19 +1,20 @@
 extension Procedure {
-  /// Returns the procedure with another name, which appears in events and snapshots. Errors of earlier modifiers keep the previous name.
+  /// Returns the procedure with a different name for events and snapshots. Errors from modifiers that were applied earlier keep the
+  /// previous name.
   public func named(_ name: String) -> ProcedureTask<Input, Output> {
     procedureTask.relabelled { $0.name = name }
   }
 
-  /// Returns the procedure with a priority in the ready queue. Higher priorities start first.
+  /// Returns the procedure with a priority in the ready queue. Procedures with a higher priority start first.
   public func priority(_ priority: TaskPriority) -> ProcedureTask<Input, Output> {
     procedureTask.relabelled { $0.rawPriority = priority.rawValue }
   }
 
-  /// Returns a procedure that applies a function to the value.
+  /// Returns a procedure that applies a function to the value of this procedure.
   ///
-  /// The procedure releases its resources before the function is called.
+  /// This procedure releases its resources before the function is called.
   ///
-  /// - Throws: The returned procedure fails with the error of the function.
+  /// - Throws: The returned procedure fails with any error that the function throws.
   public func map<Other: Sendable>(
     _ transform: @escaping @concurrent @Sendable (Output) async throws -> Other
   ) -> ProcedureTask<Input, Other> {
@@ -23,17 +24,16 @@ extension Procedure {
 
   /// Returns a procedure that executes this procedure and then `next`, which receives this procedure's value as its input.
   ///
-  /// The result has the name and the priority of this procedure. The conditions of `next` are evaluated after this
-  /// procedure's body has ended.
+  /// The returned procedure has the name and the priority of this procedure. The conditions of `next` are evaluated after this procedure's
+  /// body has ended.
   public func then<Next: Procedure>(_ next: Next) -> ProcedureTask<Input, Next.Output> where Next.Input == Output {
     let next = next.procedureTask
     return map { try await next.executeAsLayer($0) }
   }
 
-  /// Returns the procedure with a function that provides the value if the procedure fails or is ignored. A cancelled procedure still
-  /// throws.
+  /// Returns the procedure with a function that provides a value if the procedure fails or is ignored. A cancelled procedure still throws.
   ///
-  /// - Parameter replacement: Returns the value to use, or throws. The argument is the procedure's error, which is
+  /// - Parameter replacement: A function that receives the procedure's error, and returns the value to use instead, or throws. The error is
   ///   ``ProcedureError/Kind/ignored`` if a condition was not satisfied.
   /// - Returns: The procedure with the recovery.
   public func recover(
@@ -62,15 +62,16 @@ extension Procedure {
     map { Optional($0) }.recover { _ in nil }
   }
 
-  /// The procedure with its result as the value: a failure does not fail the returned procedure. A cancelled procedure still throws.
+  /// A procedure whose value is the result of this procedure, so it does not fail if this procedure fails. A cancelled procedure still
+  /// throws.
   ///
-  /// Use this for collections and streams in which each element can fail separately, since every element then has a `Result`:
+  /// Use this property for collections and streams in which each element can fail separately. Every element then has a `Result`:
   ///
   /// ```swift
   /// let pages = try await queue.map(urls, with: Download().asResult)  // [Result<Page, any Error>]
   /// ```
   ///
-  /// A condition that is not satisfied is a failure with ``ProcedureError/Kind/ignored``.
+  /// If a condition is not satisfied, the result is a failure with ``ProcedureError/Kind/ignored``.
   public var asResult: ProcedureTask<Input, Result<Output, any Error>> {
     map { Result<Output, any Error>.success($0) }.recover { .failure($0) }
   }

@@ -1,8 +1,8 @@
 extension Procedure {
   /// Returns the procedure with a condition: the body is executed only if `condition` is satisfied.
   ///
-  /// Adjacent conditions form one layer, in which all conditions are evaluated concurrently. A modifier in between that
-  /// wraps the procedure (`recover`, for example) begins a new layer; an outer layer is evaluated before an inner one.
+  /// Adjacent conditions form one layer, and are evaluated concurrently. A modifier between them that wraps the procedure, such as
+  /// `recover`, begins a new layer. The conditions of an outer layer are evaluated before those of an inner one.
   public func condition(_ condition: Condition) -> ProcedureTask<Input, Output> {
     procedureTask.changing { $0.conditions.append(condition) }
   }
@@ -11,8 +11,8 @@ extension Procedure {
   ///
   /// - Parameters:
   ///   - name: The name of the condition in errors, outcomes and logs.
-  ///   - evaluate: Returns `true` for a satisfied condition and `false` to ignore the procedure. An error fails the
-  ///     procedure.
+  ///   - evaluate: A function that returns `true` if the condition is satisfied, and `false` to ignore the procedure. If it throws, the
+  ///     procedure fails.
   /// - Returns: The procedure with the condition.
   public func condition(
     _ name: String, evaluate: @escaping @concurrent @Sendable () async throws -> Bool
@@ -30,12 +30,12 @@ extension Procedure {
   /// }
   /// ```
   ///
-  /// The function is called once for each start of the layer, when the input is known: by the call that runs or adds the procedure with an
-  /// input. If the input comes from dependencies, or the procedure is part of another one, the function is called when the procedure has
-  /// its slot. The name, the priority and the key are those of the original procedure, since they are needed before the function is called.
-  /// A later modifier wraps the configured procedure.
+  /// The function is called each time the procedure is run or added with an input, and, if the procedure is retried, for each attempt. If
+  /// the input comes from dependencies, or if the procedure is part of another one, the function is called when the procedure has its slot.
+  /// The name, the priority and the key are always those of the original procedure, since they are needed before the function is called.
+  /// Modifiers that are applied later wrap the configured procedure.
   ///
-  /// - Parameter configure: Returns the procedure to run. The function is called by the caller of `add` or `run`, or by the
+  /// - Parameter configure: A function that returns the procedure to run. It is called in the task that calls `add` or `run`, or in the
   ///   task that drives the procedure, and must return quickly.
   /// - Returns: The procedure that is configured by its input.
   public func configured<P: Procedure>(
@@ -47,9 +47,9 @@ extension Procedure {
 }
 
 extension Procedure {
-  /// Returns the procedure with a response to the failure of its children or nodes.
+  /// Returns the procedure with a policy for the failure of its children or nodes.
   ///
-  /// The policy applies to the nodes of a graph that has other modifiers, unless the graph has its own policy, set by
+  /// If the procedure is a graph with modifiers, the policy applies to the nodes, unless the graph sets a separate policy with
   /// ``ProcedureGraph/onFailure(_:)``.
   ///
   /// With ``FailurePolicy/failFast``, the default, the first failure ends the procedure. With ``FailurePolicy/collect``,

@@ -1,10 +1,10 @@
 extension Procedure {
   /// Returns the procedure with a hook that is called and awaited before the body.
   ///
-  /// The hook is called with the input, when the conditions are satisfied and the run holds its resources and a slot. If the hook throws,
-  /// the procedure fails without executing the body. If the hook calls ``ProcedureContext/cancel(_:)``, the procedure is cancelled without
-  /// executing the body. Of several hooks, the last one written is called first, since each modifier wraps the ones before it. A hook never
-  /// runs concurrently with the body or another hook of the run.
+  /// The hook receives the input. It is called when the conditions are satisfied and the run holds its resources and a slot. If the hook
+  /// throws, the procedure fails without executing the body. If the hook calls ``ProcedureContext/cancel(_:)``, the procedure is cancelled
+  /// without executing the body. If there are several hooks, the last one applied is called first, since each modifier wraps the ones
+  /// before it. A hook never runs concurrently with the body or another hook of the run.
   public func onWillExecute(
     _ hook: @escaping @concurrent @Sendable (Input) async throws -> Void
   ) -> ProcedureTask<Input, Output> {
@@ -13,8 +13,8 @@ extension Procedure {
 
   /// Returns the procedure with a hook that is called and awaited after the body, while the run still holds its slot and resources.
   ///
-  /// The hook is called with the outcome of the body; cancellation during the hook does not change this outcome. Of several hooks, the
-  /// first one written is called first. If a hook throws, the procedure fails.
+  /// The hook receives the outcome of the body, which a cancellation during the hook does not change. If there are several hooks, the first
+  /// one applied is called first. If a hook throws, the procedure fails.
   public func onDidExecute(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async throws -> Void
   ) -> ProcedureTask<Input, Output> {
@@ -25,22 +25,22 @@ extension Procedure {
   ///
   /// If the body was executing, the hook is called after the body has ended.
   ///
-  /// The hook is called with the reason for the cancellation. The run holds no slot and no resource at that time. A timeout or a
-  /// deadline in the same layer as the hook is a failure, and does not call `onDidCancel`.
+  /// The hook receives the reason for the cancellation. The run holds no slot and no resources at that time. A timeout or a deadline in the
+  /// same layer as the hook counts as a failure, so the hook is not called.
   public func onDidCancel(
     _ hook: @escaping @concurrent @Sendable ((any Error)?) async -> Void
   ) -> ProcedureTask<Input, Output> {
     procedureTask.changing { $0.hooks.didCancel.append { await hook($0) } }
   }
 
-  /// Returns the procedure with a hook that is called and awaited after the outcome is decided, and before it is published.
+  /// Returns the procedure with a hook that is called and awaited after the outcome has been decided and before it is published.
   ///
-  /// The hook is called with the outcome so far, once the children of the run have ended. The run holds no slot and no resource at that
-  /// time. If the hook throws, the procedure fails; a cancelled procedure stays cancelled.
+  /// The hook receives the outcome so far. It is called once the children of the run have ended, and the run holds no slot and no resources
+  /// at that time. If the hook throws, the procedure fails, unless it has been cancelled.
   ///
-  /// The hook is also called if the body was not executed because the procedure was cancelled, ignored or failed. The
-  /// hook is not called for a node that a graph never reaches, nor for a run that is refused because the queue is shut
-  /// down or full, or because its producer has ended.
+  /// The hook is also called if the body was not executed because the procedure was cancelled, ignored or failed. The hook is not called
+  /// for a node that a graph never reaches, nor for a run that is refused because the queue is shut down or full, or because its parent has
+  /// already ended.
   public func onWillFinish(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async throws -> Void
   ) -> ProcedureTask<Input, Output> {
@@ -49,15 +49,15 @@ extension Procedure {
 
   /// Returns the procedure with a hook that is called and awaited after the outcome has been published.
   ///
-  /// The hook is called with the outcome. The run holds no slot and no resource at that time. `run` does not return before the hook has
-  /// ended, nor is the queue idle until then. Dependents, and tasks that await a handle, continue without waiting for the hook.
+  /// The hook receives the outcome. The run holds no slot and no resources at that time. Until the hook has ended, `run` does not return,
+  /// and the queue does not become idle. Dependents, and tasks that await a handle, continue without waiting for the hook.
   public func onDidFinish(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async -> Void
   ) -> ProcedureTask<Input, Output> {
     procedureTask.changing { $0.hooks.didFinish.append { await hook($0.map { $0 as! Output }) } }
   }
 
-  /// The task, with a separate layer around its timeout, if any: the timeout does not include hooks that are written after it.
+  /// The task, with an additional layer around it if it has a timeout, so that the timeout does not cover hooks that are applied after it.
   private var aroundTimeout: ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.layer.traits.timeout == nil ? task : task.inLayer()
@@ -65,7 +65,7 @@ extension Procedure {
 }
 
 extension ProcedureTask {
-  /// Opens a layer around the task, with the traits that `change` sets.
+  /// Returns the task inside a new layer, which has the traits that `change` sets.
   func inLayer(_ change: (inout ModifierLayer.Traits) -> Void = { _ in }) -> ProcedureTask {
     wrapped(change) { try await executeAsLayer($0) }
   }
@@ -80,13 +80,15 @@ extension Procedure {
   /// }
   /// ```
   ///
-  /// The function is called while the run has its slot and resources, and encloses everything written before it: all attempts of a `retry`
-  /// before it, or each attempt of a `retry` after it. Of several interceptors, the last one written is the outermost. For all procedures
-  /// on a queue, see ``ProcedureQueue/Configuration/interceptor``.
+  /// The function is called while the run holds its slot and resources, and encloses everything that was applied before it. It therefore
+  /// encloses all attempts of a `retry` that was applied before it, but each single attempt of a `retry` that is applied after it. If there
+  /// are several interceptors, the last one applied is the outermost. To intercept all procedures on a queue, see
+  /// ``ProcedureQueue/Configuration/interceptor``.
   ///
-  /// - Parameter interceptor: The function. `next` executes the procedure, and throws its error. An interceptor that does not call `next`
-  ///   replaces the procedure. Await `next` within the function, one call at a time: while the procedure pauses, the resources of the
-  ///   layers around the interceptor are released. Cancellation works as in a body.
+  /// - Parameter interceptor: The function that wraps the procedure. `next` executes the procedure, and throws the procedure's error. An
+  ///   interceptor that does not call `next` replaces the procedure. Await each call of `next` within the function, and make only one call
+  ///   at a time, since the resources of the layers around the interceptor are released while the procedure is pausing. Cancellation works
+  ///   as it does in a body.
   /// - Returns: The procedure with the interceptor.
   public func intercepted(
     _ interceptor:

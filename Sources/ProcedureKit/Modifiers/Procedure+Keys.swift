@@ -1,36 +1,37 @@
 extension Procedure {
-  /// Returns the procedure with a key, which identifies for whom the procedure runs: a tenant, a user, a document.
+  /// Returns the procedure with a key, which identifies what the procedure runs for, such as a tenant, a user or a document.
   ///
-  /// On a queue with ``QueueFairness/byKey``, keys take turns. ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey`` and
-  /// ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey`` limit each key, and a full queue replaces only a procedure with the same
-  /// key; see ``QueueOverflow``. String keys are compared byte by byte. By default, a key changes nothing.
+  /// On a queue whose fairness is ``QueueFairness/byKey``, keys take turns. ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``
+  /// and ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey`` set limits for each key, and a full queue replaces only procedures
+  /// with the same key; see ``QueueOverflow``. With the default configuration, a key has no effect. String keys are compared byte by byte.
   ///
-  /// Of several keys, the last one applies. The key of a procedure that is passed to ``then(_:)``, or that serves as a fallback, does not
-  /// apply: set the key on the result. Produced children, nested runs and nodes of graphs without a key have the key of the enclosing body;
-  /// a procedure that a body adds to a queue does not. A node with a key needs a slot for this key to execute. Keys are compared as
-  /// `AnyHashable` values. `==` and `hash(into:)` are called without a lock.
+  /// If several keys are set, the last one applies. The key of a procedure that is passed to ``then(_:)``, or that serves as a fallback,
+  /// has no effect; set the key on the returned procedure instead. Produced children, nested runs and nodes of graphs that have no key use
+  /// the key of the enclosing body, but a procedure that a body adds to a queue does not. A node with a key can execute only in a slot for
+  /// that key. Keys are compared as `AnyHashable` values. Their `==` and `hash(into:)` are called outside of all locks.
   public func keyed(by key: some Hashable & Sendable) -> ProcedureTask<Input, Output> {
     procedureTask.relabelled { $0.key = InternedKey.of(key) }
   }
 
-  /// Returns the procedure with an execution that all runs with the same key share.
+  /// Returns a procedure whose concurrent runs share one execution if they have the same key.
   ///
   /// ```swift
   /// let token = RefreshToken().retry(.constant(.seconds(1)), maxAttempts: 3).coalesced(by: account)
   /// ```
   ///
-  /// The first run executes, and runs with the same key that start in the meantime receive its value or its error. The key applies to
-  /// procedures with the same name and type of value, on the same queue. A procedure that a body calls without a queue belongs to the queue
-  /// of the body; all calls without a queue outside of a body belong together. The input is not compared: equal keys mean equal work. With
-  /// `scope`, the key applies to all procedures with this scope and type of value, regardless of their names and queues.
+  /// The first run executes the procedure. Runs with the same key that start while it is executing receive its value or its error. By
+  /// default, an execution is shared only by procedures on the same queue that have the same name and the same type of value. A procedure
+  /// that a body calls without a queue counts as being on the queue of the body; all calls that are made outside of any body and without a
+  /// queue count as being on one queue. Inputs are not compared: equal keys mean equal work. If a `scope` is given, all procedures with
+  /// this scope and the same type of value share executions, regardless of their names and queues.
   ///
   /// A pause of the execution, such as the pause between two attempts, does not end the sharing: the execution has one result for all runs.
-  /// A waiting run holds neither a slot nor resources of the procedure. If the executing run is cancelled, the next waiting run executes.
-  /// Cancelling a waiting run ends its wait immediately, and does not affect the others.
+  /// A waiting run holds neither a slot nor any of the procedure's resources. If the executing run is cancelled, the next waiting run
+  /// executes. Cancelling a waiting run ends its wait immediately, and does not affect the others.
   ///
   /// - Parameters:
   ///   - key: The identity of the work.
-  ///   - scope: The procedures that share executions; `nil` for the procedures with the same name on the same queue.
+  ///   - scope: The scope in which executions are shared; `nil` to share them among the procedures with the same name on the same queue.
   /// - Returns: The procedure with the shared execution. An execution that depends on itself, directly or through other procedures, fails with
   ///   ``ProcedureError/Kind/exclusionDeadlock``.
   public func coalesced(by key: some Hashable & Sendable, in scope: CoalescingScope? = nil) -> ProcedureTask<
@@ -48,8 +49,8 @@ extension Procedure {
 /// let renew = ProcedureTask("renew") { try await service.token() }.coalesced(by: account, in: tokens)
 /// ```
 ///
-/// Create a scope in the object that owns the work, and keep it there: two scopes share nothing. A scope holds an execution only while a
-/// run performs it.
+/// Create a scope in the object that owns the work, and keep it there, since different scopes share nothing. A scope retains an execution
+/// only while a run is performing it.
 public final class CoalescingScope: Sendable {
   let executions = SharedWorkTable()
 

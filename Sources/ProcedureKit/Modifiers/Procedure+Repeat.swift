@@ -7,15 +7,15 @@ extension Procedure {
   /// GetStatus().repeating(.constant(.seconds(1)), maxCount: 60) { $0 == .pending }
   /// ```
   ///
-  /// The repetition ends with the value of the last execution: at the end of the schedule, after `maxCount` executions, or when
-  /// `shouldRepeat` returns `false`. A failure ends the repetition with the error. During a pause, the run holds no slot and none of the
-  /// procedure's resources, including the resources of later modifiers; a pause of the outermost layer also takes up no task. Cancellation
-  /// ends a pause immediately. To receive all values, use ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
+  /// The repetition ends at the end of the schedule, after `maxCount` executions, or when `shouldRepeat` returns `false`; its value is that
+  /// of the last execution. A failure ends the repetition with the error. During a pause, the run holds neither a slot nor any of the
+  /// procedure's resources, including those of modifiers that are applied later. A pause of the outermost layer does not occupy a task,
+  /// either. Cancellation ends a pause immediately. To receive all values, use ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
   ///
   /// - Parameters:
-  ///   - schedule: The delays between the end of an execution and the next start.
+  ///   - schedule: The delays between the end of an execution and the start of the next one.
   ///   - maxCount: The maximum number of executions. A value below 1 traps.
-  ///   - shouldRepeat: Returns whether to execute again, given the value of an execution.
+  ///   - shouldRepeat: A function that receives the value of an execution, and returns whether to execute the procedure again.
   /// - Returns: The procedure with its repetitions.
   public func repeating(
     _ schedule: Schedule, maxCount: Int = .max,
@@ -26,8 +26,8 @@ extension Procedure {
 
   /// Returns a procedure that repeats this one after each success, at a fixed rate; see ``repeating(_:maxCount:while:)``.
   ///
-  /// `period` is the time from one start to the next; a value that is not positive means no pause. After an execution
-  /// that takes longer, the next execution starts at the next multiple of the period. Missed multiples are skipped.
+  /// `period` is the time from one start to the next; with a value of zero or less, there is no pause. If an execution takes longer than
+  /// the period, the next one starts at the next multiple of the period, and the missed multiples are skipped.
   public func repeating(
     every period: Duration, maxCount: Int = .max,
     while shouldRepeat: @escaping @concurrent @Sendable (Output) async -> Bool = { _ in true }
@@ -50,7 +50,7 @@ extension Procedure {
 /// The executions of one run that is repeated after each success.
 private final class SuccessRepetition<Input: Sendable, Output: Sendable>: Repetition {
   private struct State {
-    /// Created for the first execution.
+    /// The pace, which is created for the first execution.
     var pace: RepetitionPace?
     var count = 0
   }
@@ -93,17 +93,18 @@ private final class SuccessRepetition<Input: Sendable, Output: Sendable>: Repeti
 
 /// The timing of one run's executions.
 private enum RepetitionPace {
-  /// Creates the pace from the start of the first execution. The generator provides the random delays.
+  /// Creates the pace from the start of the first execution. The generator is used for random delays.
   typealias Make = @Sendable (_ start: ProcedureInstant, _ generator: any RandomNumberGenerator) -> RepetitionPace
 
-  /// After the next delay, counted from the end of an execution.
+  /// Each execution starts after the next delay, which is measured from the end of the previous execution.
   case delays(Schedule.Delays)
-  /// At the next multiple of a period, counted from the start of the first execution. `latest` is the multiple of the latest execution.
+  /// Each execution starts at the next multiple of a period, measured from the start of the first execution. `latest` is the multiple at
+  /// which the latest execution started.
   case beats(period: Duration, start: ProcedureInstant, latest: Int128)
 
-  /// Returns the delay from the end of an execution, `now`, to the next start; `nil` at the end of the schedule.
+  /// Returns the delay from `now`, the end of an execution, to the next start; `nil` at the end of the schedule.
   ///
-  /// A multiple of the period that has passed is skipped.
+  /// Multiples of the period that have already passed are skipped.
   mutating func delay(at now: ProcedureInstant) -> Duration? {
     switch self {
     case .delays(var delays):
@@ -130,10 +131,10 @@ struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Se
 
   func makeAsyncIterator() -> Iterator { Iterator(repetition: self) }
 
-  /// An iteration, by one task.
+  /// An iteration, which is used by one task.
   struct Iterator: AsyncIteratorProtocol {
     let repetition: ProcedureRepetition
-    /// Created for the first run.
+    /// The delays, which are created for the first run.
     private var delays: Schedule.Delays?
     private var count = 0
     private var isOver = false
@@ -159,7 +160,7 @@ struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Se
       return output
     }
 
-    /// Pauses. An iterating body releases its slot, but keeps its resources.
+    /// Pauses for a delay. A body that is iterating releases its slot, but keeps its resources.
     private static func pause(for delay: Duration, _ timers: Timers) async throws {
       let end = timers.now.advanced(by: delay.saturated.roundedUpToNanoseconds)
       guard let run = ProcedureContext.current?.run.nearestUnfinished else { return try await timers.pause(for: delay) }
@@ -176,7 +177,7 @@ struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Se
 }
 
 extension ProcedureQueue {
-  /// Returns the values of a procedure that runs repeatedly, with a pause between runs, for polling.
+  /// Returns the values of a procedure that runs repeatedly, with pauses in between, for example for polling.
   ///
   /// ```swift
   /// for try await status in queue.repeating(GetStatus(), input: id, .constant(.seconds(1))) {
@@ -184,16 +185,16 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// Each execution is a separate run on the queue, in the iterating task. A run starts when the loop asks for the next value: a loop that
-  /// spends time on a value delays the next run. Leaving the loop ends the repetition. A failure ends the repetition with the error.
-  /// Otherwise, the repetition ends with the schedule or after `maxCount` runs. Cancelling the iterating task ends the pause immediately,
-  /// or cancels the procedure, and the iteration throws. For runs at a fixed rate, see ``Procedure/repeating(every:maxCount:while:)``,
-  /// whose function receives each value.
+  /// Each execution is a separate run on the queue, and executes in the iterating task. A run starts only when the loop asks for the next
+  /// value, so a loop that spends time on a value delays the next run. Leaving the loop ends the repetition, and a failure ends it with the
+  /// error. Otherwise, the repetition ends at the end of the schedule or after `maxCount` runs. Cancelling the iterating task immediately
+  /// ends the pause, or cancels the procedure if it is running, and the iteration throws. To repeat a procedure at a fixed rate, use
+  /// ``Procedure/repeating(every:maxCount:while:)``, whose function receives each value.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
   ///   - input: The input of each run.
-  ///   - schedule: The delays before the second run and all later runs, each from the moment when the loop asks for the value.
+  ///   - schedule: The delays before the second run and all later runs, measured from the moment at which the loop asks for the value.
   ///   - maxCount: The maximum number of runs.
   /// - Returns: The values, in the order of the runs.
   public nonisolated func repeating<P: Procedure>(

@@ -3,8 +3,8 @@ extension Procedure {
   ///
   /// While the breaker is open, the procedure fails immediately with ``ProcedureError/Kind/circuitOpen``, without executing the body.
   ///
-  /// All callers of one service should share one breaker, which counts the successes and failures of the procedure; a timeout written
-  /// before this modifier counts as a failure. A cancelled or ignored procedure does not count.
+  /// All callers of one service should share one breaker, which counts the successes and failures of the procedure; a timeout that is
+  /// applied before this modifier counts as a failure. A cancelled or ignored procedure does not count.
   public func circuitBreaker(_ breaker: CircuitBreaker) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
@@ -29,7 +29,7 @@ extension Procedure {
 
   /// Returns the procedure with a rate limiter, which all callers of one service should share.
   ///
-  /// A waiting procedure holds no slot and no resource, and cancellation ends the wait immediately. If the wait would exceed the limiter's
+  /// A waiting procedure holds no slot and no resources, and cancellation ends the wait immediately. If the wait would exceed the limiter's
   /// maximum wait, the procedure fails immediately with ``ProcedureError/Kind/rateExceeded``.
   public func rateLimited(_ limiter: RateLimiter) -> ProcedureTask<Input, Output> {
     let task = procedureTask
@@ -51,12 +51,12 @@ extension Procedure {
 
   /// Returns the procedure with a second copy, which starts if the first copy has not ended after `delay`.
   ///
-  /// A `delay` that is not positive starts both copies immediately. Hedging reduces the latency of the slowest reads.
+  /// If `delay` is zero or negative, both copies start immediately. Hedging reduces the latency of the slowest reads.
   ///
-  /// The first success decides the result; the other copy is cancelled, and awaited. If one copy fails, the other copy decides; if both
-  /// fail, the later error is thrown. A copy that fails before the second has started is not repeated. Each copy has its own slot, and
-  /// waits for the slot in order. Both copies belong to one run. If a modifier written before this one claims a category exclusively, the
-  /// copies exclude each other.
+  /// The first success becomes the result; the other copy is cancelled and awaited. If one copy fails, the result is that of the other
+  /// copy; if both fail, the later error is thrown. If the first copy fails before the second one has started, its error is thrown, and the
+  /// second copy does not start. Each copy needs a separate slot, for which it waits in line. Both copies belong to the same run. If a
+  /// modifier that was applied before this one claims a category exclusively, the copies exclude each other.
   public func hedged(after delay: Duration) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
@@ -66,7 +66,7 @@ extension Procedure {
 }
 
 extension Run {
-  /// Waits for a call's turn. The procedure holds neither slot nor resources in the meantime.
+  /// Waits for the turn of a call at a rate limiter. The procedure holds neither a slot nor resources during the wait.
   fileprivate func pass(_ limiter: RateLimiter) async throws {
     switch limiter.arrive() {
     case .granted: return
@@ -87,7 +87,7 @@ extension Run {
     }
   }
 
-  /// Counts the time as a pause in the metrics from now on, or no longer.
+  /// Starts or stops counting the time as a pause in the metrics.
   private func countPause(by change: Int32) {
     core.send { state, _ in
       state.machine.meters?.pauseOfBodyChanged(state.runs[self].member, by: change, at: state.machine.now)
@@ -117,7 +117,7 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
     self.run = run
   }
 
-  /// Executes the first copy, and after the delay the second. Returns when both have ended.
+  /// Executes the first copy and, after the delay, the second one. Returns when both have ended.
   ///
   /// - Throws: The error of the copy that ended last, if none has succeeded; `CancellationError` after a cancellation.
   func execute(after delay: Duration) async throws -> Output {
@@ -137,7 +137,7 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
     await withTaskGroup(of: Result<Output, any Error>?.self) { group in
       group.addTask { await executeCopy() }
       group.addTask {
-        // The signal was cancelled: the first copy has decided.
+        // If the signal was cancelled, the first copy has already decided the result.
         guard await run.wait(at: start) else { return nil }
         return await executeCopy()
       }
@@ -148,8 +148,8 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
         result = ended
         if ended.isSuccess {
           group.cancelAll()
-          // When a cancelled body calls procedures to clean up, a copy ignores the state of its task, which was cancelled before the copy
-          // started.
+          // Cancelling the tasks is not enough: if a cancelled body calls the procedure to clean up, a copy ignores the cancellation of its
+          // task, which was cancelled before the copy started.
           run.cancelChildren(.copy)
         }
         start.cancel()

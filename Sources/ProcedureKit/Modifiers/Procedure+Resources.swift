@@ -1,30 +1,30 @@
 extension Procedure {
   /// Returns the procedure with mutual exclusion: the body executes only while no other run holds any of the categories.
   ///
-  /// A category can be any hashable value, such as a string or an enum case. Strings are compared byte by byte. Categories apply across the
-  /// whole process, whether or not a procedure runs on a queue, unless a queue has its own ``ResourceTable``. A run claims, all at once
-  /// or not at all, the resources that adjacent modifiers declare, and releases them when the body has ended. Claims are granted in order of
-  /// arrival.
+  /// A category can be any hashable value, such as a string or an enum case. Strings are compared byte by byte. Categories apply to the
+  /// whole process, whether or not a procedure runs on a queue, unless a queue has a separate ``ResourceTable``. A run claims the resources
+  /// that adjacent modifiers declare together, either all at once or not at all, and releases them when the body has ended. Claims are
+  /// granted in order of arrival.
   ///
-  /// During a pause of a retry, a repetition or a rate limiter, the run releases all resources that the modifiers of the procedure have
-  /// claimed; afterwards, it claims them again, all at once. Resources are not released if they are held by a graph that contains the
+  /// During a pause for a retry, a repetition or a rate limiter, the run releases all resources that the modifiers of the procedure have
+  /// claimed. Afterwards, it claims them again, all at once. Resources are not released if they are held by a graph that contains the
   /// procedure as a node, by a hedge that wraps it, or by another procedure whose body calls it.
   ///
   /// Procedures that a body runs, produces or executes as graph nodes can claim the body's own categories. They do not wait for the
   /// enclosing body, but they do exclude each other.
   ///
-  /// A procedure that is added to a queue is not part of the body. A body must therefore not wait for an added procedure that needs a
-  /// resource of the body, nor for the queue on which the body executes. The framework detects such a deadlock across queues and tables,
-  /// and fails one procedure of the cycle. A task that a body creates with `Task { }` inherits the body's context, and its waits count as
-  /// waits of the body. For a task that the body does not await, use `Task.detached`, or create the task inside
+  /// A procedure that a body adds to a queue is not part of the body. A body must therefore not wait for an added procedure that needs a
+  /// resource that the body holds, nor for the queue on which the body executes. The framework detects such deadlocks, even across queues
+  /// and tables, and lets one procedure in the cycle fail. A task that a body creates with `Task { }` inherits the body's context, and its
+  /// waits count as waits by the body. For a task that the body does not await, use `Task.detached`, or create the task inside
   /// ``ProcedureContext/detached(_:)``.
   ///
-  /// A category's `==`, `hash(into:)` and `description` are called without a lock, and can use queues.
+  /// A category's `==`, `hash(into:)` and `description` are called outside of all locks, and can use queues.
   ///
   /// - Parameters:
   ///   - category: The category to hold exclusively.
   ///   - others: Further categories.
-  /// - Returns: The procedure with the exclusion. A wait that would never end fails with
+  /// - Returns: The procedure with the exclusion. If its wait for the categories would never end, it fails with
   ///   ``ProcedureError/Kind/exclusionDeadlock``.
   public func exclusive<Category: Hashable & Sendable>(
     _ category: Category, _ others: Category...
@@ -38,11 +38,11 @@ extension Procedure {
     claiming(ResourceRequest(categories: [TypeCategory(type)], isShared: false))
   }
 
-  /// Returns the procedure with shared access: the body executes only while no other run holds a category exclusively.
+  /// Returns the procedure with shared access: the body executes only while no other run holds any of the categories exclusively.
   ///
   /// Runs that share a category execute concurrently.
   ///
-  /// Shared and exclusive claims are granted in order of arrival, so that a waiting exclusive claim does not starve.
+  /// Shared and exclusive claims are granted in order of arrival, so a waiting exclusive claim does not starve.
   ///
   /// - Parameters:
   ///   - category: The category to share; see ``exclusive(_:_:)``.
@@ -58,10 +58,10 @@ extension Procedure {
   ///
   /// - Parameters:
   ///   - resource: The resource to claim.
-  ///   - units: The number of units, from 1 to the capacity of `resource`; any other number traps. The units of one resource add up within
-  ///     a layer.
-  /// - Returns: The procedure with the claim. If the units of a layer exceed the capacity, or a smaller capacity that has since been set on
-  ///   the table, the run fails with ``ProcedureError/Kind/capacityExceeded``.
+  ///   - units: The number of units, from 1 to the capacity of `resource`; any other number traps. If adjacent modifiers claim units of the
+  ///     same resource, the units add up.
+  /// - Returns: The procedure with the claim. If the units of adjacent modifiers exceed the capacity, or a smaller capacity that has since
+  ///   been set on the table, the run fails with ``ProcedureError/Kind/capacityExceeded``.
   public func uses(_ resource: Resource, units: Int = 1) -> ProcedureTask<Input, Output> {
     require(
       (1...resource.capacity).contains(units),

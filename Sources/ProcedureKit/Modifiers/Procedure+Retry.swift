@@ -1,30 +1,30 @@
 import Synchronization
 
 extension Procedure {
-  /// Returns the procedure with retries: each failed attempt is followed by a pause and another attempt, up to the limits.
+  /// Returns the procedure with retries: each failed attempt is followed by a pause and another attempt, until a limit is reached.
   ///
   /// ```swift
   /// Download().timeout(.seconds(5)).retry(.exponential(from: .milliseconds(100)).jittered(), maxAttempts: 4)
   /// ```
   ///
-  /// The first retry waits for the first delay. Each attempt repeats all modifiers that are written before this one: conditions are
-  /// evaluated, resources claimed and timeouts started again. During a pause, the run holds no slot and none of the procedure's resources,
-  /// including the resources of later modifiers; a pause of the outermost layer also takes up no task. Cancellation ends a pause
-  /// immediately. The children of an attempt end before the next attempt starts. A body reads the number of the attempt from
-  /// ``ProcedureContext/attempt``.
+  /// The first delay of the schedule precedes the first retry. Each attempt repeats all modifiers that were applied before this one:
+  /// conditions are evaluated again, resources are claimed again, and timeouts start again. During a pause, the run holds neither a slot
+  /// nor any of the procedure's resources, including those of modifiers that are applied later. A pause of the outermost layer does not
+  /// occupy a task, either. Cancellation ends a pause immediately. The children of an attempt end before the next attempt starts. A body
+  /// can read the number of the attempt from ``ProcedureContext/attempt``.
   ///
-  /// An endless schedule of zero delays, such as ``Schedule/immediate``, needs a limit: without `maxAttempts` or `budget`, the first retry
-  /// logs a warning, once for each procedure name.
+  /// An endless schedule of zero delays, such as ``Schedule/immediate``, should be limited by `maxAttempts` or a `budget`. Otherwise, the
+  /// first retry logs a warning, once for each procedure name.
   ///
   /// When no delays or attempts are left, the last error is thrown. A success discards all earlier errors. A cancelled or
   /// ignored attempt is not retried; an attempt that timed out is.
   ///
   /// - Parameters:
-  ///   - schedule: The delays before the retries, which also limit their number.
+  ///   - schedule: The delays before the retries. The end of the schedule also ends the retries.
   ///   - maxAttempts: The maximum number of attempts, including the first. A value below 1 traps.
-  ///   - budget: The limit on the retries of all callers of one service. If the budget is empty, the error is thrown.
-  ///   - decide: Decides what follows each error, given the error and the number of the failed attempt. `decide` is not called if no
-  ///     attempt is left.
+  ///   - budget: A limit on the retries by all callers of one service. If the budget is empty, the error is thrown instead of retried.
+  ///   - decide: A function that receives an error and the number of the failed attempt, and decides what happens next. It is not called if
+  ///     no attempts are left.
   /// - Returns: The procedure with its retries.
   public func retry(
     _ schedule: Schedule, maxAttempts: Int = .max, budget: RetryBudget? = nil,
@@ -45,9 +45,9 @@ extension Procedure {
 /// The attempts of one run.
 private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
   private struct State {
-    /// The task of the next attempt, which a decision can replace.
+    /// The task for the next attempt, which a decision can replace.
     var task: ProcedureTask<Input, Output>
-    /// Created for the first attempt.
+    /// The delays, which are created for the first attempt.
     var delays: Schedule.Delays?
     var attempt = 1
   }
@@ -93,7 +93,7 @@ private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
     case .replace(let other): replacement = other.procedureTask
     }
     guard !run.isCancelled, budget?.takeRetry() ?? true else { return nil }
-    // An endless retry without a delay would keep a processor busy for as long as the error lasts.
+    // Endless retries without a delay would keep a processor busy for as long as the error persists.
     if delay <= .zero, maxAttempts == .max, budget == nil, schedule.isEndlessWithoutDelay {
       run.warnOfEndlessRetries()
     }
@@ -111,7 +111,7 @@ private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
 }
 
 extension Run {
-  /// An attempt has failed, and another one follows after a delay.
+  /// An attempt has failed, and another one will follow after a delay.
   fileprivate func willRetry(attempt: Int, _ error: any Error, _ delay: Duration) {
     // Layers of a procedure report under the procedure's name.
     if isReported { bodyEnded(nil) }
@@ -124,7 +124,7 @@ extension Run {
   }
 }
 
-/// The decision after a failed attempt; see ``Procedure/retry(_:maxAttempts:budget:when:)``.
+/// What happens after a failed attempt; see ``Procedure/retry(_:maxAttempts:budget:when:)``.
 public enum RetryDecision<Input: Sendable, Output: Sendable>: Sendable {
   /// Make another attempt after the schedule's next delay.
   case retry

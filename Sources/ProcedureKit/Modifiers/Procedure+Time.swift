@@ -1,14 +1,16 @@
 extension Procedure {
   /// Returns the procedure with a time limit.
   ///
-  /// A procedure that takes longer is cancelled, and fails with ``ProcedureError/Kind/timedOut``. A `duration` that is not positive means no limit.
+  /// A procedure that takes longer is cancelled, and fails with ``ProcedureError/Kind/timedOut``. With a `duration` of zero or less, there
+  /// is no limit.
   ///
-  /// The time starts with the body: waits for conditions, resources and a slot do not count. To include these waits, use ``deadline(_:)``.
-  /// The limit covers the whole body with its children, and all attempts together if the body is a retry. A body that is waiting for
-  /// another procedure when the time is up stops waiting immediately. The run waits for the cancelled body to return.
+  /// The time starts when the body does, so waits for conditions, resources and a slot do not count. To include these waits, use
+  /// ``deadline(_:)``. The limit covers the whole body with its children, and, if the body is a retry, all attempts together. If the body
+  /// is waiting for another procedure when the time is up, that wait ends immediately. The run always waits for the cancelled body to
+  /// return.
   ///
-  /// Modifiers around the procedure, such as `recover` and `retry`, receive the error like any other. Of several timeouts, the shortest
-  /// applies.
+  /// Modifiers around the procedure, such as `recover` and `retry`, receive the error like any other. If several timeouts are set, the
+  /// shortest one applies.
   public func timeout(_ duration: Duration) -> ProcedureTask<Input, Output> {
     procedureTask.changing { traits in
       guard duration > .zero else { return }
@@ -16,16 +18,16 @@ extension Procedure {
     }
   }
 
-  /// Returns the procedure with a deadline. A procedure that has not ended at the deadline is cancelled, and fails with
+  /// Returns the procedure with a deadline. A procedure that has not ended by the deadline is cancelled, and fails with
   /// ``ProcedureError/Kind/timedOut``.
   ///
   /// Unlike ``timeout(_:)``, a deadline also limits the time spent waiting before the body starts. If the deadline passes during such a
-  /// wait, or lies in the past, the body is not executed. A procedure whose deadline has passed when it is run or added is refused, and none
-  /// of its hooks are called. Of several deadlines, the earliest applies.
+  /// wait, or lies in the past, the body is not executed. A procedure whose deadline has passed when it is run or added is refused, and
+  /// none of its hooks are called. If several deadlines are set, the earliest one applies.
   ///
   /// - Parameters:
   ///   - instant: The deadline.
-  ///   - clock: The clock of `instant`. The queue's clock measures the remaining time.
+  ///   - clock: The clock to which `instant` belongs. The remaining time is measured on the clock of the queue.
   /// - Returns: The procedure with the deadline.
   public func deadline<C: Clock>(
     _ instant: C.Instant, on clock: C
@@ -41,13 +43,14 @@ extension Procedure {
     deadline(instant, on: ContinuousClock())
   }
 
-  /// Returns the procedure with a pause before the body. A `duration` that is not positive means no pause.
+  /// Returns the procedure with a pause before the body. With a `duration` of zero or less, there is no pause.
   ///
-  /// The run holds no slot during the pause; a pause of the outermost layer also takes up no task. Cancellation ends the pause immediately.
+  /// The run holds no slot during the pause, and a pause of the outermost layer does not occupy a task, either. Cancellation ends the pause
+  /// immediately.
   ///
-  /// Resources that are claimed directly after the pause, as in `work.delay(.seconds(1)).exclusive("disk")`, are claimed when
-  /// the pause has ended. The resources of a layer around the pause are held during the pause: the modifier `map` opens
-  /// such a layer in `work.delay(.seconds(1)).map { … }.exclusive("disk")`.
+  /// If the modifier that claims resources directly follows this one, as in `work.delay(.seconds(1)).exclusive("disk")`, the resources are
+  /// claimed when the pause has ended. The resources of a layer around the pause are held during the pause. For example, the modifier `map`
+  /// opens such a layer in `work.delay(.seconds(1)).map { … }.exclusive("disk")`.
   public func delay(_ duration: Duration) -> ProcedureTask<Input, Output> {
     procedureTask.inLayer { $0.delay = duration }
   }
@@ -60,7 +63,7 @@ extension ProcedureTask where Input == Void, Output == Void {
   }
 }
 
-/// Internal. An instant on any clock by which work must end.
+/// Internal. The instant by which work must end, on any clock.
 struct Deadline: Sendable {
   private let timeLeft: @Sendable () -> Duration
 
