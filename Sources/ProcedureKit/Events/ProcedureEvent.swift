@@ -69,7 +69,7 @@ public struct ProcedureEvent: Sendable {
     /// The run has finished waiting for another run; see ``ProcedureEvent/awaited``.
     ///
     /// The run may have waited for:
-    /// - the value, the events or the progress of a procedure, until the procedure ended;
+    /// - the value or the outcome of a procedure, or the last of its events or progress values;
     /// - a procedure that the body runs on a queue;
     /// - the run that performs a shared execution;
     /// - the nodes of a graph;
