@@ -11,14 +11,14 @@
 /// let queue = ProcedureQueue(configuration)
 /// ```
 public struct ContextCarrier: Sendable {
-  /// Calls an operation with a captured value bound.
+  /// A function that calls an operation while a captured value is bound.
   typealias Binding = @Sendable (_ operation: @Sendable () async -> Void) async -> Void
 
   let capture: @Sendable () -> Binding
 
-  /// Carries the value of one task local.
+  /// Creates a carrier for the value of one task-local variable.
   ///
-  /// - Parameter local: The task local, as its projected value: `Tracing.$request`.
+  /// - Parameter local: The projected value of the task-local variable, for example `Tracing.$request`.
   public init<Value: Sendable>(_ local: TaskLocal<Value>) {
     capture = {
       let value = local.get()

@@ -3,7 +3,7 @@
 /// A modifier either joins the outermost layer of the procedure, or opens a new layer around it. From the inside out, a layer consists of
 /// the body, the hooks around the body, the timeout, the resources, the delay, the conditions, and the end hooks.
 ///
-/// `package` for `ProcedureKitDurable`.
+/// The class is `package` because `ProcedureKitDurable` uses it.
 @usableFromInline
 package final class ModifierLayer: Sendable {
   struct Hooks: Sendable {
@@ -13,7 +13,7 @@ package final class ModifierLayer: Sendable {
     var willFinish = SharedList<@Sendable (RunOutcome) async throws -> Void>()
     var didFinish = SharedList<@Sendable (RunOutcome) async -> Void>()
 
-    /// Whether no hooks are called after the body has ended.
+    /// Whether there are no hooks to call at the end of a run.
     var isEmptyAtEnd: Bool { didCancel.isEmpty && willFinish.isEmpty && didFinish.isEmpty }
     var isEmpty: Bool { isEmptyAtEnd && willExecute.isEmpty && didExecute.isEmpty }
   }
@@ -41,7 +41,7 @@ package final class ModifierLayer: Sendable {
     let name: String
     let find: @concurrent @Sendable (any Sendable) async throws -> Reused?
 
-    /// `package` for the procedures that `ProcedureKitDurable` remembers.
+    /// The initializer is `package` for the procedures whose values `ProcedureKitDurable` remembers.
     package init(name: String, find: @escaping @concurrent @Sendable (any Sendable) async throws -> Reused?) {
       (self.name, self.find) = (name, find)
     }
@@ -59,14 +59,14 @@ package final class ModifierLayer: Sendable {
     var rawPriority: UInt8?
     var key: InternedKey?
     package var version: UInt32 = 1
-    /// The weight of the procedure's progress in the progress of its parent or graph.
+    /// The weight of the procedure's progress within the progress of its parent or graph.
     var weight = 1.0
     var demands = SharedList<ResourceRequest.Demand>()
     var delay: Duration?
     var timeout: Duration?
     var deadline: Deadline?
     var failurePolicy: FailurePolicy?
-    /// The collection of which the run is an element.
+    /// The name of the collection of which the run is an element.
     var collection: String?
     var conditions = SharedList<Condition>()
     var hooks = Hooks()
@@ -147,7 +147,7 @@ struct SharedList<Element: Sendable>: Sendable {
 }
 
 extension ModifierLayer.Traits {
-  /// For the nodes of durable graphs, which `ProcedureKitDurable` makes.
+  /// Creates the traits of a node in a durable graph, for `ProcedureKitDurable`.
   package init(name: String, rawPriority: UInt8?) {
     self.init(name: name, rawPriority: rawPriority, key: nil)
   }

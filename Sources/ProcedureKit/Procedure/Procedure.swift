@@ -1,7 +1,7 @@
-/// Work that can be run: an async function with a name, and the ways to run it.
+/// A unit of work that can be run: an async function with a name.
 ///
-/// A procedure is a value that describes work. A run never changes the procedure, so a procedure can run again, concurrently,
-/// on several queues and in several graphs.
+/// A procedure is a value that describes work. A run never changes the procedure, so a procedure can run repeatedly and concurrently, on
+/// several queues and in several graphs.
 ///
 /// ```swift
 /// struct ResizeImage: Procedure {
@@ -10,32 +10,33 @@
 /// }
 /// ```
 ///
-/// A procedure without an input is an ``InputlessProcedure``. ``ProcedureTask`` makes a procedure from a closure. A modifier, for example
-/// ``condition(_:)``, wraps the procedure before it, and returns a ``ProcedureTask``.
+/// A procedure without an input is an ``InputlessProcedure``. ``ProcedureTask`` creates a procedure from a closure. A modifier, such as
+/// ``condition(_:)``, wraps the procedure to which it is applied, and returns a ``ProcedureTask``.
 public protocol Procedure<Input, Output>: Sendable {
   /// The type of the input; `Void` for a procedure without an input.
   associatedtype Input: Sendable
   /// The type of the value.
   associatedtype Output: Sendable
 
-  /// The name in errors, events and diagrams. Default: the name of the type.
+  /// The name of the procedure in errors, events and diagrams. The default is the name of the type.
   var name: String { get }
 
-  /// Performs the work, once.
+  /// Performs the work once.
   ///
-  /// Cancellation is cooperative: cancelling an added run cancels the run's task. Only the owner of a caller's task can cancel that task,
-  /// so a body that ``ProcedureQueue/run(_:input:)`` executes has to check ``ProcedureContext/isCancelled``. The value or the error of a
-  /// cancelled body is not used. A queue calls the function on the queue's executor or on the global executor, never on the caller's actor.
+  /// Cancellation is cooperative: cancelling an added run cancels the run's task. A body that ``ProcedureQueue/run(_:input:)`` executes has
+  /// to check ``ProcedureContext/isCancelled`` as well, since a queue cannot cancel the task of its caller. The value or the error of a
+  /// cancelled body is discarded. A queue calls the function on the queue's executor or on the global executor, never on the caller's
+  /// actor.
   ///
   /// - Parameter input: The input of the procedure.
   /// - Returns: The value of the run.
   /// - Throws: The error of the run.
   @concurrent func execute(_ input: Input) async throws -> Output
 
-  /// The procedure as an async function with its modifiers. Default: ``execute(_:)`` without modifiers.
+  /// The procedure as a ``ProcedureTask`` with its modifiers. The default executes ``execute(_:)`` without modifiers.
   ///
-  /// A type that implements the property can include modifiers:
-  /// `var procedureTask: ProcedureTask<Image, Image> { ProcedureTask(executing: self).condition(isOnline) }`.
+  /// A type that implements this property can include modifiers: `var procedureTask: ProcedureTask<Image, Image> { ProcedureTask(executing:
+  /// self).condition(isOnline) }`.
   var procedureTask: ProcedureTask<Input, Output> { get }
 }
 
@@ -45,14 +46,16 @@ extension Procedure {
     String(describing: Self.self)
   }
 
-  /// ``execute(_:)`` without modifiers.
+  /// A task that executes ``execute(_:)`` without modifiers.
   public var procedureTask: ProcedureTask<Input, Output> {
     ProcedureTask(executing: self)
   }
 }
 
 extension Procedure {
-  /// Runs the procedure without a queue, with all its modifiers: in the caller's task, or, within a body, as part of that body.
+  /// Runs the procedure without a queue, but with all its modifiers.
+  ///
+  /// The procedure runs in the caller's task, or, if it is called within a body, as part of that body.
   ///
   /// ```swift
   /// let image = try await LoadImage().retry(.constant(.seconds(1)), maxAttempts: 3)("kitten.ppm")
@@ -91,12 +94,12 @@ extension Procedure where Input == Void {
 /// ```
 public protocol InputlessProcedure<Output>: Procedure where Input == Void {
   // Both types are repeated here; otherwise the compiler (Swift 6.3) infers them only in the file of the conforming type.
-  /// No input.
+  /// The type of the input, which is always `Void`.
   associatedtype Input = Void
   /// The type of the value of ``execute()``.
   associatedtype Output
 
-  /// Performs the work, once; see ``Procedure/execute(_:)``.
+  /// Performs the work once; see ``Procedure/execute(_:)``.
   ///
   /// - Returns: The value of the run.
   /// - Throws: The error of the run.
@@ -104,7 +107,7 @@ public protocol InputlessProcedure<Output>: Procedure where Input == Void {
 }
 
 extension InputlessProcedure {
-  /// Calls ``execute()``, and throws the error of the run.
+  /// Calls ``execute()``, and rethrows its error.
   @concurrent public func execute(_ input: Void) async throws -> Output {
     try await execute()
   }

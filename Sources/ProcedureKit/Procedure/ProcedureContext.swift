@@ -1,19 +1,19 @@
-/// A body's view of its executing procedure.
+/// A body's view of the procedure to which the body belongs.
 ///
 /// `current` is bound while a body, a hook or a condition executes. Child tasks inherit the context. A task that outlives the body keeps
 /// the context, too, but no longer belongs to the procedure.
 public struct ProcedureContext: Sendable {
   @usableFromInline static let bound = TaskLocal<ProcedureContext?>(wrappedValue: nil)
 
-  /// The procedure that is executing in the current task, or `nil` outside of any procedure.
+  /// The context of the procedure that is executing in the current task, or `nil` outside of any procedure.
   public static var current: ProcedureContext? { bound.get() }
 
-  /// Calls a function outside of the procedure, so that tasks that it creates do not belong to the procedure.
+  /// Calls a function without the context of the procedure, so that tasks that the function creates do not belong to the procedure.
   ///
   /// By default, `Task { … }` inherits the context. `ProcedureContext.detached { Task { … } }` creates a task that does not belong to the
   /// procedure. Other task-local values are kept.
   ///
-  /// - Throws: The error of `operation`.
+  /// - Throws: The error that `operation` throws.
   @discardableResult
   public static func detached<R>(_ operation: () throws -> R) rethrows -> R {
     try bound.withValue(nil, operation: operation)
@@ -57,7 +57,7 @@ public struct ProcedureContext: Sendable {
   /// The name of the procedure.
   public var name: String { identity.name }
 
-  /// The number of the executing attempt, starting at 1.
+  /// The number of the attempt that is executing, starting at 1.
   public var attempt: Int {
     switch frame {
     case .run(let run): Int(run.attempt)
@@ -65,7 +65,7 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// Whether the procedure or its task was cancelled, or a produced child has failed and is stopping the procedure.
+  /// Whether the procedure or its task was cancelled, or the procedure is being stopped because a child that it produced has failed.
   ///
   /// In a procedure that a cancelled body calls to clean up, the earlier cancellation does not count, although `Task.isCancelled` is `true`.
   public var isCancelled: Bool {
@@ -93,17 +93,18 @@ public struct ProcedureContext: Sendable {
     run.reported.cancel(reason)
   }
 
-  /// Executes an operation, and calls a function when the task or the procedure is cancelled, or immediately if either already is.
+  /// Executes an operation, and calls a function when the task or the procedure is cancelled, or immediately if either has already been
+  /// cancelled.
   ///
   /// A body that executes in its caller's task can be cancelled although the task is not; see ``isCancelled``. Outside of any procedure,
   /// the function is equivalent to `withTaskCancellationHandler`.
   ///
   /// - Parameters:
   ///   - operation: The operation, which is awaited even after `onCancel` has been called.
-  ///   - onCancel: The function, which is called by the task that cancels, and must return quickly. It is called twice if both the task and
-  ///     the procedure are cancelled.
+  ///   - onCancel: The function to call. It is called in the task that requests the cancellation, and must return quickly. It is called
+  ///     twice if both the task and the procedure are cancelled.
   /// - Returns: The result of `operation`.
-  /// - Throws: The error of `operation`.
+  /// - Throws: The error that `operation` throws.
   public nonisolated(nonsending) static func withCancellationHandler<R>(
     operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
   ) async rethrows -> R {
@@ -126,13 +127,14 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// Waits for the next event, or the next progress, of a run. If the wait is part of a deadlock, the waiting run is cancelled, and fails (R4).
+  /// Waits for the next event, or the next progress value, of a run. If the wait is part of a deadlock, the waiting run is cancelled, and
+  /// fails (R4).
   ///
   /// - Parameters:
-  ///   - awaited: The run.
+  ///   - awaited: The run whose events or progress are read.
   ///   - hasWaited: Whether a body has waited for an event of this subscription, and the run has not ended since.
-  ///   - mayReadItself: Whether another task of the body can cause the event, so a body that reads from itself does not fail.
-  ///   - wait: Waits for the event.
+  ///   - mayReadItself: Whether another task of the body can cause the event, in which case a body that reads from itself does not fail.
+  ///   - wait: A function that waits for the event.
   /// - Returns: The event; `nil` after the last one.
   @concurrent static func waitingForEvent<Event: Sendable>(
     of awaited: Run, _ hasWaited: Locked<Bool>, mayReadItself: Bool = false,
@@ -140,7 +142,7 @@ public struct ProcedureContext: Sendable {
   ) async -> Event? {
     guard let run = current?.run.nearestUnfinished else { return await wait() }
     if awaited.isFinished {
-      // The events of the end were available without a further wait.
+      // The last events of the run are available without a further wait.
       let isFirst = hasWaited.withLock { hasWaited in
         defer { hasWaited = false }
         return hasWaited
@@ -171,7 +173,7 @@ public struct ProcedureContext: Sendable {
     return (try? event.result?.get()) ?? nil
   }
 
-  /// Executes an operation that waits for other work, and releases the current body's slot in the meantime (Q3).
+  /// Releases the current body's slot while an operation waits for other work (Q3).
   ///
   /// The library's own waits release the slot automatically. Use this function for any other wait that only another procedure on the queue
   /// can end. The body continues when it has a slot again. Outside of any procedure, the function only executes the operation. Cancellation
@@ -179,7 +181,7 @@ public struct ProcedureContext: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name of the awaited work, for snapshots.
-  ///   - operation: The operation, which must not use the slot: it waits and does not compute.
+  ///   - operation: The operation. It executes without a slot, so it must only wait, and not compute.
   /// - Returns: The result of `operation`.
   @concurrent public static func withSlotReleased<R: Sendable>(
     waitingFor name: String, _ operation: @concurrent @Sendable () async -> R
@@ -191,22 +193,22 @@ public struct ProcedureContext: Sendable {
   /// Returns the context of a body. Traps outside of any procedure.
   package static func requireCurrent(for name: @autoclosure () -> String) -> ProcedureContext {
     guard let context = current else {
-      preconditionFailure("ProcedureTask \"\(name())\": a part of a body is executed outside of any procedure")
+      preconditionFailure("ProcedureTask \"\(name())\": part of a body was executed outside of any procedure")
     }
     return context
   }
 }
 
 extension ProcedureContext {
-  /// Adds a procedure as a child of the executing procedure. The parent finishes after the child.
+  /// Adds a procedure as a child of the executing procedure. The parent does not finish before the child.
   ///
-  /// The child is added to the queue of the parent, and takes the parent's position in the order of the queue. The child of a parent
-  /// without a queue is added to ``ProcedureQueue/shared``. Cancelling the parent cancels the child.
+  /// The child is added to the queue of the parent, and takes the parent's position in the order of the queue. If the parent has no queue,
+  /// the child is added to ``ProcedureQueue/shared``. Cancelling the parent cancels the child.
   ///
   /// If the child fails, the parent's ``Procedure/onFailure(_:)`` determines what happens. By default, the body and all other children are
   /// cancelled, and the parent fails with the error of the child. A child that is ignored, or that is cancelled on its own, does not affect
-  /// the parent. A body that executes in the task of a caller, or of a graph, checks ``isCancelled`` to detect that a child has failed,
-  /// since the parent does not own the task.
+  /// the parent. A body that executes in the task of a caller, or of a graph, must check ``isCancelled`` to detect that a child has failed,
+  /// since the parent does not own that task and cannot cancel it.
   ///
   /// A body that waits for its children holds no slot, nor does a parent whose body has ended. The children can claim the
   /// resources of the parent; see ``Procedure/exclusive(_:_:)``.
@@ -222,8 +224,8 @@ extension ProcedureContext {
     return add(procedure.procedureTask, input, to: core)
   }
 
-  /// Adds a child of the executing procedure to a queue. The failure of an element of a sequence is reported only to the reader of the
-  /// sequence, and not to the parent.
+  /// Adds a child of the executing procedure to a queue. If the child is an element of a sequence, its failure is reported only to the
+  /// reader of the sequence, and not to the parent.
   func add<Input, Output>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, to core: QueueCore, isElement: Bool = false
   ) -> ProcedureHandle<Output> {
@@ -234,7 +236,7 @@ extension ProcedureContext {
     let handle = ProcedureHandle<Output>(child)
     let adoption = parent.adopt(child, isProduced: true)
     guard adoption != .refused else {
-      // No other code reports the failure.
+      // No other code reports the refusal.
       child.leaveParent()
       child.refuse(ProcedureError.producerFinished(procedure: child.identity, producer: identity))
       return handle

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The identity of one run of a procedure, unique within the process.
 ///
-/// A procedure is a value and can run many times; every run has its own identity. Identities grow in the order of
-/// creation, which is useful only for sorting.
+/// A procedure is a value and can run many times; every run has its own identity. Identities increase in order of creation; use this order
+/// only for sorting.
 public struct ProcedureID: Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
   package let number: UInt64
 
@@ -12,7 +12,7 @@ public struct ProcedureID: Hashable, Comparable, Codable, Sendable, CustomString
     lhs.number < rhs.number
   }
 
-  /// The identity in messages: `#42`.
+  /// The identity as it appears in messages: `#42`.
   public var description: String {
     "#\(number)"
   }
@@ -28,14 +28,14 @@ public struct ProcedureID: Hashable, Comparable, Codable, Sendable, CustomString
     return ProcedureID(number: next.wrappingAdd(amount, ordering: .relaxed).oldValue)
   }
 
-  /// Returns the identity `offset` positions after this identity, within a reserved block.
+  /// Returns the identity that is `offset` positions after this one, within a reserved block.
   func advanced(by offset: Int) -> ProcedureID {
     ProcedureID(number: number &+ UInt64(offset))
   }
 }
 
 extension Dictionary where Key: Comparable {
-  /// The values in the order of creation of their keys, so that identical executions process them in the same order. O(n log n).
+  /// The values, in the order in which their keys were created, so that identical executions process them in the same order. O(n log n).
   var inOrder: [Value] { count < 2 ? Array(values) : sorted { $0.key < $1.key }.map(\.value) }
 }
 
@@ -56,6 +56,7 @@ public struct ProcedureIdentity: Hashable, Codable, Sendable, Identifiable, Cust
     self.name = name
   }
 
-  /// The run in messages: `"Resize" (#42)`; a scope has no number. A long name is shortened, and control characters are removed.
+  /// The run as it appears in messages: `"Resize" (#42)`. A scope has no number. Long names are shortened, and control characters are
+  /// removed.
   public var description: String { id == .ofNoRun ? name.quoted : "\(name.quoted) (\(id))" }
 }

@@ -6,14 +6,14 @@ public enum ProcedureOutcome<Output> {
   case failed(any Error)
   /// The run was cancelled, with this reason if a reason was given.
   case cancelled(reason: (any Error)?)
-  /// The condition with this name, of the run itself or of a dependency, was not satisfied.
+  /// The condition with this name, which belongs to the run or to one of its dependencies, was not satisfied.
   case ignored(by: String)
 }
 
 extension ProcedureOutcome: Sendable where Output: Sendable {}
 
 extension ProcedureOutcome: CustomStringConvertible {
-  /// The outcome in logs: `finished(42)`, `failed: NotFound()`, `cancelled`, `ignored by "online"`.
+  /// The outcome as it appears in logs: `finished(42)`, `failed: NotFound()`, `cancelled`, `ignored by "online"`.
   public var description: String {
     switch self {
     case .finished(let value): value is Void ? "finished" : "finished(\(Self.words(for: value)))"
@@ -54,9 +54,9 @@ extension ProcedureOutcome {
 
   /// Returns the value, or throws the corresponding error for every other outcome.
   ///
-  /// - Parameter procedure: The run with this outcome, for the errors of the framework.
+  /// - Parameter procedure: The run that has this outcome, for errors that the framework throws.
   /// - Returns: The value.
-  /// - Throws: The error of the body; the reason for a cancellation, or `CancellationError` if there is no reason;
+  /// - Throws: The error that the body threw; the reason for a cancellation, or `CancellationError` if there is no reason;
   ///   ``ProcedureError/Kind/ignored``.
   func get(of procedure: @autoclosure () -> ProcedureIdentity) throws -> Output {
     switch self {
@@ -82,7 +82,7 @@ extension ProcedureOutcome {
 
   /// Creates the outcome of a body that threw `error` and whose run was not cancelled.
   ///
-  /// A body that throws an error of the kind ``ProcedureError/Kind/ignored`` is ignored, too.
+  /// If the error is of the kind ``ProcedureError/Kind/ignored``, the run counts as ignored, too.
   init(thrown error: any Error) {
     if let error = error as? ProcedureError, error.kind == .ignored, let condition = error.condition {
       self = .ignored(by: condition)

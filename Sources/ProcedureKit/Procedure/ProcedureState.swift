@@ -1,8 +1,8 @@
 /// The state of one run of a procedure.
 ///
-/// A run ends in ``finished``, and can skip states: a cancelled run changes from ``pending`` directly to ``finishing``. The cases are not
-/// ordered in time: after a pause, the next attempt of a run waits and executes again. Use ``hasStarted`` and ``isFinished`` to find out
-/// how far a run has progressed.
+/// Every run ends in ``finished``, but can skip other states: for example, a run that is cancelled while it is ``pending`` moves directly
+/// to ``finishing``. A run can also return to a state: after a pause, its next attempt waits and executes again. Use ``hasStarted`` and
+/// ``isFinished`` to find out how far a run has progressed.
 public enum ProcedureState: Codable, Sendable, CaseIterable {
   /// The run is waiting for its dependencies.
   case pending
@@ -12,14 +12,15 @@ public enum ProcedureState: Codable, Sendable, CaseIterable {
   case waiting
   /// The body is executing.
   case executing
-  /// The run is pausing before its first attempt (a delay, a rate limiter) or between two attempts. A pausing run holds no slot.
+  /// The run is pausing before its first attempt, because of a delay or a rate limiter, or between two attempts. A pausing run holds no
+  /// slot.
   case pausing
-  /// The outcome is decided; end hooks are being called.
+  /// The outcome has been decided, and the end hooks are being called.
   case finishing
-  /// The outcome is available. No event follows.
+  /// The outcome is available. No further events follow.
   case finished
 
-  /// Whether the waits before the start are over: the run is executing, is pausing, or has reached its end.
+  /// Whether the run is no longer waiting to start: it is executing or pausing, or has reached its end.
   ///
   /// A run that has reached its end counts as started even if the body was not executed. After a pause, the value can be `false` again,
   /// since the next attempt may have to wait.

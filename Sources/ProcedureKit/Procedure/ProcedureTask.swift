@@ -1,7 +1,7 @@
-/// An async function with a name and the way to run it.
+/// A procedure that consists of an async function, a name, and the modifiers that determine how it runs.
 ///
-/// A task is a value, which running does not change. It can run again, concurrently, on several queues and in several graphs. Every
-/// modifier returns a new task that wraps the previous one.
+/// A task is a value that does not change when it runs. It can run repeatedly and concurrently, on several queues and in several graphs.
+/// Every modifier returns a new task that wraps the previous one.
 public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   @usableFromInline let layer: ModifierLayer
   @usableFromInline let closures: ModifierLayer.Closures?
@@ -11,11 +11,11 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   /// Creates the task for an input, if the modifiers depend on the input.
   @usableFromInline let configure: (@Sendable (Input) -> ProcedureTask)?
 
-  /// Creates a procedure from an async function of one input.
+  /// Creates a procedure from an async function with one input.
   ///
   /// - Parameters:
-  ///   - name: The name in events, errors and snapshots.
-  ///   - priority: The priority in the ready queue. `nil` uses the priority of the calling task.
+  ///   - name: The name of the procedure in events, errors and snapshots.
+  ///   - priority: The priority in the ready queue; `nil` to use the priority of the calling task.
   ///   - operation: The body, which executes on the executor of the queue, or on the global executor.
   @inlinable
   public init(
@@ -25,7 +25,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     self.init(ModifierLayer(named: name, priority), operation, body: nil)
   }
 
-  /// Creates a procedure from an async function without an input; otherwise the same as the initializer for one input.
+  /// Creates a procedure from an async function without an input; apart from that, it is the same as the initializer for one input.
   @inlinable
   public init(
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
@@ -43,7 +43,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     (self.layer, closures, self.operation, self.body, configure) = (layer, nil, operation, body, nil)
   }
 
-  /// Creates a task that executes the body of a procedure, with the procedure's name.
+  /// Creates a task that has the name of a procedure and executes its body.
   public init<P: Procedure>(executing procedure: P) where P.Input == Input, P.Output == Output {
     self.init(procedure.name) { try await procedure.execute($0) }
   }
@@ -87,7 +87,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     try await RunDriver.run(self, input)
   }
 
-  /// The type-erased body of a run.
+  /// Returns the body for an input, with its types erased.
   @usableFromInline
   func body(with input: Input) -> Run.Body {
     if let body { return body }
@@ -113,7 +113,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Returns the task with the traits of its outermost layer changed.
+  /// Returns the task after changing the traits of its outermost layer.
   func changing(_ change: (inout ModifierLayer.Traits) -> Void) -> ProcedureTask {
     guard configure == nil else { return wrapped(change) { try await executeAsLayer($0) } }
     var traits = layer.traits
@@ -132,7 +132,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     return ProcedureTask(configuring: wrapped(change) { try await executeAsLayer($0) }, configure)
   }
 
-  /// Returns the task with the modifiers for an input.
+  /// Returns the task with the modifiers that apply to an input.
   @usableFromInline
   func resolved(for input: Input) -> ProcedureTask {
     guard let configure else { return self }
@@ -143,7 +143,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Opens a layer around the task, with the task's name and priority, and another body.
+  /// Returns a task that consists of a new layer around this task, with the same name and priority, and with a different body.
   package func wrapped<I: Sendable, O: Sendable>(
     _ change: (inout ModifierLayer.Traits) -> Void = { _ in },
     _ operation: @escaping @concurrent @Sendable (I) async throws -> O
@@ -156,7 +156,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     return ProcedureTask<I, O>(traits, operation)
   }
 
-  /// Opens a layer around the task whose body can be executed again after a pause. Each execution executes the task.
+  /// Returns a task that consists of a new layer around this task. The body of the layer executes this task, and can do so again after a
+  /// pause.
   func repeated(_ make: @escaping @Sendable (Input) -> any Repetition) -> ProcedureTask {
     wrapped {
       $0.repetition = { make($0 as! Input) }
@@ -177,6 +178,6 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
 }
 
 extension ProcedureTask: CustomStringConvertible {
-  /// The type and the name.
+  /// The type and the name of the task.
   public var description: String { "ProcedureTask \(name.quoted)" }
 }
