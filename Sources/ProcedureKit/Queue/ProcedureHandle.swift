@@ -1,6 +1,6 @@
 /// A reference to a procedure that was added to a queue or produced by another one.
 ///
-/// The handle outlives its creator: dropping the handle does not cancel the procedure. Handles to the same run are equal.
+/// The procedure outlives its handle: releasing the handle does not cancel the procedure. Handles to the same run are equal.
 public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, ProcedureDependency, RunDependency {
   @usableFromInline let run: Run
   /// Derives the outcome of the handle from the outcome of the run; `nil` if the two are the same.
@@ -101,15 +101,15 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// The events of the run, starting with the first one, even for a late subscriber. Each access creates a new subscription.
   ///
   /// The stream ends after `didFinish`, and supports a single consumer. A slow subscriber does not delay any run, and misses no event. A
-  /// body that waits for an event releases its slot. Cancelling the task that iterates the stream ends the stream. A body that waits for an
-  /// event of a procedure that is itself waiting for the body is deadlocked: if no other wait in the cycle can throw, the body is cancelled
-  /// and fails with ``ProcedureError/Kind/exclusionDeadlock``.
+  /// body that waits for an event releases its slot. Cancelling the task that iterates over the stream ends the stream. If a body waits for
+  /// an event of a procedure that is itself waiting for the body, the two are deadlocked. If no other wait in the cycle can throw, the body
+  /// is cancelled and fails with ``ProcedureError/Kind/exclusionDeadlock``.
   public var events: AsyncStream<ProcedureEvent> {
     run.setObserved()
     return run.events()
   }
 
-  /// A dependency that never fails: its value is the result of the procedure.
+  /// A handle whose value is the result of the procedure. As a dependency, it never fails.
   public var asResult: ProcedureHandle<Result<Output, any Error>> {
     let (identity, derive) = (identity, derive)
     return ProcedureHandle<Result<Output, any Error>>(run) { outcome in
@@ -135,7 +135,7 @@ extension ProcedureHandle: Hashable {
   /// Returns whether both handles refer to the same run.
   public static func == (left: Self, right: Self) -> Bool { left.run === right.run }
 
-  /// Feeds the run's id to a hasher.
+  /// Hashes the id of the run.
   public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
@@ -144,10 +144,11 @@ extension ProcedureHandle: CustomStringConvertible {
   public var description: String { "\(identity), \(state)" }
 }
 
-/// A run that another procedure can depend on: a ``ProcedureHandle`` of any type. The procedure starts after the run has finished.
+/// A run on which another procedure can depend: a ``ProcedureHandle`` of any type. The dependent procedure starts after the run has
+/// finished.
 ///
-/// The protocol allows handles of different types in one array. Only the library's own types can conform: a dependency of any other type
-/// traps. To wait for something else, add a procedure that waits, and depend on that procedure.
+/// The protocol allows handles of different types in one array. Only the library's own types should conform, since a dependency of any
+/// other type traps. To wait for something else, add a procedure that waits, and depend on that procedure.
 public protocol ProcedureDependency: Sendable {
   /// The id and the name of the run.
   var identity: ProcedureIdentity { get }

@@ -1,5 +1,5 @@
 extension ProcedureQueue {
-  /// Adds a procedure if the queue accepts it immediately; otherwise throws the reason.
+  /// Adds a procedure if the queue accepts it immediately, and otherwise throws an error that states the reason.
   ///
   /// ```swift
   /// do {
@@ -9,11 +9,11 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// The function never replaces another procedure, whichever ``QueueOverflow`` is set, and never overtakes a caller that waits for room. On
-  /// a queue without a limit, the function behaves like ``add(_:input:after:)-(_,_,[ProcedureDependency])`` until the queue is shut down.
-  /// To wait for room, use ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``.
+  /// The function never replaces another procedure, whatever the queue's ``QueueOverflow``, and never overtakes a caller that is waiting
+  /// for room. On a queue without a limit, the function behaves like ``add(_:input:after:)-(_,_,[ProcedureDependency])`` until the queue is
+  /// shut down. To wait for room, use ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
-  /// A refusal is counted in ``QueueTotals/refusedCount``, and publishes no events.
+  /// A refusal is counted in ``QueueTotals/refusedCount``, but publishes no events.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
@@ -127,7 +127,7 @@ extension ProcedureQueue {
   ///
   /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
   @discardableResult
-  @_disfavoredOverload  // As with several dependencies.
+  @_disfavoredOverload  // As for several dependencies.
   public nonisolated func add<First: Sendable, each Rest: Sendable, P: Procedure>(
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
     after dependency: any ProcedureDependency

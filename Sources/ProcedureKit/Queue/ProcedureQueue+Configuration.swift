@@ -1,5 +1,5 @@
 extension ProcedureQueue {
-  /// The settings of a queue. Change the settings that differ from the defaults, then create the queue.
+  /// The settings of a queue. Change the settings that should differ from the defaults, and then create the queue.
   ///
   /// ```swift
   /// var configuration = ProcedureQueue.Configuration("uploads", maxConcurrentProcedures: 4)
@@ -7,12 +7,13 @@ extension ProcedureQueue {
   /// let queue = ProcedureQueue(configuration)
   /// ```
   ///
-  /// A configuration is a value: one configuration can create many queues, and later changes do not affect queues that already exist.
+  /// A configuration is a value: you can use one configuration to create many queues, and later changes do not affect queues that already
+  /// exist.
   public struct Configuration: Sendable {
     /// The name of the queue in errors, snapshots and logs.
     public var name: String
 
-    /// The number of bodies that may execute at a time. At least 1; otherwise creating the queue traps.
+    /// The maximum number of bodies that execute at a time. If the value is below 1, creating the queue traps.
     public var maxConcurrentProcedures: Int
 
     /// Whether the queue starts no procedures until it is resumed.
@@ -23,32 +24,35 @@ extension ProcedureQueue {
 
     /// The executor on which bodies execute; `nil` for the global executor.
     ///
-    /// `run` executes the body there, too; with `nil`, a nested `run` executes on the executor of the enclosing body.
+    /// `run` also executes the body on this executor. If the value is `nil`, a nested `run` executes on the executor of the enclosing body.
     public var executor: (any TaskExecutor)?
 
-    /// The number of added procedures that may wait to be started, for any reason. At least 1; otherwise creating the queue traps.
+    /// The maximum number of added procedures that may be waiting to start, for any reason. If the value is below 1, creating the queue
+    /// traps.
     ///
-    /// An added procedure counts until a worker starts it, even if a slot is free. Procedures that are executed by `run` wait in the
-    /// caller's task and do not count; nor do produced children.
+    /// An added procedure counts until a worker starts it, even if a slot is free. Procedures that are executed by `run` do not count,
+    /// since they wait in the caller's task. Produced children do not count, either.
     public var maxWaitingProcedures = Int.max
 
-    /// The number of added procedures with the same key that may wait to be started. At least 1; otherwise creating the queue traps.
+    /// The maximum number of added procedures with the same key that may be waiting to start. If the value is below 1, creating the queue
+    /// traps.
     ///
     /// The limit applies in addition to ``maxWaitingProcedures``. Procedures without a key (``Procedure/keyed(by:)``) are not limited.
     public var maxWaitingProceduresPerKey = Int.max
 
-    /// The order of procedures of equal priority.
+    /// The order in which procedures of equal priority start.
     public var fairness: QueueFairness = .admissionOrder
 
-    /// The number of bodies with the same key that may execute at a time. At least 1; otherwise creating the queue traps.
+    /// The maximum number of bodies with the same key that execute at a time. If the value is below 1, creating the queue traps.
     ///
-    /// A procedure without a slot does not count. A body that waits for other work that the library runs releases its slot, which other
-    /// procedures with the same key can then take; the body continues when the key has capacity again. A retry or a repetition does not
-    /// count during its pause. As a result, a body never waits for its own key. A procedure whose key is at its limit keeps its resources,
-    /// like a procedure that is waiting for a slot. Procedures without a key (``Procedure/keyed(by:)``) are not limited.
+    /// Only bodies that hold a slot count. A body that waits for other work in the library releases its slot, which another procedure with
+    /// the same key can then take; the body continues when the key has capacity again. A retry or a repetition does not count during its
+    /// pauses. A body therefore never waits for capacity that it occupies itself. A procedure that is waiting because its key is at the
+    /// limit keeps its resources, like a procedure that is waiting for a slot. Procedures without a key (``Procedure/keyed(by:)``) are not
+    /// limited.
     public var maxConcurrentProceduresPerKey = Int.max
 
-    /// The response when the number of waiting procedures exceeds ``maxWaitingProcedures`` or ``maxWaitingProceduresPerKey``.
+    /// What the queue does when the number of waiting procedures would exceed ``maxWaitingProcedures`` or ``maxWaitingProceduresPerKey``.
     public var overflow: QueueOverflow = .refuse
 
     /// The task-local values that `add` carries from the caller to the body.
@@ -67,10 +71,10 @@ extension ProcedureQueue {
     /// }
     /// ```
     ///
-    /// The interceptor is called after the hooks that precede the body, while the procedure has its slot and resources. For a procedure
-    /// that retries or repeats, it is called for each attempt, and sees the error of each attempt. An interceptor that throws fails the
-    /// procedure. An interceptor that returns cannot change the result; if it returns without calling `next`, the procedure fails with
-    /// ``ProcedureError/Kind/bodySkipped``. For one procedure, see ``Procedure/intercepted(_:)``.
+    /// The interceptor is called after the hooks that precede the body, while the procedure holds its slot and resources. If a procedure
+    /// retries or repeats, the interceptor is called for each attempt, and sees the error of each attempt. If the interceptor throws, the
+    /// procedure fails. If the interceptor returns, it cannot change the result; if it returns without having called `next`, the procedure
+    /// fails with ``ProcedureError/Kind/bodySkipped``. To intercept a single procedure, use ``Procedure/intercepted(_:)``.
     public var interceptor:
       (
         @concurrent @Sendable (
@@ -81,36 +85,36 @@ extension ProcedureQueue {
     /// The seed of the random delays in schedules, for tests; `nil` for a random seed.
     public var seed: UInt64?
 
-    /// The log of the queue; `nil` for whichever log is ``ProcedureLog/shared`` when a message is written.
+    /// The log of the queue; `nil` to use the log that is ``ProcedureLog/shared`` when a message is written.
     public var log: ProcedureLog?
 
     /// Whether the queue counts and measures what its procedures do; see ``QueueSnapshot/totals``.
     ///
-    /// With this setting, each procedure costs about as much as it does while the queue's events have one subscriber.
+    /// For each procedure, collecting totals costs about as much as a subscriber to the queue's events.
     public var collectsTotals = false
 
-    /// The function that is called with each failure that no handle can report any longer; `nil` logs a warning.
+    /// The function that is called with each failure that no handle can report any longer. If it is `nil`, a warning is logged.
     ///
     /// A failure is unobserved if the last handle to the procedure is released before any code has read the handle's `value`, `result` or
-    /// `outcome`, subscribed to its events, or depended on the procedure. Within ``withProcedureQueue(_:onFailure:_:)`` a failure is thrown
-    /// instead. The function is called by the task that drops the last handle, and must return quickly.
+    /// `outcome`, subscribed to its events, or depended on the procedure. Within ``withProcedureQueue(_:onFailure:_:)``, a failure is
+    /// thrown instead. The function is called in the task that releases the last handle, and must return quickly.
     public var onUnobservedFailure: (@Sendable (ProcedureFailure) -> Void)?
 
     /// The time without progress after which the queue counts as stalled and calls ``onStall``; `nil` to disable the check. A duration
     /// that is not positive traps.
     ///
-    /// A queue has stalled if it has procedures, and none of them has started, begun or ended a wait, or finished within this time: for
-    /// example, because a body is waiting for an answer that does not arrive, or is computing for longer. A suspended queue does not stall,
-    /// nor does a queue while a timer for any of its procedures is pending, since the end of a pause, a timeout or a deadline will cause
-    /// progress. Adding procedures to a stalled queue does not count as progress.
+    /// A queue has stalled if it has procedures but, within this time, none of them has started, begun or ended a wait, or finished. For
+    /// example, a body may be waiting for an answer that does not arrive, or may be computing for longer than this time. A suspended queue
+    /// does not stall, nor does a queue while a timer for any of its procedures is pending, since the end of a pause, a timeout or a
+    /// deadline will cause progress. Adding procedures to a stalled queue does not count as progress.
     ///
-    /// While the queue has procedures, one timer is pending on ``clock``. The stall is reported after this time at the earliest, and
-    /// after twice this time at the latest.
+    /// While the queue has procedures, the check keeps one timer pending on ``clock``. A stall is reported after this time at the earliest,
+    /// and after twice this time at the latest.
     public var stallTimeout: Duration?
 
-    /// The function that is called with the snapshot of a stalled queue; `nil` logs the snapshot as a warning.
+    /// The function that is called with a snapshot of the queue when it has stalled. If it is `nil`, the snapshot is logged as a warning.
     ///
-    /// It is called once for each stall: there must be progress before it is called again.
+    /// The function is called once for each stall, and not again until the queue has made progress.
     ///
     /// The function is called in the task that runs the queue's timers, and must return quickly.
     public var onStall: (@Sendable (QueueSnapshot) -> Void)?
@@ -119,7 +123,7 @@ extension ProcedureQueue {
     ///
     /// - Parameters:
     ///   - name: The name of the queue in errors, snapshots and logs.
-    ///   - maxConcurrentProcedures: The number of bodies that may execute at a time.
+    ///   - maxConcurrentProcedures: The maximum number of bodies that execute at a time.
     ///   - isSuspended: Whether the queue starts no procedures until it is resumed.
     public init(
       _ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false
@@ -170,16 +174,16 @@ extension ProcedureQueue {
 public enum QueueFairness: Sendable, Hashable {
   /// Procedures start in order of admission.
   case admissionOrder
-  /// Keys take turns, and the procedures of one key start in order of admission. ``Procedure/keyed(by:)`` sets the key.
+  /// Keys take turns, and procedures with the same key start in order of admission. ``Procedure/keyed(by:)`` sets the key.
   ///
-  /// A key that receives work is placed behind the other keys that have work, and is placed behind them again each time one of its
-  /// procedures starts. If k keys have work, the first procedure of a key therefore starts after at most k more procedures of its priority,
-  /// however long the backlogs of other keys are. All procedures without a key share one turn. Nested runs and nodes of graphs take no
-  /// turns: they belong to the turn of the enclosing body.
+  /// When a key receives work, it is placed behind the other keys that have work, and it is placed behind them again each time one of its
+  /// procedures starts. If k keys have work, the first procedure with a new key therefore starts after at most k other procedures of the
+  /// same priority, however long the backlogs of the other keys are. All procedures without a key share one turn. Nested runs and nodes of
+  /// graphs take no turns: they belong to the turn of the enclosing body.
   case byKey
 }
 
-/// The response to a procedure that is added when the number of waiting procedures has reached the limit for the queue or for the key.
+/// What a queue does with a procedure that is added when the number of waiting procedures has reached the limit for the queue or the key.
 public enum QueueOverflow: Sendable, Hashable {
   /// The queue refuses the procedure, which fails with ``ProcedureError/Kind/queueFull``.
   case refuse
@@ -198,6 +202,6 @@ enum FailureHandling: Sendable {
   /// A scope collects the failures, cancels the other procedures if the policy requires it, and throws at its end. After that, failures are
   /// passed to `afterwards`, as for `unobserved`.
   case scope(FailurePolicy, afterwards: (@Sendable (ProcedureFailure) -> Void)?)
-  /// The function is called with each failure that no handle has reported; `nil` logs the failure.
+  /// The function is called with each failure that no handle has reported. If it is `nil`, the failure is logged.
   case unobserved((@Sendable (ProcedureFailure) -> Void)?)
 }

@@ -1,5 +1,5 @@
 extension ProcedureQueue {
-  /// Returns the value of a procedure for each element of a sequence while the caller iterates, with a limited number of elements in
+  /// Runs a procedure for each element of a sequence while the caller iterates over the values, with a limited number of elements in
   /// progress.
   ///
   /// ```swift
@@ -8,9 +8,9 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// No procedure runs before the caller asks for the first value. From then on, at most `limit` procedures wait, execute, or have values
-  /// that the caller has not taken: the sequence is not read further ahead. Each element is a separate run, added when the caller
-  /// asks for a value. An ignored element has no value and is omitted. To receive the failures of elements as values, use
+  /// No procedure runs before the caller asks for the first value. From then on, at most `limit` procedures are waiting, are executing, or
+  /// have values that the caller has not taken; the sequence is not read further ahead. Each element is a separate run, which is added when
+  /// the caller asks for a value. An ignored element has no value and is omitted. To receive the failures of elements as values, use
   /// ``Procedure/asResult``; to omit them, ``Procedure/optional()`` and `compactMap`.
   ///
   /// The first element that fails or is cancelled ends the iteration: the other elements are cancelled, and the error is thrown when they
@@ -18,17 +18,18 @@ extension ProcedureQueue {
   /// task has the same effect, with `CancellationError`. Leaving the loop early cancels the remaining elements, and does not wait for them.
   ///
   /// A body that iterates releases its slot while it waits. The elements are children of the body: they are cancelled with the body, can
-  /// claim its resources, and need no room on the queue. The body's run finishes after them, and their failures are thrown only by the
-  /// loop. Outside of a body, elements wait for room if ``Configuration/maxWaitingProcedures`` limits the queue, and a queue that is shut
-  /// down ends the iteration with ``ProcedureError/Kind/queueShutDown``.
+  /// claim its resources, and need no room on the queue. The body's run does not finish before them, and their failures are thrown only by
+  /// the loop. Outside of a body, elements wait for room if ``Configuration/maxWaitingProcedures`` limits the queue, and a queue that is
+  /// shut down ends the iteration with ``ProcedureError/Kind/queueShutDown``.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run for each element.
-  ///   - inputs: The elements. Each iteration of the result begins a new iteration of `inputs`, in the task of the caller.
+  ///   - inputs: The elements. Each iteration over the result begins a new iteration over `inputs`, in the task of the caller.
   ///   - limit: The maximum number of elements that have been read from the sequence and whose values have not been returned yet; a value
-  ///     below 1 traps. `nil` uses the current width of the queue, and traps if the width is not limited.
+  ///     below 1 traps. `nil` uses the queue's current ``maxConcurrentProcedures``, and traps if that is not limited.
   ///   - isOrdered: `true` to return the values in the order of the elements; `false` to return each value as soon as it is available.
-  ///   - elementName: Returns the name of the run of an element in errors, events and snapshots. `nil` uses the name of the procedure.
+  ///   - elementName: A function that returns the name of an element's run in errors, events and snapshots; `nil` to use the name of the
+  ///     procedure.
   /// - Returns: The values. Separate iterations are independent of each other.
   /// - Complexity: O(1) memory for each of `limit` elements.
   public nonisolated func results<P: Procedure, Inputs: Sequence & Sendable>(
@@ -44,13 +45,14 @@ extension ProcedureQueue {
     }
   }
 
-  /// Returns the value of a procedure for each element of an asynchronous sequence, with a limited number of elements in progress.
+  /// Runs a procedure for each element of an asynchronous sequence, with a limited number of elements in progress.
   ///
   /// The values are returned while the caller iterates; see ``results(of:over:limit:ordered:elementName:)-16roi`` for a plain sequence.
   ///
-  /// A task of the queue reads `inputs`, so each element starts as soon as it arrives, even while the caller is processing a value. The
-  /// task has the task-local values that the queue's ``Configuration/contextCarriers`` carry. An error that `inputs` throws is rethrown
-  /// after the values of the elements before it. When the iteration ends early, the reading task is cancelled.
+  /// A separate task on the queue reads `inputs`, so each element starts as soon as it arrives, even while the caller is processing a
+  /// value. The task has the task-local values that the queue's ``Configuration/contextCarriers`` carry. If `inputs` throws an error, the
+  /// error is rethrown after the values of all earlier elements have been returned. When the iteration ends early, the reading task is
+  /// cancelled.
   public nonisolated func results<P: Procedure, Inputs: AsyncSequence & Sendable>(
     of procedure: P, over inputs: Inputs, limit: Int? = nil, ordered isOrdered: Bool = true,
     elementName: (@Sendable (P.Input) -> String)? = nil
@@ -76,7 +78,7 @@ extension ProcedureQueue {
       most >= 1,
       "ProcedureQueue \"\(name)\": the limit of results(of: \"\(procedure)\", over:) must be at least 1, got \(most)"
     )
-    // Keeps sums with the limit from overflowing.
+    // This prevents sums that include the limit from overflowing.
     return min(most, .max / 2)
   }
 }
@@ -92,7 +94,7 @@ struct ResultSequence<Input: Sendable, Output: Sendable>: AsyncSequence, Sendabl
 
   func makeAsyncIterator() -> Iterator { Iterator(flow: ResultFlow(self)) }
 
-  /// An iteration, used by one task.
+  /// An iteration, which is used by one task.
   struct Iterator: AsyncIteratorProtocol {
     let flow: ResultFlow<Input, Output>
 
@@ -100,11 +102,12 @@ struct ResultSequence<Input: Sendable, Output: Sendable>: AsyncSequence, Sendabl
   }
 }
 
-/// Internal. How a result sequence reads its inputs.
+/// Internal. The way in which a result sequence reads its inputs.
 enum ResultInputs<Input: Sendable> {
-  /// Read by the iterating task, whenever it asks for a value.
+  /// The inputs are read by the iterating task, whenever it asks for a value.
   case atOnce(() -> Input?)
-  /// Read by a task of the queue. `isWanted` waits until another input is needed, and returns `false` if no more inputs are to be read.
+  /// The inputs are read by a separate task. `isWanted` waits until another input is needed, and returns `false` if no more inputs are to
+  /// be read.
   case read(
     @Sendable (
       _ isWanted: @Sendable () async -> Bool, _ take: @Sendable (Input) async throws -> Void
@@ -112,17 +115,18 @@ enum ResultInputs<Input: Sendable> {
 }
 
 extension ProcedureQueue {
-  /// Runs a procedure for each element of a collection, in the caller's task and in workers of the queue.
+  /// Runs a procedure for each element of a collection, in the caller's task and in workers of the queue, and returns the values.
   ///
   /// Cancelling the caller cancels all elements.
   ///
   /// - Parameters:
   ///   - elements: The inputs.
-  ///   - procedure: The procedure to run for each element. Elements execute concurrently, limited by `limit` and the width of the queue.
-  ///   - limit: The largest number of concurrent elements. A value below 1 traps.
-  ///   - policy: The response to the failure of an element.
-  ///   - elementName: Returns the name of an element in errors, events and diagrams. `nil` uses the name of the procedure with the index of
-  ///     the element: `resize[3]`.
+  ///   - procedure: The procedure to run for each element. Elements execute concurrently, limited by `limit` and by the queue's
+  ///     ``maxConcurrentProcedures``.
+  ///   - limit: The maximum number of elements that execute concurrently. A value below 1 traps.
+  ///   - policy: Determines how the collection responds to the failure of an element.
+  ///   - elementName: A function that returns the name of an element in errors, events and diagrams. If it is `nil`, the name consists of
+  ///     the name of the procedure and the index of the element, as in `resize[3]`.
   /// - Returns: The values, in the order of the elements.
   /// - Throws: The errors of ``run(_:input:)``; ``ProcedureError/Kind/childrenFailed`` with the policy ``FailurePolicy/collect``.
   /// - Complexity: O(n) for n elements.

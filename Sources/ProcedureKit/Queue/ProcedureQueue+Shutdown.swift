@@ -1,23 +1,23 @@
 extension ProcedureQueue {
-  /// Refuses further procedures, and returns when all procedures of the queue have finished.
+  /// Refuses further procedures, and returns when all procedures on the queue have finished.
   ///
   /// ```swift
   /// await queue.shutDown(grace: .seconds(10))
   /// ```
   ///
   /// Later calls of `run` and `add` fail with ``ProcedureError/Kind/queueShutDown``, except for calls from bodies that are still executing
-  /// on the queue: such a call belongs to its body. The streams of ``events`` end after the last procedure has finished. A suspended queue
-  /// is resumed.
+  /// on the queue, since such a call belongs to its body. The streams of ``events`` end after the last procedure has finished. A suspended
+  /// queue is resumed.
   ///
-  /// When the grace period is over, all remaining procedures are cancelled, and so are procedures that bodies add later. The reason is
-  /// ``ProcedureError/Kind/queueShutDown``, which contains the name of the cancelled procedure. The function still waits for bodies that
-  /// respond late. A body that waits for the shutdown of its own queue is neither awaited nor cancelled. If there are several calls, the
-  /// shortest grace period applies.
+  /// At the end of the grace period, all remaining procedures are cancelled, as are procedures that bodies add later. The reason for the
+  /// cancellation is ``ProcedureError/Kind/queueShutDown``, which contains the name of the cancelled procedure. The function still waits
+  /// for bodies that are slow to respond. A body that is itself waiting for the shutdown of its queue is neither awaited nor cancelled. If
+  /// there are several calls, the shortest grace period applies.
   ///
-  /// Cancelling the caller shortens neither the wait nor the grace period; ``cancelAll(_:)`` does.
+  /// Cancelling the caller shortens neither the wait nor the grace period. To shorten the wait, call ``cancelAll(_:)``.
   ///
-  /// - Parameter grace: The time that procedures have to finish, measured from the call on the clock of the queue. Zero or less cancels
-  ///   immediately; `nil` cancels no procedure.
+  /// - Parameter grace: How long procedures may take to finish after the call, measured on the clock of the queue. With zero or less, they
+  ///   are cancelled immediately; with `nil`, they are not cancelled.
   @concurrent public nonisolated func shutDown(grace: Duration? = nil) async {
     core.shutDown()
     guard let grace else { return await core.waitUntilIdle() }
@@ -32,15 +32,15 @@ extension ProcedureQueue {
     core.timers.cancel(timer)
   }
 
-  /// Cancels the procedures of the queue that are waiting to start: for dependencies, conditions, resources, a slot, or the end of a
-  /// suspension.
+  /// Cancels the procedures on the queue that are waiting to start, whether for dependencies, conditions, resources, a slot, or the queue
+  /// to be resumed.
   ///
   /// Procedures that are pausing, before the first attempt or between two attempts, are cancelled, too.
   ///
-  /// Executing bodies continue, with their nodes, produced children, nested calls and elements of
-  /// ``results(of:over:limit:ordered:elementName:)-16roi``, even those that are waiting. A call of `run` by a body of another queue does
-  /// not belong to a body of this queue. Callers that are waiting for room are not cancelled; they are admitted when cancelled procedures
-  /// make room.
+  /// Executing bodies continue, as do their nodes, produced children, nested calls and elements of
+  /// ``results(of:over:limit:ordered:elementName:)-16roi``, even those that are waiting. A call of `run` by a body on another queue does
+  /// not count as nested in a body on this queue. Callers that are waiting for room are not cancelled; they are admitted when cancelled
+  /// procedures make room.
   ///
   /// - Parameter reason: The reason for the cancellation; `nil` for `CancellationError`.
   /// - Complexity: O(n log n) for n procedures on the queue.

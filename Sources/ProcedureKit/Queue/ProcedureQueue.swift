@@ -1,4 +1,4 @@
-/// Runs procedures: at most N at a time, in order of priority and admission, each observable from start to end.
+/// A queue that runs a limited number of procedures at a time, in order of priority and admission.
 ///
 /// ```swift
 /// let queue = ProcedureQueue("images", maxConcurrentProcedures: 4)
@@ -9,9 +9,10 @@
 /// ``run(_:input:)`` executes in the caller's task, so cancellation, priority and task-local values simply work.
 /// ``add(_:input:after:)-(_,_,[ProcedureDependency])`` is for work that outlives the caller, and returns a ``ProcedureHandle``.
 ///
-/// Dropping the last reference to a queue loses no work: added procedures still finish, and a suspended queue is resumed.
+/// Every procedure can be observed from start to end. Releasing the last reference to a queue does not lose any work: added procedures
+/// still finish, and a suspended queue is resumed.
 public actor ProcedureQueue {
-  /// A queue without limits, for callers without a queue.
+  /// A shared queue without limits, for code that does not create a queue.
   public static let shared = ProcedureQueue("shared")
 
   @usableFromInline package nonisolated let core: QueueCore
@@ -19,14 +20,14 @@ public actor ProcedureQueue {
   /// Creates a queue.
   ///
   /// - Parameters:
-  ///   - name: The name of the queue in errors.
-  ///   - maxConcurrentProcedures: The number of bodies that may execute at a time. At least 1; otherwise the call traps.
+  ///   - name: The name of the queue in errors, snapshots and logs.
+  ///   - maxConcurrentProcedures: The maximum number of bodies that execute at a time. A value below 1 traps.
   ///   - isSuspended: Whether the queue starts no procedures until it is resumed.
   public init(_ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false) {
     self.init(Configuration(name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended))
   }
 
-  /// Creates a queue with all settings.
+  /// Creates a queue from a configuration.
   ///
   /// - Parameter configuration: The settings, which the queue reads once.
   public init(_ configuration: Configuration) {
@@ -44,7 +45,7 @@ public actor ProcedureQueue {
   /// The name of the queue in errors and snapshots.
   public nonisolated var name: String { core.name }
 
-  /// The number of bodies that may execute at a time.
+  /// The maximum number of bodies that execute at a time.
   public var maxConcurrentProcedures: Int { core.width }
 
   /// Whether the queue starts no procedures until it is resumed.
@@ -52,21 +53,22 @@ public actor ProcedureQueue {
 
   // MARK: Running
 
-  /// Runs a procedure in the caller's task, and returns when the body has returned.
+  /// Runs a procedure in the caller's task, and returns the procedure's value.
   ///
   /// The procedure waits for its conditions and for a slot like any other procedure on the queue. The body never executes on the caller's
-  /// actor. Within a body on the same queue, the procedure can use the slot of the enclosing body.
+  /// actor. If the call is made within a body on the same queue, the procedure can use the slot of that body.
   ///
   /// The call returns when all of its tasks have ended, including those of conditions that ignore their cancellation. Cancelling the caller
-  /// cancels the procedure. If the queue cancels the procedure (``cancelAll(_:)``) while the body executes, the caller's task is not
-  /// cancelled, since the queue does not own the task. The body can check ``ProcedureContext/isCancelled``, and the call throws when the body
-  /// returns. Produced children and the workers of a graph have their own tasks, which are cancelled. A nested `run`, or a node that
-  /// executes in the caller's task, can check ``ProcedureContext/isCancelled``, too; a nested `run` that has not started is cancelled.
+  /// cancels the procedure. If the queue cancels the procedure while the body is executing, for example by ``cancelAll(_:)``, the caller's
+  /// task is not cancelled, since the queue does not own that task. The body can check ``ProcedureContext/isCancelled``, and the call
+  /// throws when the body returns. Produced children and the workers of a graph have their own tasks, which are cancelled. A nested `run`,
+  /// or a node that executes in the caller's task, can check ``ProcedureContext/isCancelled``, too; a nested `run` that has not started is
+  /// cancelled.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
-  /// - Returns: The procedure's result.
+  /// - Returns: The procedure's value.
   /// - Throws: The error that the body threw; `CancellationError`, or the reason for the cancellation; ``ProcedureError`` for an error from
   ///   the library.
   /// - Complexity: O(1), and at most O(log n) if priorities differ. A task is created only for conditions, a timeout or a deadline.
@@ -109,7 +111,7 @@ public actor ProcedureQueue {
 
   // MARK: Adding
 
-  /// Adds a procedure, which runs independently of the caller. Procedures are admitted in the order of the calls.
+  /// Adds a procedure, which then runs independently of the caller. Procedures are admitted in the order of the calls.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
@@ -118,8 +120,8 @@ public actor ProcedureQueue {
   /// - Returns: A handle to the run. The run fails immediately with ``ProcedureError/Kind/queueShutDown`` if the queue is shut down. On a
   ///   full queue, ``QueueOverflow`` decides whether the run fails immediately with ``ProcedureError/Kind/queueFull`` or replaces a waiting
   ///   procedure.
-  /// - Complexity: O(1), or O(d) with d dependencies. The priorities of dependencies with a lower priority are raised, transitively; for an
-  ///   executing dependency, all runs of its queue are searched for its nested runs.
+  /// - Complexity: O(1), or O(d) with d dependencies. Dependencies with a lower priority are raised to the priority of the procedure,
+  ///   transitively. If a dependency is executing, all runs on its queue are searched for its nested runs.
   @discardableResult
   @inlinable
   public nonisolated final func add<P: Procedure>(
@@ -147,11 +149,11 @@ public actor ProcedureQueue {
 
   /// Adds a procedure that takes the values of other procedures as its input.
   ///
-  /// The procedure starts when all of the other procedures, on any queue, have finished.
+  /// The procedure starts when all of the other procedures have finished. They can be on any queue.
   ///
   /// If a dependency fails, the procedure is not executed, and fails with ``ProcedureError/Kind/dependencyFailed``. If a dependency is
-  /// cancelled or ignored, the procedure is cancelled or ignored, too. To run the procedure after any outcome, depend on
-  /// ``ProcedureHandle/asResult``.
+  /// cancelled or ignored, the procedure is cancelled or ignored, too. To run the procedure regardless of the outcome of a dependency,
+  /// depend on ``ProcedureHandle/asResult``.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
@@ -173,7 +175,7 @@ public actor ProcedureQueue {
 
   /// Adds a procedure that takes an array of the values of other procedures as its input, in the order of `handles`.
   ///
-  /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. To run the procedure after any outcome, depend on the results:
+  /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. To run the procedure regardless of their outcomes, depend on the results:
   /// `from: handles.map(\.asResult)`.
   @discardableResult
   public nonisolated func add<Value: Sendable, P: Procedure>(
@@ -184,9 +186,10 @@ public actor ProcedureQueue {
 
   /// Adds a procedure as soon as the limits on waiting procedures, for the queue and for the procedure's key, allow it.
   ///
-  /// Callers are admitted in FIFO order; a caller whose key is full does not hold up others. A body that waits releases its slot. On a
-  /// queue without a limit, the function behaves like ``add(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there
-  /// is room ends the wait, and the procedure is not added. A later cancellation of the caller has no effect.
+  /// Callers are admitted in the order of their calls, but a caller whose key has reached its limit does not hold up others. A body
+  /// releases its slot while it waits for room. On a queue without a limit, the function behaves like
+  /// ``add(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait, and the procedure is
+  /// not added. A later cancellation of the caller has no effect.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
@@ -216,8 +219,8 @@ public actor ProcedureQueue {
     return submit(task, (), after: dependencies, hasRoom: core.limitsWaiting)
   }
 
-  /// Unlike `add`, this function has no separate first handle: the compiler (Swift 6.3) miscompiles a tuple of one value and a pack of
-  /// values.
+  /// Unlike `add`, this function has no separate first handle, because the compiler (Swift 6.3) miscompiles a tuple of one value and a pack
+  /// of values.
   nonisolated func submit<each Value: Sendable, Output>(
     _ task: ProcedureTask<(repeat each Value), Output>, from handles: repeat ProcedureHandle<each Value>,
     after dependencies: [any ProcedureDependency], hasRoom: Bool = false
@@ -255,9 +258,10 @@ public actor ProcedureQueue {
   /// Resumes the queue after ``suspend()``.
   public func resume() { core.resume() }
 
-  /// Changes the number of bodies that may execute at a time. The change affects only later starts; no executing body is interrupted.
+  /// Changes the maximum number of bodies that execute at a time. The change applies only to bodies that start later; it interrupts no
+  /// executing body.
   ///
-  /// - Parameter width: At least 1; otherwise the call traps.
+  /// - Parameter width: The new maximum. A value below 1 traps.
   public func setMaxConcurrentProcedures(_ width: Int) {
     require(
       width >= 1,
@@ -265,13 +269,13 @@ public actor ProcedureQueue {
     core.changeWidth(to: width)
   }
 
-  /// Cancels all procedures that are on the queue; procedures that are added later are not affected.
+  /// Cancels all procedures that are currently on the queue; procedures that are added later are not affected.
   ///
   /// - Parameter reason: The reason for the cancellation; `nil` for `CancellationError`.
   /// - Complexity: O(n log n) for n procedures on the queue.
   public func cancelAll(_ reason: (any Error)? = nil) { core.cancelAll(reason) }
 
-  /// Returns when all procedures of the queue have finished; immediately if the queue is idle.
+  /// Waits until all procedures on the queue have finished. Returns immediately if the queue is idle.
   ///
   /// On a suspended queue, the wait can last until the queue is resumed. Cancelling the caller does not shorten the wait. A body that waits
   /// for its own queue to become idle waits neither for itself nor for other bodies that do the same.
@@ -279,20 +283,20 @@ public actor ProcedureQueue {
     await core.waitUntilIdle()
   }
 
-  /// The events of every procedure on the queue and of every node of a graph, from now on; the newest 65,536 events are buffered.
+  /// The future events of every procedure on the queue, including the nodes of graphs. The newest 65,536 events are buffered.
   ///
   /// Each access creates a new subscription. See ``events(bufferingNewest:)``.
   public nonisolated var events: AsyncStream<ProcedureEvent> { events(bufferingNewest: 65_536) }
 
-  /// Subscribes to the events of every procedure on the queue, from now on.
+  /// Subscribes to the future events of every procedure on the queue.
   ///
   /// The stream ends when the queue has been shut down or released. A slow subscriber delays no run: when more than `limit` events are
   /// waiting to be read, the oldest are dropped, and one ``ProcedureEvent/Kind-swift.struct/gap`` event takes their place and reports how
-  /// many were dropped. The subscriber takes all waiting events in one batch, so up to twice as many may be in memory. A body that waits
-  /// for an event releases its slot. Cancelling the task that iterates the stream ends the stream; dropping the stream ends the
-  /// subscription. The stream is meant for a single consumer: if two tasks iterate it, each event is delivered to one of them.
+  /// many were dropped. The subscriber takes all waiting events in one batch, so up to twice as many events may be in memory. A body that
+  /// waits for an event releases its slot. Cancelling the task that iterates over the stream ends the stream, and releasing the stream ends
+  /// the subscription. The stream is meant for a single consumer: if two tasks iterate over it, each event is delivered to one of them.
   ///
-  /// - Parameter limit: The number of events that are buffered, at least 1; `Int.max` for all.
+  /// - Parameter limit: The maximum number of buffered events; `Int.max` to buffer all events. A value below 1 traps.
   /// - Returns: The stream.
   public nonisolated func events(bufferingNewest limit: Int) -> AsyncStream<ProcedureEvent> {
     require(
@@ -302,7 +306,7 @@ public actor ProcedureQueue {
 }
 
 extension ProcedureContext {
-  /// The queue of this run; `nil` for a run without a queue, or if the last reference to the queue has been released.
+  /// The queue on which this run executes; `nil` for a run without a queue, or if the last reference to the queue has been released.
   public var queue: ProcedureQueue? {
     run.ancestors.lazy.compactMap { run in run.core.read { $0.queue as? ProcedureQueue } }.first { _ in true }
   }

@@ -1,6 +1,6 @@
-/// Internal. One iteration of a result sequence: adds procedures, at most `limit` at a time, and returns their values.
+/// Internal. One iteration over a result sequence, which adds procedures, at most `limit` at a time, and returns their values.
 ///
-/// Used by one task at a time. When the iteration is dropped, the unfinished procedures are cancelled.
+/// An iteration is used by one task at a time. When it is released, the unfinished procedures are cancelled.
 final class ResultFlow<Input: Sendable, Output: Sendable> {
   private let sequence: ResultSequence<Input, Output>
   private let adder: ResultAdder<Input, Output>
@@ -94,7 +94,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
 
   // MARK: Values
 
-  /// Waits for the procedure whose value is returned next; `nil` if there is none.
+  /// Waits for the procedure whose value is to be returned next. Returns `nil` if there is none.
   private func nextFinished() async throws -> ProcedureHandle<Output>? {
     while true {
       if let number = sequence.isOrdered ? taken : finished.popLast(), let handle = inFlight[number] {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Internal. Adds the procedures of a result sequence: as children of the iterating body, or as top-level procedures.
+/// Internal. Adds the procedures of a result sequence, either as children of the iterating body or as top-level procedures.
 struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
   let exchange: ResultExchange<Output>
   private let queue: ProcedureQueue
@@ -15,7 +15,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
     exchange = ResultExchange()
     parent = ProcedureContext.current?.run.nearestUnfinished.map { ProcedureContext($0) }
     let priority = Task.currentPriority.rawValue
-    // The reader runs in a different task, which has a different priority.
+    // The reader runs in a different task, which may have a different priority.
     task = sequence.task.relabelled { traits in
       traits.rawPriority = traits.rawPriority ?? priority
       traits.collection = traits.name
@@ -40,7 +40,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
     return queue.submit(task, input, after: [], hasRoom: queue.core.limitsWaiting)
   }
 
-  /// Reports to the exchange when the procedure has finished.
+  /// Notifies the exchange when the procedure has finished.
   func watch(_ handle: ProcedureHandle<Output>, _ number: Int) {
     handle.run.whenFinished { [exchange] _ in exchange.send(.finished(number)) }
   }
@@ -80,9 +80,9 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
   }
 }
 
-/// Internal. Passes arrivals from the procedures and the reader to the iterating task, and tells the reader how many inputs it may read.
+/// Internal. Passes arrivals from the procedures and the reader to the iterating task, and limits how many inputs the reader may read.
 ///
-/// One task iterates, and one task reads.
+/// There is one iterating task, and one reading task.
 final class ResultExchange<Output: Sendable>: Sendable {
   enum Arrival: Sendable {
     /// The reader has added a procedure.
@@ -122,7 +122,7 @@ final class ResultExchange<Output: Sendable>: Sendable {
     }
   }
 
-  /// Permits the reader to read more inputs.
+  /// Permits the reader to read `count` more inputs.
   func grant(_ count: Int) {
     let waiting = state.withLock { state in
       state.credit += count

@@ -22,22 +22,22 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 
 /// Calls `body` with a new queue, and returns when every procedure on the queue has finished.
 ///
-/// No failure of an added procedure is lost, even if `body` drops the handle or catches the error. With the policy
+/// No failure of an added procedure is lost, even if `body` releases the handle or catches the error. With the policy
 /// ``FailurePolicy/failFast``, the first failure cancels all other procedures on the queue, including those that are added later, and is
 /// thrown at the end. With ``FailurePolicy/collect``, all procedures run, and the failures are thrown together. A procedure does not count
-/// as failed if it was ignored or cancelled, or if it failed only because another procedure on the queue failed. Nor does a procedure that
-/// is executed by `run`, since `run` throws the error to its caller.
+/// as failed if it was ignored or cancelled, or if it failed only because another procedure on the queue failed. The failure of a procedure
+/// that is executed by `run` does not count, either, since `run` throws the error to its caller.
 ///
 /// If `body` throws, all procedures on the queue are cancelled before the function waits for them. Cancelling the caller cancels all
 /// procedures on the queue, including those that are added later. A queue that is suspended when `body` ends is resumed. Once the function
-/// has returned, the queue admits no procedures.
+/// has returned, the queue admits no further procedures.
 ///
 /// If the function is called in the body of a procedure, the body releases its slot while the function waits.
 ///
 /// - Parameters:
-///   - configuration: The settings of the queue. `onUnobservedFailure` is called only for procedures that are added, and refused, after the
-///     function has returned.
-///   - policy: The response to the failure of an added procedure.
+///   - configuration: The settings of the queue. `onUnobservedFailure` is called only for procedures that are added after the function has
+///     returned, and are therefore refused.
+///   - policy: Determines how the scope responds to the failure of an added procedure.
 ///   - body: The function that adds procedures to the queue. The failure of a procedure does not cancel the task that executes `body`.
 /// - Returns: The value of `body`.
 /// - Throws: With `failFast`, the first error, whether from an added procedure or from `body`; a `CancellationError` from `body` does not
@@ -66,7 +66,7 @@ private nonisolated(nonsending) func drained<R>(
   do {
     value = try await body(queue)
   } catch {
-    // An earlier failure takes precedence, since the error of the body may be a consequence.
+    // An earlier failure takes precedence, since the error of the body may be a consequence of it.
     let earlier = queue.core.failures
     queue.core.cancelAll(nil, includesLater: true)
     await queue.shutDown()
