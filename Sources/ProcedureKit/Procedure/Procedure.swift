@@ -35,8 +35,8 @@ public protocol Procedure<Input, Output>: Sendable {
 
   /// The procedure as a ``ProcedureTask`` with its modifiers. The default executes ``execute(_:)`` without modifiers.
   ///
-  /// A type that implements this property can include modifiers: `var procedureTask: ProcedureTask<Image, Image> { ProcedureTask(executing:
-  /// self).condition(isOnline) }`.
+  /// A type that implements this property can include modifiers:
+  /// `var procedureTask: ProcedureTask<Image, Image> { ProcedureTask(executing: self).condition(isOnline) }`.
   var procedureTask: ProcedureTask<Input, Output> { get }
 }
 
