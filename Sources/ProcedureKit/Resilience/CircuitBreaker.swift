@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Stops calls to a service that keeps failing, and checks periodically whether the service works again.
+/// A circuit breaker, which stops calls to a service that keeps failing, and periodically checks whether the service has recovered.
 ///
 /// A closed breaker admits calls. When too many of the latest calls have failed, the breaker opens. An open breaker refuses calls
-/// immediately, so that callers do not wait and the service has less load. After a cooldown, the next call is admitted as a probe. If the
-/// probe succeeds, the breaker closes; otherwise, the breaker stays open for another cooldown. A cancelled call counts neither as a success
-/// nor as a failure. A call that began before the latest change of state does not count.
+/// immediately, so callers do not wait and the load on the service is reduced. After a cooldown, the next call is admitted as a probe. If
+/// the probe succeeds, the breaker closes; otherwise, the breaker stays open for another cooldown. A cancelled call counts neither as a
+/// success nor as a failure. A call that began before the latest change of state does not count.
 ///
 /// All callers of one service should share one breaker, on any number of queues.
 public final class CircuitBreaker: Sendable {
-  /// Whether calls are admitted.
+  /// The state of a breaker, which determines whether calls are admitted.
   public enum State: Sendable, Hashable {
     /// Calls are admitted.
     case closed
@@ -29,11 +29,11 @@ public final class CircuitBreaker: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name in errors and diagnostics.
-  ///   - failureRatio: The fraction of the most recent calls that must fail before the breaker opens: 0.5 for half of the calls. With a
-  ///     ratio above 1, the breaker never opens.
+  ///   - failureRatio: The fraction of the most recent calls that must fail before the breaker opens, for example 0.5 for half of them.
+  ///     With a ratio above 1, the breaker never opens.
   ///   - minimumCalls: The number of calls that must end within the window before the breaker can open.
-  ///   - window: The time for which a call counts. The actual time can be up to a tenth shorter.
-  ///   - cooldown: The time from opening to the probe.
+  ///   - window: The time for which a call counts after it has ended. The actual time can be up to a tenth shorter.
+  ///   - cooldown: The time between the opening of the breaker and the first probe.
   ///   - clock: The clock for the window and the cooldown.
   public init(
     _ name: String = "circuit breaker", failureRatio: Double = 0.5, minimumCalls: Int = 10,
@@ -50,7 +50,7 @@ public final class CircuitBreaker: Sendable {
     broadcaster.close()
   }
 
-  /// Whether calls are admitted.
+  /// The current state, which determines whether calls are admitted.
   public var state: State {
     machine.withLock { $0.publicState }
   }
@@ -65,7 +65,7 @@ public final class CircuitBreaker: Sendable {
     }
   }
 
-  /// Internal. Requests permission for a call. The caller reports the end of an admitted call to `callEnded`.
+  /// Internal. Requests permission for a call. The caller must report the end of an admitted call to `callEnded`.
   func callWanted() -> CircuitBreakerMachine.Admission {
     change { $0.callWanted(at: $1) }
   }
@@ -86,7 +86,7 @@ public final class CircuitBreaker: Sendable {
     let result = machine.withLock { machine in
       let before = machine.publicState
       let result = event(&machine, now)
-      // The state is sent under the lock, so that all subscribers see the states in the order of the changes.
+      // The state is sent under the lock, so that all subscribers see the states in the order in which they occur.
       if machine.publicState != before, broadcaster.isObserved { broadcaster.send(machine.publicState, &effects) }
       return result
     }

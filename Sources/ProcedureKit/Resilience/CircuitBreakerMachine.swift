@@ -1,4 +1,4 @@
-/// Internal. Decides which calls a circuit breaker admits. Instants are durations since some epoch.
+/// Internal. Decides which calls a circuit breaker admits. Instants are durations since an arbitrary epoch.
 ///
 /// | state | call wanted | call succeeded | call failed | call abandoned |
 /// |---|---|---|---|---|
@@ -46,7 +46,7 @@ struct CircuitBreakerMachine {
   private(set) var state = State.closed
   /// The calls that have ended since the breaker closed.
   private var window: SlidingWindow
-  /// The number of the current period: how many states preceded the current one.
+  /// The number of the current period, which is the number of states that preceded the current one.
   private var period = 0
 
   init(_ limits: Limits) {
@@ -91,12 +91,12 @@ struct CircuitBreakerMachine {
   }
 }
 
-/// Internal. The numbers of successful and failed calls within a recent period.
+/// Internal. Counts the calls, and the failed calls among them, within a sliding window of time.
 ///
-/// The period is divided into ten slices. The oldest slice is dropped when a new one begins, so the cost does not depend on the number of
+/// The window is divided into ten slices. The oldest slice is dropped when a new one begins, so the cost does not depend on the number of
 /// calls. Adding and reading are O(1).
 struct SlidingWindow: Equatable {
-  /// The count of a slice, or of all slices.
+  /// The number of calls, and of failed calls, in one slice or in all slices.
   struct Count: Equatable {
     var calls = 0
     var failures = 0

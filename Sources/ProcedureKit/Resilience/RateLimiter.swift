@@ -1,17 +1,17 @@
 import Synchronization
 
-/// Limits the rate of calls: excess calls wait in order of arrival, or are refused.
+/// A limiter for the rate of calls. Excess calls wait in order of arrival, or are refused.
 ///
-/// The limiter is a token bucket. After a pause, a burst of calls is admitted immediately; after that, one call is admitted for each new
-/// token. A waiting call holds no slot. The limiter counts a call when it admits the call, even if the call then waits for a slot. If a
-/// call has waited and is cancelled between its admission and the body, its token is returned to the bucket, unless another call has been
-/// admitted since.
+/// The limiter is a token bucket. After a period without calls, it admits a burst of calls immediately; after that, it admits one call for
+/// each new token. A waiting call holds no slot. A call counts as soon as it is admitted, even if it then has to wait for a slot. If a call
+/// that had to wait is cancelled after it was admitted but before its body starts, its token is returned to the bucket, unless another call
+/// has been admitted since.
 ///
 /// All callers of one service should share one limiter, on any number of queues.
 public final class RateLimiter: Sendable {
   private struct Contents {
     var machine: RateLimiterMachine
-    /// The signals on which the waiting calls wait.
+    /// The signals for which the waiting calls wait.
     var signals: [RateLimiterMachine.Ticket: OneShotSignal] = [:]
   }
 
@@ -20,7 +20,7 @@ public final class RateLimiter: Sendable {
     case granted
     /// No token is available before `retryAfter` has passed; `nil` if no token ever will be.
     case refused(retryAfter: Duration?)
-    /// The caller has to call `wait(for:_:at:)`.
+    /// The call has to wait, so the caller must call `wait(for:_:at:)`.
     case waits(RateLimiterMachine.Ticket)
   }
 
@@ -30,9 +30,10 @@ public final class RateLimiter: Sendable {
   /// Creates a limiter with a full bucket.
   ///
   /// - Parameters:
-  ///   - count: The number of calls in each period, on average. A value that is not positive admits no calls.
-  ///   - period: The length of a period. A value that is not positive disables the limit.
-  ///   - burst: The number of calls that can be admitted together after a pause, at least one. The default is `count`.
+  ///   - count: The average number of calls that are admitted in each period. With a value of zero or less, no calls are admitted.
+  ///   - period: The length of a period. A value of zero or less disables the limit.
+  ///   - burst: The number of calls that can be admitted together after a period without calls. Values below 1 count as 1. The default is
+  ///     `count`.
   ///   - longestWait: The maximum time that a call may wait. A call that would wait longer is refused immediately; with zero, every call
   ///     that would have to wait is refused. With `nil`, no call is refused for this reason.
   ///   - clock: The clock for the period and the waits.
@@ -57,7 +58,7 @@ public final class RateLimiter: Sendable {
     contents.withLock { $0.machine.waitingCount }
   }
 
-  /// Internal. A call has arrived. Returns the answer.
+  /// Internal. Reports that a call has arrived, and returns the answer.
   func arrive() -> Arrival {
     change { contents, now in
       contents.machine.timePassed(to: now)
@@ -69,13 +70,15 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Internal. Waits for a call's turn. The head of the line sleeps until its turn; the other calls are signalled when they are admitted or
-  /// become the head.
+  /// Internal. Waits for the turn of a call.
+  ///
+  /// The call at the head of the line sleeps until its turn; the other calls are signalled when they are admitted or reach the head of the
+  /// line.
   ///
   /// - Parameters:
   ///   - ticket: The ticket that `arrive` returned.
   ///   - timers: The timers of the queue.
-  ///   - isCalled: Waits for a signal, and returns whether the signal was sent before the wait was cancelled.
+  ///   - isCalled: A function that waits for a signal, and returns whether the signal was sent before the wait was cancelled.
   /// - Returns: Whether the call was admitted.
   func wait(
     for ticket: RateLimiterMachine.Ticket, _ timers: Timers, at isCalled: (OneShotSignal) async -> Bool
@@ -97,9 +100,9 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Internal. Reports that an admitted call is not made, since the caller was cancelled first.
+  /// Internal. Reports that an admitted call will not be made, because the caller was cancelled first.
   func callAbandoned(_ ticket: RateLimiterMachine.Ticket) {
-    // The head's turn now comes earlier.
+    // The call at the head of the line is signalled, since its turn now comes earlier.
     let head = change { contents, now in
       contents.machine.callAbandoned(ticket, at: now)
       return contents.signals.removeValue(forKey: contents.machine.head)

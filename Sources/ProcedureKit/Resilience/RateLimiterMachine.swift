@@ -1,14 +1,14 @@
-/// Internal. Decides when waiting calls may proceed, in order of arrival. Instants are durations since some epoch.
+/// Internal. Decides when waiting calls may proceed, in order of arrival. Instants are durations since an arbitrary epoch.
 ///
-/// A call that has to wait gets a ticket. A ticket is granted at the instant at which its token is available, even if the event that
-/// grants it is processed later: the delay does not postpone later tickets. Every event is O(1), amortised.
+/// A call that has to wait gets a ticket. A ticket counts as granted at the instant at which its token became available, even if the event
+/// that grants it is processed later, so the delay does not postpone later tickets. Every event is O(1), amortised.
 struct RateLimiterMachine {
   /// Tickets are numbered in the order in which they are taken.
   typealias Ticket = Int
 
   enum Admission: Equatable {
     case granted
-    /// Refused until the instant; `nil` if no token will be available.
+    /// Refused until the instant; `nil` if no token will ever be available.
     case refused(until: Duration?)
     case waiting(Ticket)
   }
@@ -19,7 +19,7 @@ struct RateLimiterMachine {
   /// The ticket that is granted next.
   private(set) var head: Ticket = 0
   private var nextTicket: Ticket = 0
-  /// Abandoned tickets behind the head.
+  /// The abandoned tickets behind the head.
   private var gone: Set<Ticket> = []
   /// The ticket that was granted last, unless a call has been granted without a ticket since.
   private var latest: Ticket?
@@ -68,8 +68,8 @@ struct RateLimiterMachine {
 
   /// A granted call will not be made.
   ///
-  /// Puts its token back, so that waiting calls move up, unless another call has been granted since: the next call would then come too
-  /// early.
+  /// Its token is put back, so that waiting calls move up, unless another call has been granted since. In that case, putting it back would
+  /// let the next call through too early.
   mutating func callAbandoned(_ ticket: Ticket, at now: Duration) {
     guard latest == ticket else { return }
     bucket.add(oneOf: 1, at: now)
@@ -94,10 +94,10 @@ struct RateLimiterMachine {
   }
 }
 
-/// Internal. A bucket of tokens, which gains one token each interval, up to a capacity. It starts full.
+/// Internal. A bucket of tokens, which gains one token in each interval, up to a capacity. It is full at first.
 ///
-/// The bucket stores only the instant at which it will be full again; instants are durations since some epoch. Every operation is O(1)
-/// and exact, except that the interval is rounded to a nanosecond.
+/// The bucket stores only the instant at which it will be full again; instants are durations since an arbitrary epoch. Every operation is
+/// O(1) and exact, except that the interval is rounded to a nanosecond.
 struct TokenBucket: Equatable {
   let capacity: Int
   /// The time in which the bucket gains one token.
@@ -105,10 +105,10 @@ struct TokenBucket: Equatable {
   private var fullAt = Duration.zero - .longest
 
   /// - Parameters:
-  ///   - capacity: The largest number of tokens; at most 2^31 - 1.
+  ///   - capacity: The maximum number of tokens; at most 2^31 - 1.
   ///   - interval: The time in which the bucket gains one token. With zero, the bucket is always full.
   init(capacity: Int, interval: Duration) {
-    // The product of both must fit into a duration.
+    // The product of the capacity and the interval must fit into a duration.
     self.capacity = min(max(capacity, 0), Int(Int32.max))
     self.interval = interval.saturated.roundedUpToNanoseconds
   }

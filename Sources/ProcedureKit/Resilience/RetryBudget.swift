@@ -1,8 +1,8 @@
 /// A limit on the retries by all callers of one service, so that retries do not overload a failing service.
 ///
-/// When every call fails, retries multiply the load by the number of attempts. A budget saves a few retries; each retry takes one, and time
-/// and successes return some. When the budget is empty, the last error is thrown instead of retrying. All callers of one service should
-/// share one budget, on any number of queues.
+/// When every call fails, retries multiply the load by the number of attempts. A budget holds a limited number of retries. Each retry takes
+/// one from the budget, while successes and the passing of time return some. When the budget is empty, the last error is thrown instead of
+/// retrying. All callers of one service should share one budget, on any number of queues.
 ///
 /// ```swift
 /// let budget = RetryBudget(capacity: 5, oneMoreEvery: .seconds(10))  // created once
@@ -10,10 +10,10 @@
 /// let page = try await queue.run(careful, input: 7)
 /// ```
 ///
-/// ``Procedure/retry(_:maxAttempts:budget:when:)`` maintains the budget. Other retrying code calls ``takeRetry()``
+/// ``Procedure/retry(_:maxAttempts:budget:when:)`` uses and replenishes the budget. Other code that retries must call ``takeRetry()``
 /// before each retry, and ``recordSuccess()`` after each success.
 public final class RetryBudget: Sendable {
-  /// The maximum number of saved retries.
+  /// The maximum number of retries that the budget can hold.
   public let capacity: Int
   private let successesPerRetry: Int
   private let time: QueueClock
@@ -22,11 +22,11 @@ public final class RetryBudget: Sendable {
   /// Creates a full budget.
   ///
   /// - Parameters:
-  ///   - capacity: The maximum number of saved retries, and therefore of consecutive retries. A value that is not positive allows no
-  ///     retries.
-  ///   - successesPerRetry: The number of successes that return one retry: 10 limits retries to a tenth of the
-  ///     calls. Values below 1 count as 1.
-  ///   - interval: The time after which one retry is returned, regardless of successes. A value that is not positive disables the limit.
+  ///   - capacity: The maximum number of retries that the budget can hold, and therefore of retries in quick succession. A value of zero or
+  ///     less allows no retries.
+  ///   - successesPerRetry: The number of successes that return one retry. For example, 10 limits retries to a tenth of the calls. Values
+  ///     below 1 count as 1.
+  ///   - interval: The time after which one retry is returned, regardless of successes. A value of zero or less disables the limit.
   ///   - clock: The clock for the interval.
   public init(
     capacity: Int = 10, successesPerRetry: Int = 10, oneMoreEvery interval: Duration = .seconds(1),
@@ -47,19 +47,19 @@ public final class RetryBudget: Sendable {
 
   /// Takes one retry from the budget.
   ///
-  /// - Returns: Whether the budget had a retry; the caller may then retry.
+  /// - Returns: `true` if the budget had a retry left, in which case the caller may retry.
   public func takeRetry() -> Bool {
     let now = time.now.sinceStart
     return bucket.withLock { $0.take(at: now) }
   }
 
-  /// Gives back a retry that was taken with ``takeRetry()`` but cancelled before the attempt.
+  /// Returns a retry that was taken with ``takeRetry()``, but was cancelled before the attempt was made.
   public func returnRetry() {
     let now = time.now.sinceStart
     bucket.withLock { $0.add(oneOf: 1, at: now) }
   }
 
-  /// Counts a successful attempt, the first or a later one.
+  /// Records a successful attempt, whether it is the first one or a retry.
   public func recordSuccess() {
     let now = time.now.sinceStart
     bucket.withLock { $0.add(oneOf: successesPerRetry, at: now) }
