@@ -1,15 +1,15 @@
 extension Schedule {
-  /// Returns a schedule that takes the longer delay of each pair, and ends when the shorter schedule ends.
+  /// Returns a schedule that uses the longer of the two schedules' delays each time, and ends when the shorter schedule ends.
   public func and(_ other: Schedule) -> Schedule {
     Schedule(ScheduleExpression(.and, expression, other.expression))
   }
 
-  /// Returns a schedule that takes the shorter delay of each pair, and continues with the longer schedule alone when the other has ended.
+  /// Returns a schedule that uses the shorter of the two schedules' delays each time. When one schedule ends, the other continues alone.
   public func or(_ other: Schedule) -> Schedule {
     Schedule(ScheduleExpression(.or, expression, other.expression))
   }
 
-  /// Returns a schedule of all delays of this schedule, followed by all delays of `other`.
+  /// Returns a schedule that consists of all delays of this schedule, followed by all delays of `other`.
   public func then(_ other: Schedule) -> Schedule {
     Schedule(ScheduleExpression(.then, expression, other.expression))
   }
@@ -19,23 +19,23 @@ extension Schedule {
     Schedule(ScheduleExpression(.capped(at: longest), expression))
   }
 
-  /// Returns a schedule of random delays, uniformly distributed between zero and each delay ("full jitter").
+  /// Returns a schedule of random delays, uniformly distributed between zero and the original delay ("full jitter").
   ///
   /// Jitter spreads the retries of many callers that failed together.
   public func jittered() -> Schedule {
     Schedule(ScheduleExpression(.jittered, expression))
   }
 
-  /// Returns a schedule in which each delay is varied at random by up to the given fraction of itself: `0.1` turns 10 seconds into 9 to 11
-  /// seconds.
+  /// Returns a schedule in which each delay is varied at random by up to the given fraction of itself. For example, `0.1` turns 10 seconds
+  /// into 9 to 11 seconds.
   ///
-  /// - Parameter fraction: From 0 to 1. Lower values and NaN count as 0, higher values as 1.
+  /// - Parameter fraction: The fraction, from 0 to 1. Lower values and NaN count as 0, and higher values count as 1.
   /// - Returns: A schedule with the same number of delays.
   public func jittered(_ fraction: Double) -> Schedule {
     Schedule(ScheduleExpression(.varied(by: fraction > 0 ? min(fraction, 1) : 0), expression))
   }
 
-  /// Returns a schedule of the first `count` delays; a negative `count` gives none.
+  /// Returns a schedule that consists of the first `count` delays. A negative `count` results in no delays.
   public func prefix(_ count: Int) -> Schedule {
     Schedule(ScheduleExpression(.prefix(count), expression))
   }
@@ -46,7 +46,7 @@ extension Schedule {
   }
 }
 
-/// Internal. The generator of Steele, Lea and Flood ("Fast splittable pseudorandom number generators", 2014).
+/// Internal. The SplitMix64 generator by Steele, Lea and Flood ("Fast splittable pseudorandom number generators", 2014).
 struct SplitMix64: RandomNumberGenerator {
   private var state: UInt64
 

@@ -4,13 +4,13 @@
 /// .exponential(from: .milliseconds(100)).capped(at: .seconds(30)).jittered().prefix(5)
 /// ```
 ///
-/// The example gives five random delays of at most 0.1, 0.2, 0.4, 0.8 and 1.6 seconds. The first retry waits for the first
-/// delay; when there is no further delay, there is no further retry. A schedule is a value: many procedures can share a schedule, and each
-/// use starts with the first delay.
+/// The example gives five random delays of at most 0.1, 0.2, 0.4, 0.8 and 1.6 seconds. The first delay precedes the first retry; when there
+/// are no more delays, there are no more retries. A schedule is a value: many procedures can share a schedule, and each of them starts with
+/// the first delay.
 ///
 /// Adding a combinator costs O(1), and computing the next delay costs O(n) for n combinators, of which there can be up to 100,000.
 ///
-/// Delays saturate: every delay lies between zero and 292 years.
+/// Delays are clamped: every delay lies between zero and 292 years.
 public struct Schedule: Sendable {
   /// Internal. The combinators that describe the schedule.
   package let expression: ScheduleExpression
@@ -21,8 +21,8 @@ public struct Schedule: Sendable {
   ///
   /// - Parameters:
   ///   - state: The state before the first delay.
-  ///   - next: Returns the next delay, or `nil` to end the schedule, and updates the state. `next` is not called after
-  ///     returning `nil`. Random numbers must come from the generator.
+  ///   - next: A function that updates the state and returns the next delay, or `nil` to end the schedule. It is not called again after it
+  ///     has returned `nil`. It must use the generator for random numbers.
   public init<State: Sendable>(
     from state: State,
     next: @escaping @Sendable (_ state: inout State, _ generator: inout any RandomNumberGenerator) -> Duration?
@@ -30,7 +30,7 @@ public struct Schedule: Sendable {
     self.init(ScheduleExpression(.computed(Unfolding(state: state, step: next))))
   }
 
-  /// Creates a schedule of `delay(0)`, `delay(1)`, `delay(2)` and so on, up to the first `nil`.
+  /// Creates a schedule that consists of `delay(0)`, `delay(1)`, `delay(2)` and so on, up to the first `nil`.
   public init(_ delay: @escaping @Sendable (_ index: Int) -> Duration?) {
     self.init(from: 0) { index, _ in
       defer { index += 1 }
@@ -38,7 +38,8 @@ public struct Schedule: Sendable {
     }
   }
 
-  /// Creates a schedule of the given delays. An array literal is a schedule, too: `[.seconds(1), .seconds(5)]`.
+  /// Creates a schedule that consists of the given delays. You can also write such a schedule as an array literal:
+  /// `[.seconds(1), .seconds(5)]`.
   public init(_ delays: some Collection<Duration>) {
     let delays = Array(delays)
     self.init { $0 < delays.count ? delays[$0] : nil }
@@ -47,13 +48,13 @@ public struct Schedule: Sendable {
   /// An endless schedule of zero delays. A retry with this schedule needs a limit: `maxAttempts`, a budget, or ``prefix(_:)``.
   public static var immediate: Schedule { .constant(.zero) }
 
-  /// Returns an endless schedule with one constant delay.
+  /// Returns an endless schedule in which all delays are the same.
   public static func constant(_ delay: Duration) -> Schedule {
     Schedule { _ in delay }.knownToBeEndless(isZero: delay <= .zero)
   }
 
-  /// Returns an endless schedule of `first`, `first + step`, `first + 2 * step` and so on. A negative step decreases the delays down
-  /// to zero.
+  /// Returns an endless schedule of `first`, `first + step`, `first + 2 * step` and so on. With a negative step, the delays decrease to
+  /// zero.
   public static func linear(from first: Duration, by step: Duration) -> Schedule {
     let step = min(max(step, .zero - .longest), .longest)
     return Schedule(from: first.saturated) { next, _ in
@@ -92,12 +93,12 @@ public struct Schedule: Sendable {
     Schedule(ScheduleExpression(expression.step, facts: .init(isEndless: true, isZero: isZero)))
   }
 
-  /// Internal. Whether the schedule is known to be an endless series of zero delays. The user's functions are not called to find out.
+  /// Internal. Whether the schedule is known to be an endless series of zero delays. The user's functions are not called to determine this.
   var isEndlessWithoutDelay: Bool { expression.facts.isEndless && expression.facts.isZero }
 }
 
 extension Schedule: ExpressibleByArrayLiteral {
-  /// Creates a schedule of the given delays.
+  /// Creates a schedule that consists of the given delays.
   public init(arrayLiteral delays: Duration...) {
     self.init(delays)
   }
@@ -113,14 +114,14 @@ private struct Unfolding<State: Sendable>: DelaySource {
 }
 
 extension Schedule {
-  /// Returns the delays as a sequence, for tests and inspection. Most schedules never end.
+  /// Returns the delays as a sequence, for tests and inspection. Most schedules, and therefore most of these sequences, are endless.
   ///
   /// ```swift
   /// Array(Schedule.fibonacci(.seconds(1)).delays().prefix(5))  // 0, 1, 1, 2 and 3 seconds
   /// ```
   ///
-  /// - Parameter generator: The source of random delays. Equal generators result in equal delays.
-  /// - Returns: A sequence that starts again on each iteration.
+  /// - Parameter generator: The generator for random delays. Generators in the same state produce the same delays.
+  /// - Returns: A sequence that starts from the beginning on each iteration.
   public func delays(using generator: any RandomNumberGenerator = SystemRandomNumberGenerator()) -> Delays {
     Delays(rest: ScheduleEvaluation(expression), generator: generator)
   }

@@ -1,16 +1,16 @@
-/// Internal. The state of one use of a schedule. A copy advances separately.
+/// Internal. The state of one use of a schedule. Copies advance independently.
 ///
-/// The parts are stored in an array, and a part is added when its first delay is requested. The evaluation is a loop instead of a recursion,
-/// so that a schedule of 100,000 steps does not overflow the stack.
+/// The parts are stored in an array, and a part is added when its first delay is requested. The evaluation is iterative instead of
+/// recursive, so that a schedule of 100,000 steps does not overflow the stack.
 ///
-/// `package` for `ProcedureKitDurable`.
+/// The type is `package` because `ProcedureKitDurable` uses it.
 package struct ScheduleEvaluation: Sendable {
   private enum Side: Sendable { case first, second }
 
-  /// A step of the schedule that has computed a delay, and has not ended.
+  /// A step of the schedule that has been asked for a delay, and has not ended.
   private struct Part: Sendable {
     var step: ScheduleExpression.Step
-    /// `nil` if there is none, or if it has ended and the second one follows.
+    /// The first operand; `nil` if there is none, or if it has ended and the second operand is used instead.
     var first: Operand?
     var second: Operand?
 
@@ -23,7 +23,7 @@ package struct ScheduleEvaluation: Sendable {
   private enum Operand: Sendable {
     /// An operand whose delay has not been requested yet.
     case unused(ScheduleExpression)
-    /// The position of the part.
+    /// An operand that is the part at this position.
     case part(Int)
   }
 
@@ -43,7 +43,7 @@ package struct ScheduleEvaluation: Sendable {
   }
 
   private let expression: ScheduleExpression
-  /// Empty before the first delay; `nil` for parts that have ended.
+  /// The parts. The array is empty before the first delay; parts that have ended are `nil`.
   private var parts: [Part?] = []
   /// The functions that compute delays. Each has the same position as its part.
   private var sources: [(any DelaySource)?] = []
@@ -62,7 +62,7 @@ package struct ScheduleEvaluation: Sendable {
         part = position(of: side, in: part)
         answer = asked(part, &generator)
       case .delay(let delay):
-        // A part is not used after its end.
+        // A part is not used after it has ended.
         if delay == nil { (parts[part], sources[part]) = (nil, nil) }
         guard let frame = frames.popLast() else { return delay?.saturated }
         part = frame.part
@@ -85,7 +85,7 @@ package struct ScheduleEvaluation: Sendable {
     }
   }
 
-  /// Passes the delay of an operand to its part.
+  /// Passes the delay of an operand to the part that has requested it.
   private mutating func answered(
     _ frame: Frame, _ delay: Duration?, _ generator: inout any RandomNumberGenerator
   ) -> Answer {

@@ -1,24 +1,25 @@
 /// Internal. The definition of a schedule: a tree of steps, whose branches can be shared by schedules.
 ///
-/// A combinator adds one node, regardless of the size of its operands. The tree is a value: one node can be part of many schedules.
+/// A combinator adds one node, regardless of the size of its operands. Nodes do not change, so one node can be part of many schedules.
 ///
-/// Invariant of `@unchecked Sendable`: the operands change only in `deinit`, in nodes without other references.
+/// The conformance to `@unchecked Sendable` relies on an invariant: operands change only in `deinit`, and only in nodes to which there are
+/// no other references.
 ///
-/// `package` for `ProcedureKitDurable`.
+/// The class is `package` because `ProcedureKitDurable` uses it.
 package final class ScheduleExpression: @unchecked Sendable {
   enum Step: Sendable {
-    /// Delays that a function computes.
+    /// Delays that are computed by a function.
     case computed(any DelaySource)
     case capped(at: Duration)
     /// Random delays, each between zero and the original delay.
     case jittered
     /// Each delay, varied at random by up to the given fraction of itself.
     case varied(by: Double)
-    /// The number of remaining delays.
+    /// A limited number of delays. The associated value is the number of remaining delays.
     case prefix(Int)
-    /// The remaining sum.
+    /// Delays whose sum is limited. The associated value is the remaining sum.
     case upTo(Duration)
-    /// The longer, or the shorter, of each pair of delays.
+    /// The longer (`and`) or the shorter (`or`) delay of each pair of delays.
     case and, or
     case then
   }
@@ -55,7 +56,7 @@ package final class ScheduleExpression: @unchecked Sendable {
     case .capped(let longest): Facts(isEndless: first.isEndless, isZero: first.isZero || longest <= .zero)
     case .jittered, .varied: first
     case .prefix: Facts(isEndless: false, isZero: first.isZero)
-    // The sum of endless delays of zero stays zero.
+    // The sum of any number of zero delays is zero.
     case .upTo(let total): Facts(isEndless: first.isEndless && first.isZero && total >= .zero, isZero: first.isZero)
     case .and: Facts(isEndless: first.isEndless && second.isEndless, isZero: first.isZero && second.isZero)
     case .or:
@@ -69,7 +70,7 @@ package final class ScheduleExpression: @unchecked Sendable {
   }
 }
 
-/// A function that computes delays, with its state.
+/// A function that computes delays, together with its state.
 protocol DelaySource: Sendable {
   mutating func next(using generator: inout any RandomNumberGenerator) -> Duration?
 }
