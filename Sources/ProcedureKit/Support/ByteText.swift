@@ -1,6 +1,7 @@
 /// Internal. Text that identifies a file, a key or a node. Two values are equal if their bytes are equal.
 ///
-/// Swift's `==` considers two spellings of `é` equal. Files and journals store bytes, in which the spellings differ.
+/// Swift's `==` considers the two Unicode spellings of `é` equal. Files and journals store bytes, and the bytes of the two spellings
+/// differ.
 package struct ByteText: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The text.
   package let text: String

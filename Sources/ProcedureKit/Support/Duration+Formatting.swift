@@ -1,4 +1,4 @@
-/// Durations in messages. `Duration.description` prints every digit.
+/// Formats durations for messages, since `Duration.description` prints every digit.
 extension Duration {
   /// The duration in human-readable form: `12.3 milliseconds`, `1 second`, `90 seconds`.
   ///
@@ -11,7 +11,7 @@ extension Duration {
     return words(for: rounded, in: Self.units.first { rounded >= $0.size } ?? Self.units[0], places: 3)
   }
 
-  /// The duration in seconds with microseconds, for comparing many durations at a glance: `12.000345 seconds`.
+  /// The duration in seconds, rounded to microseconds, for comparing many durations at a glance: `12.000345 seconds`.
   var inSeconds: String {
     words(for: magnitude(roundedTo: Self.nanosecond * 1_000), in: Self.units[0], places: 6)
   }

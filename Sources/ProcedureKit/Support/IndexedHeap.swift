@@ -6,7 +6,7 @@ protocol IndexedHeapEntry {
   func comes(before other: Self) -> Bool
 }
 
-/// Internal. A binary heap that removes any entry in O(log n), since the owner keeps the position of each entry.
+/// Internal. A binary heap that can remove any entry in O(log n), since the owner keeps track of the position of each entry.
 ///
 /// Several heaps can share one list of positions, provided that each entry is in at most one of them at a time.
 struct IndexedHeap<Entry: IndexedHeapEntry> {
@@ -19,7 +19,7 @@ struct IndexedHeap<Entry: IndexedHeapEntry> {
   var count: Int { entries.count }
   var isEmpty: Bool { entries.isEmpty }
 
-  /// Inserts an entry; in O(1) if the entry comes last.
+  /// Inserts an entry. This takes O(1) if the entry comes last.
   mutating func insert(_ entry: Entry, _ positions: inout Positions) {
     while positions.count <= Int(entry.index) { positions.append(-1) }
     entries.append(entry)

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Internal. A user's key of any type: one object for all equal values, for as long as the object is referenced.
+/// Internal. A key that a user has provided, of any type. All equal values share one object for as long as the object is referenced.
 ///
-/// Comparing, hashing and releasing a key can call the user's code. A key is therefore looked up once, outside of all
-/// locks; its object can be compared anywhere.
+/// Comparing, hashing and releasing a key can call the user's code. A key is therefore looked up only once, outside of all locks; after
+/// that, its object can be compared anywhere.
 final class InternedKey: Hashable, Sendable {
   /// The value with which the key was created.
   let value: any Hashable & Sendable

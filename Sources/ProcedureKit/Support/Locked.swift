@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Internal. A value under a lock. It is a class, so that closures can share the value.
+/// Internal. A value that is protected by a lock. The type is a class, so that closures can share the value.
 ///
-/// `package` for `ProcedureKitDurable` and `ProcedureKitRemote`.
+/// The class is `package` because `ProcedureKitDurable` and `ProcedureKitRemote` use it.
 package final class Locked<Value: Sendable>: Sendable {
   private let contents: Mutex<Value>
 
@@ -16,15 +16,15 @@ package final class Locked<Value: Sendable>: Sendable {
   }
 }
 
-/// Internal. A box in which a task leaves a result for other tasks. The first result counts.
+/// Internal. A box in which a task stores a result for other tasks. Only the first result is stored.
 ///
-/// `package` for `ProcedureKitRemote`.
+/// The class is `package` because `ProcedureKitRemote` uses it.
 package final class ResultBox<Value: Sendable>: Sendable {
   private let contents = Mutex(Result<Value, any Error>?.none)
 
   package init() {}
 
-  /// The result; `nil` while there is none.
+  /// The result; `nil` if none has been stored yet.
   package var result: Result<Value, any Error>? { contents.withLock(\.self) }
 
   package func store(_ result: Result<Value, any Error>) { contents.withLock { if $0 == nil { $0 = result } } }

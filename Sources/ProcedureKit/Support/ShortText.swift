@@ -8,9 +8,9 @@ extension StringProtocol {
   /// The text on one line, without control characters. O(n).
   ///
   /// Control characters and line ends become spaces. Invisible characters, such as those that change the direction of text, are removed,
-  /// and so are all but the first four accents of a letter, since further ones would be drawn over other lines.
+  /// and so are all but the first four accents of a letter, since any more of them would be drawn over other lines.
   package var inOneLine: String {
-    // Most names are plain, and need no access to the Unicode tables.
+    // Most names are plain ASCII, and need no access to the Unicode tables.
     if utf8.allSatisfy({ (0x20..<0x7f).contains($0) }) { return String(self) }
     return unicodeScalars.harmless()
   }
@@ -38,10 +38,10 @@ extension StringProtocol {
 
   /// The text with some scalars replaced. O(n).
   ///
-  /// The function works on scalars: to Swift, a quotation mark with an accent or a joiner is a different character, but to every other
-  /// language it is a quotation mark.
+  /// The function works on scalars instead of characters. In Swift, a quotation mark that is followed by an accent or a joiner is a
+  /// different character, but in every other language it is still a quotation mark.
   ///
-  /// - Parameter replacement: Returns the text for a scalar; `nil` keeps the scalar.
+  /// - Parameter replacement: A function that returns the replacement for a scalar, or `nil` to keep the scalar.
   /// - Returns: The text.
   package func replacingScalars(_ replacement: (Unicode.Scalar) -> String?) -> String {
     unicodeScalars.reduce(into: "") { text, scalar in
@@ -49,7 +49,7 @@ extension StringProtocol {
     }
   }
 
-  /// At most 200 characters of text from elsewhere, on one line and without control characters, for a message.
+  /// The text in a form that can be quoted in a message: at most 200 characters, on one line, without control characters.
   package var quotable: String { shortened(to: 200) }
 
   /// The name in quotation marks, for a message: on one line of at most 200 characters.

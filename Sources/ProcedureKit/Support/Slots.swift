@@ -1,4 +1,4 @@
-/// Internal. Elements that are identified by a number, which is reused after the removal of the element.
+/// Internal. A collection whose elements are identified by numbers. The number of an element is reused after the element has been removed.
 struct Slots<Element> {
   private var elements: ContiguousArray<Element> = []
   private var vacant: ContiguousArray<Int32> = []
@@ -23,7 +23,7 @@ struct Slots<Element> {
 
   mutating func removeAll() { (elements, vacant) = ([], []) }
 
-  /// Releases the memory of more than 1,024 elements if no element is left. Returns whether memory was released.
+  /// Releases the memory if no element is left and there was room for more than 1,024. Returns whether memory was released.
   mutating func releaseMemory() -> Bool {
     guard count == 0, elements.count > 1_024 else { return false }
     removeAll()

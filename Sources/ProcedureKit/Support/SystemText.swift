@@ -1,4 +1,5 @@
-/// Text for the operating system: a path, an argument, or a variable. The system treats such text as bytes, which need not be UTF-8.
+/// Text for the operating system, such as a path, an argument or an environment variable. The system treats such text as bytes, which need
+/// not be UTF-8.
 ///
 /// System text can be written as a literal. An interpolation keeps the bytes of the system text in it:
 ///
@@ -6,8 +7,8 @@
 /// let file: SystemText = "\(folder)/kitten.ppm"
 /// ```
 ///
-/// Two values are equal if their bytes are equal: a file `é` in composed form is not the file `é` in decomposed form, while two `String`
-/// values with these names are equal.
+/// Two values are equal if their bytes are equal: a file whose name is `é` in composed form differs from a file whose name is `é` in
+/// decomposed form, although the two names are equal as `String` values.
 public struct SystemText:
   Hashable, Comparable, Codable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible
 {
@@ -34,7 +35,7 @@ public struct SystemText:
     bytes = interpolation.bytes
   }
 
-  /// Creates system text from a C string, which ends at the first zero.
+  /// Creates system text from a C string, which ends at the first zero byte.
   package init(cString: UnsafePointer<CChar>) {
     var count = 0
     while cString[count] != 0 { count += 1 }
@@ -43,8 +44,8 @@ public struct SystemText:
 
   /// The text in a printable form.
   ///
-  /// Bytes that are not UTF-8, and bytes of characters that control a terminal or change the direction of text, are written in hexadecimal:
-  /// `caf\xe9`.
+  /// Bytes that are not valid UTF-8, and the bytes of characters that control a terminal or change the direction of text, are written in
+  /// hexadecimal: `caf\xe9`.
   public var description: String {
     if bytes.allSatisfy({ (0x20..<0x7f).contains($0) }) { return String(decoding: bytes, as: UTF8.self) }
     var (parser, iterator, position) = (UTF8.ForwardParser(), bytes.makeIterator(), 0)
@@ -78,20 +79,21 @@ public struct SystemText:
   /// Whether the text has no bytes.
   public var isEmpty: Bool { bytes.isEmpty }
 
-  /// Whether the bytes contain a zero. The system would use only the bytes before it.
+  /// Whether the bytes contain a zero. If they do, the system uses only the bytes before the zero.
   package var containsZero: Bool { bytes.contains(0) }
 
-  /// The path of the folder that contains a file or folder, without a trailing slash; `nil` for the root, and for a name without a slash.
+  /// The path of the folder that contains this file or folder, without a trailing slash; `nil` for the root, and for a name without a
+  /// slash.
   package var parentFolder: SystemText? {
     guard let end = bytes.lastIndex(of: UInt8(ascii: "/")), bytes.count > 1 else { return nil }
     return SystemText(bytes: bytes[..<max(end, 1)])
   }
 
-  /// Calls a function with the bytes, followed by a zero.
+  /// Calls a function with the bytes, followed by a zero byte.
   ///
   /// - Precondition: The bytes contain no zero.
   package func withCString<R, E: Error>(_ body: (UnsafePointer<CChar>) throws(E) -> R) throws(E) -> R {
-    precondition(!containsZero, "the system would cut \(description) at a zero")
+    precondition(!containsZero, "the system would truncate \(description) at a zero byte")
     let characters = bytes.map(CChar.init(bitPattern:)) + [0]
     return try characters.withUnsafeBufferPointer { buffer throws(E) -> R in
       guard let start = buffer.baseAddress else { preconditionFailure("an array with a zero at its end is not empty") }
@@ -99,7 +101,7 @@ public struct SystemText:
     }
   }
 
-  /// Returns whether both have the same bytes.
+  /// Returns whether both values have the same bytes.
   public static func == (first: SystemText, second: SystemText) -> Bool { first.bytes == second.bytes }
 
   /// Orders system text by its bytes.
