@@ -1,8 +1,12 @@
-/// A log: the lowest level of messages that it accepts, and their destination.
+/// A log, which consists of a destination for messages and the lowest level of messages that it accepts.
 ///
-/// The library writes few messages. At `warning`: a failure that no caller can see, a stalled queue, and a retry without a delay and without
-/// a limit (once for each name). At `info`: a retry, and the failure that stops a graph or a parent. At `debug`: a reused value. A body writes
-/// its own messages to the log of its procedure:
+/// The library itself writes few messages:
+/// - At level `warning`: a failure that no caller can see, a stalled queue, and retries that have neither a delay nor a limit (once for
+///   each name).
+/// - At level `info`: a retry, and a failure that stops a graph or a parent.
+/// - At level `debug`: the reuse of a value.
+///
+/// A body can write messages to the log of its procedure:
 ///
 /// ```swift
 /// let upload = ProcedureTask("upload") { (photo: Photo) in
@@ -11,9 +15,9 @@
 /// }
 /// ```
 ///
-/// Messages are written to ``ProcedureQueue/Configuration/log`` of the queue, or else to ``shared``, the log of the process: set one of
-/// them to redirect messages. By default, messages of level `notice` and above are written to standard error. A message below the level of
-/// the log is not built.
+/// Messages are written to the ``ProcedureQueue/Configuration/log`` of the queue, or, if that is `nil`, to ``shared``, the log of the
+/// process. Set either of them to redirect messages. By default, messages of level `notice` and above are written to standard error. The
+/// text of a message below the level of the log is not built.
 public struct ProcedureLog: Sendable {
   /// The lowest level of messages that the handler receives.
   public var level: Level
@@ -35,7 +39,7 @@ public struct ProcedureLog: Sendable {
 
   /// The log of the process, for queues whose configuration has no log, and for procedures without a queue.
   ///
-  /// A new value applies from the next message on. The property can be used from any task.
+  /// A new value takes effect with the next message. The property can be used from any task.
   public static var shared: ProcedureLog {
     get { process.withLock { $0 } }
     set {
@@ -61,10 +65,10 @@ public struct ProcedureLog: Sendable {
   ///
   /// - Parameters:
   ///   - level: The importance of the message.
-  ///   - text: The text.
-  ///   - metadata: Metadata of the message, by name. It takes precedence over metadata of the procedure with the same name.
-  ///   - file: The file of the call.
-  ///   - function: The function of the call.
+  ///   - text: The text of the message.
+  ///   - metadata: The metadata of the message, by name. It takes precedence over metadata of the procedure that has the same name.
+  ///   - file: The file that contains the call.
+  ///   - function: The function that contains the call.
   ///   - line: The line of the call.
   public func log(
     level: Level, _ text: @autoclosure () -> String, metadata: @autoclosure () -> [String: String] = [:],
@@ -81,15 +85,15 @@ public struct ProcedureLog: Sendable {
 extension ProcedureLog {
   /// The importance of a message. The names and their order are those of swift-log.
   public enum Level: Int, CaseIterable, Codable, Comparable, Sendable, CustomStringConvertible {
-    /// Every step, for following one run.
+    /// Every step, for following a single run.
     case trace
-    /// Details for debugging: a value was reused.
+    /// Details for debugging, such as the reuse of a value.
     case debug
-    /// Normal operation: a retry, a failure that stops a graph.
+    /// Normal operation, such as a retry, or a failure that stops a graph.
     case info
-    /// Conditions that may need attention, but are not errors. The lowest level by default.
+    /// Conditions that may need attention, but are not errors. This is the default level of a log.
     case notice
-    /// A loss or a standstill that needs attention: an unobserved failure, a stalled queue.
+    /// Problems that need attention, such as an unobserved failure or a stalled queue.
     case warning
     /// A failure that the app has to handle.
     case error
@@ -122,11 +126,11 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
   public var text: String
   /// The metadata of the message, by name, including the metadata of the sender.
   public var metadata: [String: String]
-  /// The file from which the message is sent, in the form of `#fileID`.
+  /// The file from which the message was logged, in the form of `#fileID`.
   public var file: String
-  /// The function from which the message is sent.
+  /// The function from which the message was logged.
   public var function: String
-  /// The line from which the message is sent.
+  /// The line from which the message was logged.
   public var line: UInt
 
   /// Creates a message.
@@ -162,7 +166,7 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
 /// The destination of log messages.
 ///
 /// The library calls a handler from any task, possibly concurrently, and waits until the handler returns. A handler must therefore return
-/// quickly: slow destinations need a buffer. A handler must not wait for a procedure.
+/// quickly, so a slow destination needs a buffer. A handler must not wait for a procedure.
 public protocol ProcedureLogHandler: Sendable {
   /// Receives a message whose level is at least the level of the log.
   func handle(_ message: ProcedureLogMessage)

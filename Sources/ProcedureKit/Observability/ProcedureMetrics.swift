@@ -1,4 +1,4 @@
-/// The time that one run has spent in each phase, and its attempts.
+/// The time that one run has spent in each phase, and the number of its attempts.
 ///
 /// The waits and pauses of every layer of modifiers count. While one layer of a procedure is pausing and another one is executing, as can
 /// happen with the copies of a hedge, the time counts as executing.
@@ -13,14 +13,14 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
   public var waiting: Duration
   /// The part of ``waiting`` that the run spent waiting for resources.
   public var claiming: Duration
-  /// The time that the body spent executing; for several attempts, the sum.
+  /// The time that the body spent executing, summed over all attempts.
   public var executing: Duration
   /// The time that the run spent pausing: in delays, and between attempts and repetitions.
   public var paused: Duration
-  /// The time after the body had ended, which the run spent waiting for children that the body had produced, and calling its end hooks.
+  /// The time that the run spent, after the body had ended, waiting for children that the body had produced, and calling its end hooks.
   public var finishing: Duration
-  /// The number of attempts that have started, including the retries of every layer of the procedure and of the procedures that its body calls.
-  /// 0 if the body was never called.
+  /// The number of attempts that have started, including the retries of every layer of the procedure and of the procedures that its body
+  /// calls. It is 0 if the body was never called.
   public var attempts: Int
 
   /// Creates metrics from their components.
@@ -46,7 +46,7 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
       attempts: try container.decode(Int.self, forKey: .attempts))
   }
 
-  /// The sum of all durations, saturated. ``claiming`` is not added, since it is contained in ``waiting``.
+  /// The sum of all durations, saturated. ``claiming`` is not added, since it is already part of ``waiting``.
   public var total: Duration {
     [evaluating, waiting, executing, paused, finishing].reduce(pending) { $0.addingSaturated($1) }
   }
@@ -54,8 +54,8 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
 
 /// Counts, times and latencies of a queue since its creation.
 ///
-/// Collected if ``ProcedureQueue/Configuration/collectsTotals`` is set. Procedures that are run, added or produced count; nodes of graphs
-/// count as parts of the procedure that runs the graph. See ``QueueSnapshot/totals``.
+/// A queue collects totals if ``ProcedureQueue/Configuration/collectsTotals`` is set. Every procedure that is run, added or produced
+/// counts; the nodes of a graph count as parts of the procedure that runs the graph. See ``QueueSnapshot/totals``.
 public struct QueueTotals: Hashable, Codable, Sendable {
   /// The number of procedures that have finished with a value, including reused values.
   public private(set) var finishedCount = 0
@@ -71,16 +71,16 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   ///
   /// An error that ``ProcedureQueue/tryAdd(_:input:after:)-(_,_,[ProcedureDependency])`` throws counts, too.
   public private(set) var refusedCount = 0
-  /// The number of attempts after a failed attempt, in any layer of a procedure, and in the nodes of graphs.
+  /// The number of retries, in any layer of a procedure, and in the nodes of graphs.
   public private(set) var retryCount = 0
   /// The sums of the times of all procedures.
   public private(set) var times = ProcedureMetrics()
-  /// The total time that each procedure has spent waiting for dependencies, conditions, resources and slots.
+  /// The distribution of the total time that each procedure has spent waiting for dependencies, conditions, resources and slots.
   public private(set) var waiting = DurationHistogram()
-  /// The execution times of the bodies of all procedures that have started.
+  /// The distribution of the execution times of the bodies of all procedures that have started.
   public private(set) var executing = DurationHistogram()
 
-  /// Creates totals that count no procedures.
+  /// Creates totals without any procedures.
   public init() {}
 
   /// The number of procedures that have ended.
@@ -175,7 +175,7 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
     }
   }
 
-  /// The number of all durations.
+  /// The total number of durations.
   public var count: Int { counts.reduce(0, +) }
 
   /// Adds a duration. Negative durations count as zero.
@@ -191,10 +191,10 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
     sum = sum.addingSaturated(other.sum)
   }
 
-  /// Returns the smallest bound that at least the given fraction of the durations does not exceed.
+  /// Returns the smallest bound that is not exceeded by at least the given fraction of the durations.
   ///
-  /// - Parameter part: The fraction, from 0 to 1: 0.99 for the bound that at most a hundredth of the durations exceed. Other values are
-  ///   clamped.
+  /// - Parameter part: The fraction, from 0 to 1. For example, 0.99 returns the bound that at most a hundredth of the durations exceed.
+  ///   Other values are clamped.
   /// - Returns: The bound; `nil` for an empty histogram, or if only the last bucket, which has no bound, contains enough durations.
   public func quantile(_ part: Double) -> Duration? {
     let all = count

@@ -1,23 +1,25 @@
-/// The state of a queue at one moment: the procedures on the queue, and what each procedure waits for.
+/// The state of a queue at one moment: the procedures on the queue, and what each of them is waiting for.
 ///
-/// All entries show the same moment. The nodes of a graph that are executing or waiting follow the graph, with the graph as their parent;
-/// nodes whose dependencies have not finished are not listed.
+/// All entries describe the same moment. The nodes of a graph that are executing or waiting are listed after the graph, which is their
+/// parent; nodes whose dependencies have not finished are not listed.
 public struct QueueSnapshot: Codable, Sendable {
   /// The queue's name.
   public let name: String
-  /// The number of bodies that may execute at a time.
+  /// The maximum number of bodies that execute at a time.
   public let maxConcurrentProcedures: Int
   /// The number of slots in use.
   public let slotsInUse: Int
-  /// The number of added procedures that may wait; see ``ProcedureQueue/Configuration/maxWaitingProcedures``.
+  /// The maximum number of added procedures that may be waiting; see ``ProcedureQueue/Configuration/maxWaitingProcedures``.
   public let maxWaitingProcedures: Int
-  /// The number of bodies with the same key that may execute at a time; see ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
+  /// The maximum number of bodies with the same key that execute at a time; see
+  /// ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
   public let maxConcurrentProceduresPerKey: Int
-  /// The number of added procedures with the same key that may wait; see ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey``.
+  /// The maximum number of added procedures with the same key that may be waiting; see
+  /// ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey``.
   public let maxWaitingProceduresPerKey: Int
-  /// Whether the queue starts no procedures until it is resumed.
+  /// Whether the queue is suspended, and starts no procedures until it is resumed.
   public let isSuspended: Bool
-  /// Whether the queue admits no further procedures.
+  /// Whether the queue has been shut down, and admits no further procedures.
   public let isShutDown: Bool
   /// The counts and times of the queue, if ``ProcedureQueue/Configuration/collectsTotals`` is set.
   public let totals: QueueTotals?
@@ -30,23 +32,24 @@ public struct QueueSnapshot: Codable, Sendable {
     public let procedure: ProcedureIdentity
     /// The state of the run.
     public let state: ProcedureState
-    /// The run whose body runs or has produced this run, or, for a node, the graph; `nil` for a top-level run.
+    /// The run whose body is running or has produced this run, or, for a node, the graph; `nil` for a top-level run.
     public let parent: ProcedureIdentity?
     /// The description of the run's key, or of the key of the enclosing run; see ``Procedure/keyed(by:)``.
     public let key: String?
     /// The number of the slot in which the body executes, as in ``ProcedureEvent/slot``; `nil` if the body has no slot, or if the queue has
     /// no subscriber and collects no totals. A node uses the slot of its graph's worker, which is shown only for a node with modifiers.
     public let slot: Int?
-    /// The progress of the run, if progress is being reported or read; see ``ProgressReporter``. Nodes without modifiers have none.
+    /// The progress of the run, if progress is being reported or read; see ``ProgressReporter``. The value is `nil` for nodes without
+    /// modifiers.
     public let progress: Double?
     /// The reason why a node of a durable graph is executed even though the journal contains values from the graph; `nil` for every other
     /// run.
     public let executionCause: ExecutionCause?
-    /// The wait of the run; `nil` while the body is working, or is waiting for something outside of the library.
+    /// What the run is waiting for; `nil` while the body is working, or is waiting for something outside of the library.
     public let wait: Wait?
   }
 
-  /// A wait that keeps a procedure from continuing.
+  /// What a procedure is waiting for before it can continue.
   public enum Wait: Codable, Hashable, Sendable {
     /// The procedure is waiting for dependencies.
     case dependencies([ProcedureIdentity])
@@ -58,20 +61,20 @@ public struct QueueSnapshot: Codable, Sendable {
     case resources([ExclusionWait])
     /// Other runs hold the slots, or are earlier in line.
     case slot
-    /// Other runs with the described key hold all `limit` slots that each key may have, or are earlier in line. See
+    /// Other runs with this key hold all of the `limit` slots that a key may use, or are earlier in line. See
     /// ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
     case key(String, limit: Int)
     /// The procedure is pausing between two attempts, or before the first. `until` is the end of the pause, if known.
     case pause(until: ProcedureInstant?)
     /// The body is waiting for these procedures, and has released its slot.
     case procedures([ProcedureIdentity])
-    /// The body is waiting until all procedures on the queue with this name have finished.
+    /// The body is waiting for the queue with this name to become idle.
     case idleness(of: String)
     /// The body is waiting for room in the full queue with this name.
     case room(on: String)
     /// The body is waiting for an event of the procedure or the queue with this name.
     case events(of: String)
-    /// The body has ended or is waiting, and children that it has produced have not finished.
+    /// The body has ended or is waiting, and these children that it has produced have not finished.
     case children([ProcedureIdentity])
     /// The graph is waiting for its nodes.
     case nodes
@@ -83,7 +86,7 @@ public struct QueueSnapshot: Codable, Sendable {
 }
 
 extension QueueSnapshot: CustomStringConvertible {
-  /// The queue in logs: a line for the queue, and a line for each procedure.
+  /// The snapshot as it appears in logs: one line for the queue, followed by one line for each procedure.
   public var description: String {
     let head =
       "queue \(name.quoted): \(slotsInUse.counting("slot")) in use"
@@ -93,15 +96,15 @@ extension QueueSnapshot: CustomStringConvertible {
 }
 
 extension QueueSnapshot.Entry: CustomStringConvertible {
-  /// The procedure in logs: `"mail" (#6) pending, waits for "copy" (#2)`.
+  /// The procedure as it appears in logs: `"mail" (#6) pending, waits for "copy" (#2)`.
   public var description: String {
-    "\(procedure)\(key.map { " of key \($0.quoted)" } ?? "") \(state)\(wait.map { ", waits for \($0)" } ?? "")"
+    "\(procedure)\(key.map { " with key \($0.quoted)" } ?? "") \(state)\(wait.map { ", waits for \($0)" } ?? "")"
       + (executionCause.map { ", again, since \($0)" } ?? "")
   }
 }
 
 extension QueueSnapshot.Wait: CustomStringConvertible {
-  /// The awaited procedures, conditions or resources, in logs.
+  /// What the procedure is waiting for, as it appears in logs.
   public var description: String {
     switch self {
     case .dependencies(let procedures), .procedures(let procedures):
@@ -134,14 +137,14 @@ extension ProcedureQueue {
   public nonisolated func snapshot() -> QueueSnapshot { core.snapshot() }
 }
 
-/// A snapshot's view of one wait of a body.
+/// One wait of a body, as a snapshot shows it.
 enum BodyWaitLook: Sendable {
   case procedure(ProcedureIdentity)
-  /// The leader of the execution of a key.
+  /// The run that performs the shared execution for a key.
   case execution(SharedWorkTable.Key, Run)
   case other(QueueSnapshot.Wait)
 
-  /// Returns `nil` for a wait that is over, even if the body has not resumed yet. Called under the lock.
+  /// Returns `nil` for a wait that is over, even if the body has not resumed yet. Must be called under the lock.
   init?(_ wait: RunWait) {
     switch wait {
     case .run(let awaited):

@@ -1,7 +1,7 @@
-/// Internal. Measures the runs of one queue: the time in each phase, and the numbers of their slots.
+/// Internal. Measures the runs on one queue: the time that each run spends in each phase, and the number of its slot.
 ///
-/// The runs are identified by their indices in the machine. The machine reports each change, with its instant. Runs that were admitted
-/// before measuring began are unknown.
+/// Runs are identified by their indices in the queue's machine, which reports each change together with its instant. Runs that were
+/// admitted before measuring began are unknown.
 ///
 /// The layers, attempts, calls and copies of a procedure are nested runs of the reported run. Their pauses and waits count towards the
 /// times of the reported run: while none of them holds a slot, the time of an executing run counts as the wait or the pause of its nested
@@ -17,9 +17,9 @@ struct RunMeters: Sendable {
     var since: Int64 = -1
     var bucket = Bucket.pending
     var slot: Int32 = -1
-    /// The instant since which the run has waited for its slot; negative if it is not waiting.
+    /// The instant since which the run has been waiting for its slot; negative if it is not waiting.
     var lineStart: Int64 = -1
-    /// The time that the run has waited for its latest slot.
+    /// The time that the run spent waiting for its latest slot.
     var slotWait: Int64 = 0
     /// The number of the admission, which distinguishes the run from a later run with the same index.
     var admission: UInt64 = 0
@@ -92,7 +92,7 @@ struct RunMeters: Sendable {
     }
   }
 
-  /// The body of a run has begun to wait as in a pause, or no longer does: the time counts as a pause of the reported run.
+  /// The body of a run has begun or ended a wait that counts as a pause of the reported run.
   mutating func pauseOfBodyChanged(_ member: Int32, by change: Int32, at instant: Int64) {
     guard isKnown(member) else { return }
     let (reported, admission) = meters[Int(member)].reported
@@ -154,7 +154,7 @@ struct RunMeters: Sendable {
   /// Returns the number of the slot of a run; -1 if the run has none, or is unknown.
   func slot(of member: Int32) -> Int32 { isKnown(member) ? meters[Int(member)].slot : -1 }
 
-  /// Returns how long a run has waited for its latest slot, in nanoseconds; negative if the run is unknown, or has no slot.
+  /// Returns how long a run waited for its latest slot, in nanoseconds; negative if the run is unknown, or has no slot.
   func slotWait(of member: Int32) -> Int64 { slot(of: member) < 0 ? -1 : meters[Int(member)].slotWait }
 
   /// Returns the metrics of a run at an instant, without its attempts; `nil` if the run is unknown.

@@ -1,5 +1,5 @@
 extension QueueCore {
-  /// Returns the current runs, with the wait of each.
+  /// Returns the current runs, and what each of them is waiting for.
   func snapshot() -> QueueSnapshot {
     let (empty, looks) = read { state in
       var looks: [SnapshotEntryBuilder] = []
@@ -31,8 +31,10 @@ extension QueueCore {
   }
 }
 
-/// A snapshot's view of one run, or one layer of a run. Created under the lock, and kept until the lock is released: releasing the last
-/// reference to another run can call the user's code.
+/// What a snapshot needs to know about one run, or one layer of a run.
+///
+/// A builder is created under the lock, and kept until the lock has been released, since releasing the last reference to another run can
+/// call the user's code.
 private struct SnapshotEntryBuilder: Sendable {
   let run: Run
   let state: ProcedureState
@@ -41,7 +43,7 @@ private struct SnapshotEntryBuilder: Sendable {
   let progress: Double?
   let executionCause: ExecutionCause?
   private let isReturning: Bool
-  /// The limit for the key, if all slots for the run's key are taken.
+  /// The limit on slots for each key, if all slots for the run's key are taken.
   private let limitOfKey: Int?
   let waits: [BodyWaitLook]
   private let pauseEnd: ProcedureInstant?
@@ -72,8 +74,8 @@ private struct SnapshotEntryBuilder: Sendable {
     limitOfKey = state.machine.isKeyFull(owner) ? state.machine.fairQueue.limit : nil
     waits = state.runs[run].details.waits.values.compactMap { BodyWaitLook($0.wait) }
     pauseEnd = state.runs[run].details.pause.end
-    // Other queues may have ended a dependency or released a resource, but may not have notified this run yet. In that case, the snapshot
-    // shows no wait.
+    // A dependency on another queue may have ended, or a resource may have been released, without the run having been notified yet. In that
+    // case, the snapshot shows no wait.
     dependencies = state.runs[run].details.dependencies.handles.filter { !$0.asRunDependency.dependencyRun.isFinished }
       .map(\.identity)
     holders = phase == .claiming ? run.core.resources.holders(of: run) : []
@@ -84,14 +86,14 @@ private struct SnapshotEntryBuilder: Sendable {
     nodes = graph?.unfinishedNodes ?? GraphRun.UnfinishedNodes()
   }
 
-  /// Returns the wait that is shown for a run of several layers: the wait of the outermost waiting layer, or the pause that the state
-  /// reports.
+  /// Returns the wait that is shown for a run of several layers: the wait of the outermost waiting layer, or, if the state is `pausing`,
+  /// the pause.
   func wait(amongThoseOf layers: [SnapshotEntryBuilder], _ isSuspended: Bool) -> QueueSnapshot.Wait? {
     let pausing = state == .pausing ? layers.first { $0.phase == .pausing } : nil
     return pausing?.wait(isSuspended) ?? layers.lazy.compactMap { $0.wait(isSuspended) }.first
   }
 
-  /// The wait of the run.
+  /// Returns what the run is waiting for.
   func wait(_ isSuspended: Bool) -> QueueSnapshot.Wait? {
     switch phase {
     case .pending: dependencies.isEmpty ? nil : .dependencies(dependencies)
@@ -131,11 +133,11 @@ private struct SnapshotEntryBuilder: Sendable {
     return other ?? (waits.isEmpty || children.isEmpty ? nil : .children(children))
   }
 
-  /// Returns the nodes of a graph that are executing or waiting for a slot, and have no runs of their own.
+  /// Returns the nodes of a graph that are executing or waiting for a slot, and that have no separate runs.
   func nodes(_ key: String?, _ isSuspended: Bool) -> [QueueSnapshot.Entry] {
     guard let graph else { return [] }
     let wait: QueueSnapshot.Wait = isSuspended ? .resumption : nodes.limit.map { .graphLimit($0) } ?? .slot
-    // The queue may have been resumed while its worker was waiting for the slot.
+    // The queue may have been resumed while the node's worker was waiting for a slot.
     let waitOfHeld: QueueSnapshot.Wait = isSuspended ? .resumption : .slot
     func entry(_ node: Int32, _ wait: QueueSnapshot.Wait?) -> QueueSnapshot.Entry {
       QueueSnapshot.Entry(

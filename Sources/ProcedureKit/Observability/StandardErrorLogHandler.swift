@@ -10,12 +10,12 @@
 
 /// Writes each message as one line to standard error; see ``ProcedureLogMessage/description``.
 ///
-/// One call writes one line, so lines from several tasks are not mixed. A failed write is ignored.
+/// Each line is written by a single call, so lines from several tasks are not mixed. Failed writes are ignored.
 public struct StandardErrorLogHandler: ProcedureLogHandler {
   /// Creates the handler.
   public init() {}
 
-  /// Writes the line.
+  /// Writes the message as one line.
   public func handle(_ message: ProcedureLogMessage) {
     var text = message.description + "\n"
     text.withUTF8 { bytes in

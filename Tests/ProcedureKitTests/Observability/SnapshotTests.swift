@@ -228,7 +228,7 @@ extension SnapshotTests {
     #expect(snapshot.procedures.map(\.key) == ["tenant", nil])
     #expect(snapshot.maxWaitingProcedures == 7 && snapshot.maxWaitingProceduresPerKey == 5)
     #expect(snapshot.maxConcurrentProceduresPerKey == 2 && !snapshot.isShutDown)
-    #expect("\(snapshot)".contains("\"a\" (\(keyed.id)) of key \"tenant\" waiting"))
+    #expect("\(snapshot)".contains("\"a\" (\(keyed.id)) with key \"tenant\" waiting"))
     await queue.shutDown()
     #expect(queue.snapshot().isShutDown && "\(queue.snapshot())".contains("shut down"))
     try await plain.value

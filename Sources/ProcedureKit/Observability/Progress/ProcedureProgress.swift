@@ -1,6 +1,6 @@
 /// The progress of a procedure.
 public struct ProcedureProgress: Hashable, Sendable {
-  /// The completed fraction of the work, from 0 to 1. Never smaller than in an earlier value of the same run.
+  /// The completed fraction of the work, from 0 to 1. It never decreases in the course of a run.
   public internal(set) var fraction = 0.0
   /// The number of completed units, if the body reports units.
   public internal(set) var completedUnits: Int?
@@ -11,18 +11,19 @@ public struct ProcedureProgress: Hashable, Sendable {
 }
 
 extension ProcedureProgress: CustomStringConvertible {
-  /// The progress in logs: `45 %`, `9 of 20 (45 %)`.
+  /// The progress as it appears in logs: `45 %`, `9 of 20 (45 %)`.
   public var description: String {
     guard let completedUnits, let totalUnits else { return "\(percent) %" }
     return "\(completedUnits) of \(totalUnits) (\(percent) %)"
   }
 
-  /// The completed percentage, rounded down: 29 of 100 units are 29 percent, although the nearest `Double` is smaller than 0.29.
+  /// The completed percentage, rounded down. For example, 29 of 100 units are 29 percent, even though the `Double` nearest to 0.29 is
+  /// smaller than 0.29.
   public var percent: Int { Int(fraction * 100 + 1e-9) }
 }
 
 extension ProcedureContext {
-  /// The progress of the procedure, which the body reports and any code can read.
+  /// The progress of the procedure. The body can report it, and any code can read it.
   public var progress: ProgressReporter { ProgressReporter(context: self) }
 }
 
@@ -41,12 +42,13 @@ extension ProcedureContext {
 /// itself reports progress, it counts as a further part with weight 1. A child counts as completed when it has ended, with any outcome.
 /// Attempts, layers, copies of a hedge, and procedures that the body calls without a queue report to the procedure that encloses them.
 ///
-/// The published progress never decreases: a second attempt that starts again becomes visible only when it exceeds the first. A finished
-/// run has a progress of 1; a run that has failed or was cancelled keeps the last value. Each whole percent is published as an event,
-/// ``ProcedureEvent/Kind-swift.struct/progress``, of the procedure and of each procedure that encloses it.
+/// The published progress never decreases: the progress of a second attempt, which starts again from zero, becomes visible only when it
+/// exceeds that of the first. A finished run has a progress of 1; a run that has failed or was cancelled keeps the last value. For each
+/// whole percent, an event of the kind ``ProcedureEvent/Kind-swift.struct/progress`` is published for the procedure and for each procedure
+/// that encloses it.
 ///
-/// A procedure whose progress is neither reported nor read has no cost. All functions can be called from any task, return quickly, and have
-/// no effect after the run has ended.
+/// Progress costs nothing for a procedure whose progress is neither reported nor read. All functions can be called from any task, return
+/// quickly, and have no effect after the run has ended.
 public struct ProgressReporter: Sendable {
   let context: ProcedureContext
 
@@ -70,7 +72,7 @@ public struct ProgressReporter: Sendable {
 
   /// The progress of the procedure: the current value, followed by the newest value after each change, until the run ends.
   ///
-  /// A slow reader misses intermediate values. Cancelling the task that iterates the stream ends the stream, which supports a single
+  /// A slow reader misses intermediate values. Cancelling the task that iterates over the stream ends the stream, which supports a single
   /// consumer. A body that waits for a value releases its slot.
   public var values: AsyncStream<ProcedureProgress> { ProgressReader.values(of: context.run) }
 }
@@ -86,7 +88,7 @@ extension ProcedureHandle {
   ///
   /// The last value of a finished run has the fraction 1. Each access creates a new subscription; a slow reader misses intermediate values
   /// and delays no run. Children that had ended before progress was first reported or read do not count. Cancelling the task that iterates
-  /// the stream ends the stream, which supports a single consumer. A body that waits for a value releases its slot.
+  /// over the stream ends the stream, which supports a single consumer. A body that waits for a value releases its slot.
   ///
   /// ``ProgressReporter`` describes how progress adds up.
   public var progress: AsyncStream<ProcedureProgress> { ProgressReader.values(of: run) }
@@ -95,10 +97,10 @@ extension ProcedureHandle {
 extension Procedure {
   /// Returns the procedure with the weight of its progress within the progress of its graph or parent. The default is 1.
   ///
-  /// Of several weights, the last one applies. See ``ProgressReporter``.
+  /// If several weights are set, the last one applies. See ``ProgressReporter``.
   ///
-  /// - Parameter weight: The weight, in any unit that suits all nodes or children: seconds, bytes, files. A negative or infinite weight
-  ///   traps; a procedure with weight 0 does not count.
+  /// - Parameter weight: The weight, in any unit that suits all nodes or children, such as seconds, bytes or files. A negative or infinite
+  ///   weight traps; a procedure with weight 0 does not count.
   /// - Returns: The procedure with the weight.
   public func progressWeight(_ weight: Double) -> ProcedureTask<Input, Output> {
     let task = procedureTask

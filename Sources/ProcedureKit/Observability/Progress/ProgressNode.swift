@@ -3,9 +3,9 @@ import Synchronization
 /// A node in the tree of progress: a run, or a graph.
 ///
 /// A node exists only for a run or graph whose progress is reported or read, and for all enclosing runs. A node calls no other code under
-/// its lock, which is always the last one taken.
+/// its lock, which is always the last one to be acquired.
 ///
-/// `package` for `ProcedureKitRemote`.
+/// The class is `package` because `ProcedureKitRemote` uses it.
 package final class ProgressNode: Sendable {
   private struct State {
     var progress: ProgressState
@@ -30,7 +30,7 @@ package final class ProgressNode: Sendable {
     }
   }
 
-  /// The identity in the parent: that of the run, or that of the first node of the graph.
+  /// The identity of this node in its parent: the id of the run, or that of the first node of the graph.
   let id: ProcedureID
   private let parent: ProgressNode?
   private let time: QueueClock
@@ -87,7 +87,7 @@ package final class ProgressNode: Sendable {
   /// The run has ended.
   func ended(_ outcome: ProcedureOutcome<Void>) {
     let hasFinished = if case .finished = outcome { true } else { false }
-    // The node may have the last reference to the run, which is released without the lock.
+    // The node may hold the last reference to the run, so the reference is released outside of the lock.
     _ = state.withLock { $0.run.take() }
     change { state, _ in state.progress.ended(hasFinished: hasFinished) }
   }
@@ -122,7 +122,7 @@ package final class ProgressNode: Sendable {
 
   // MARK: Graphs
 
-  /// Returns the progress node of a graph that the run executes, which is created if there is none.
+  /// Returns the progress node of a graph that the run is executing, and creates it if there is none.
   func graph(_ id: ProcedureID, make: () -> ProgressNode) -> (part: ProgressNode, isNew: Bool) {
     state.withLock { state in
       if let part = state.graphs[id] { return (part, false) }
@@ -193,7 +193,7 @@ struct ProgressState {
   /// The published progress, without the remaining time of a node that has not ended.
   private var value = ProcedureProgress()
   private(set) var hasEnded = false
-  /// The number of changes of the published progress.
+  /// The number of changes to the published progress.
   private(set) var version = 0
   /// The fraction that the body has reported, if it has.
   private var reported: Double?
@@ -227,7 +227,7 @@ struct ProgressState {
   /// The published fraction.
   var fraction: Double { value.fraction }
 
-  /// The published fraction in whole percents.
+  /// The published fraction as a whole number of percent.
   var percent: Int { value.percent }
 
   /// The body has reported a fraction, and possibly the corresponding units.

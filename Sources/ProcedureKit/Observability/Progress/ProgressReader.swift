@@ -10,13 +10,13 @@ final class ProgressReader: EventReader {
     part.remove(ObjectIdentifier(self))
   }
 
-  /// Returns the progress of a run, until it ends.
+  /// Returns a stream of the progress of a run, which ends when the run ends.
   static func values(of run: Run) -> AsyncStream<ProcedureProgress> {
     let hasWaited = Locked(false)
     return ProgressReader(run.progressNode).stream { [weak run = run.reported] in
-      // Reading the progress does not observe a failure, so the stream does not keep the run alive.
+      // Reading the progress does not count as observing a failure, so the stream does not keep the run alive.
       guard let run else { return await $0() }
-      // Another task of the body can report, or run the procedures that do.
+      // Another task of the body can report progress, or run procedures that report it.
       return await ProcedureContext.waitingForEvent(of: run, hasWaited, mayReadItself: true, $0)
     }
   }
@@ -36,7 +36,7 @@ extension Run {
     if let existing { return existing }
     let isNode = run.kind == .node || run.kind == .bareNode
     let graph = isNode ? run.parent?.currentGraph : nil
-    // A remaining node of an ended graph has no parent.
+    // A node that is still running after its graph has ended has no parent.
     let around = graph?.progressNode ?? (isNode ? nil : run.parent?.progressNode)
     let made = ProgressNode(
       run.id, in: around, ProgressState(start: started < 0 ? nil : ProcedureInstant(nanoseconds: started)),
@@ -53,7 +53,7 @@ extension Run {
       around?.adopt(run)
     }
     run.adoptParts(into: part)
-    // A run that ends later ends its part itself.
+    // If the run ends later, it ends its part itself.
     if let outcome { part.ended(outcome) }
     return part
   }
@@ -73,7 +73,7 @@ extension Run {
 
   var currentGraph: GraphRun? { core.read { $0.runs[self].details.extensions.graph } }
 
-  /// Adds the existing children and graphs of the run, and of its layers.
+  /// Adds the existing children and graphs of the run, and of its layers, to a progress node.
   private func adoptParts(into part: ProgressNode) {
     let (graph, children) = core.read { state in
       (state.runs[self].details.extensions.graph, Array(state.runs[self].details.children.byID.values))
@@ -92,7 +92,7 @@ extension Run {
 }
 
 extension ProgressNode {
-  /// Counts a run that a body has started. Nodes are counted by their graph, and layers report as their run.
+  /// Counts a run that a body has started. Nodes are counted by their graph, and layers report their progress as that of the run.
   func adopt(_ child: Run) {
     guard child.kind == .added || child.kind == .structured else { return }
     let id = child.id
