@@ -34,8 +34,8 @@ public struct ProcedureError: Error, Sendable {
     public static let dependencyFailed = Kind("dependencyFailed")
     /// The queue was shut down. The procedure was refused, or was cancelled at the end of the grace period.
     public static let queueShutDown = Kind("queueShutDown")
-    /// One or more nodes, elements, procedures or children failed in a graph, collection, scope or parent procedure with the policy
-    /// ``FailurePolicy/collect``.
+    /// With the policy ``FailurePolicy/collect``, one or more nodes, elements of a collection, procedures in a scope, or children have
+    /// failed.
     public static let childrenFailed = Kind("childrenFailed")
     /// The procedure would have waited forever.
     ///
@@ -52,7 +52,7 @@ public struct ProcedureError: Error, Sendable {
     public static let queueFull = Kind("queueFull")
     /// The run was cancelled because another run replaced it on a full queue.
     public static let replaced = Kind("replaced")
-    /// A node of a graph, or a child of a body, failed with the policy ``FailurePolicy/failFast``. The other nodes or children are
+    /// With the policy ``FailurePolicy/failFast``, a node of a graph, or a child of a body, has failed. The other nodes or children are
     /// cancelled with this error as the reason.
     public static let stopped = Kind("stopped")
     /// The capability does not exist on this system, so it could not be authorized.

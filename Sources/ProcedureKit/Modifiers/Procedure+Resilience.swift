@@ -119,7 +119,7 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
 
   /// Executes the first copy and, after the delay, the second one. Returns when both have ended.
   ///
-  /// - Throws: The error of the copy that ended last, if none has succeeded; `CancellationError` after a cancellation.
+  /// - Throws: The error from the copy that ended last, if none has succeeded; `CancellationError` after a cancellation.
   func execute(after delay: Duration) async throws -> Output {
     let start = OneShotSignal()
     let timer = run.core.timers.schedule(after: delay) { start.signal() }

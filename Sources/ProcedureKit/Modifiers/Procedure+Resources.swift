@@ -32,8 +32,9 @@ extension Procedure {
     claiming(ResourceRequest(categories: [category] + others, isShared: false))
   }
 
-  /// Returns the procedure with mutual exclusion by a type: the body executes only while no other run holds the
-  /// category of `type`; see ``exclusive(_:_:)``.
+  /// Returns the procedure with mutual exclusion by a type: the body executes only while no other run holds the category of `type`.
+  ///
+  /// See ``exclusive(_:_:)``.
   public func exclusive<Category>(with type: Category.Type) -> ProcedureTask<Input, Output> {
     claiming(ResourceRequest(categories: [TypeCategory(type)], isShared: false))
   }

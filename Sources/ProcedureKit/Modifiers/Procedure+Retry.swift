@@ -113,7 +113,7 @@ private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
 extension Run {
   /// An attempt has failed, and another one will follow after a delay.
   fileprivate func willRetry(attempt: Int, _ error: any Error, _ delay: Duration) {
-    // Layers of a procedure report under the procedure's name.
+    // The layers of a procedure publish their events under the name of the procedure.
     if isReported { bodyEnded(nil) }
     report(.retrying(attempt: attempt, delay: delay, error: error))
     log.log(level: .info, "attempt \(attempt) failed, retrying after \(delay.inWords): \(error)")

@@ -103,7 +103,7 @@ extension ProcedureLog {
     /// Orders the levels from `trace` to `critical`.
     public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
 
-    /// The name of the level: `warning`.
+    /// The name of the level, such as `warning`.
     public var description: String {
       switch self {
       case .trace: "trace"

@@ -36,8 +36,10 @@ public struct QueueSnapshot: Codable, Sendable {
     public let parent: ProcedureIdentity?
     /// The description of the run's key, or of the key of the enclosing run; see ``Procedure/keyed(by:)``.
     public let key: String?
-    /// The number of the slot in which the body executes, as in ``ProcedureEvent/slot``; `nil` if the body has no slot, or if the queue has
-    /// no subscriber and collects no totals. A node uses the slot of its graph's worker, which is shown only for a node with modifiers.
+    /// The number of the slot in which the body executes, as in ``ProcedureEvent/slot``.
+    ///
+    /// The value is `nil` if the body has no slot, or if the queue has no subscriber and collects no totals. A node uses the slot of its
+    /// graph's worker, which is shown only for a node with modifiers.
     public let slot: Int?
     /// The progress of the run, if progress is being reported or read; see ``ProgressReporter``. The value is `nil` for nodes without
     /// modifiers.

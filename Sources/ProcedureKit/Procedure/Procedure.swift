@@ -30,7 +30,7 @@ public protocol Procedure<Input, Output>: Sendable {
   ///
   /// - Parameter input: The input of the procedure.
   /// - Returns: The value of the run.
-  /// - Throws: The error of the run.
+  /// - Throws: An error if the work fails; the run then fails with this error.
   @concurrent func execute(_ input: Input) async throws -> Output
 
   /// The procedure as a ``ProcedureTask`` with its modifiers. The default executes ``execute(_:)`` without modifiers.
@@ -68,8 +68,8 @@ extension Procedure {
   ///
   /// - Parameter input: The input of the procedure.
   /// - Returns: The result.
-  /// - Throws: The error of the body; `CancellationError`, or the reason for the cancellation; ``ProcedureError`` for an error from the
-  ///   library.
+  /// - Throws: Any error that the body throws; `CancellationError`, or the reason for the cancellation; ``ProcedureError`` for an error
+  ///   from the library.
   @concurrent public func callAsFunction(_ input: Input) async throws -> Output {
     try await RunDriver.run(procedureTask, input)
   }
@@ -79,7 +79,7 @@ extension Procedure where Input == Void {
   /// Runs a procedure without an input; see ``Procedure/callAsFunction(_:)``. Cancelling the caller cancels the run.
   ///
   /// - Returns: The result.
-  /// - Throws: The errors of ``Procedure/callAsFunction(_:)``.
+  /// - Throws: The same errors as ``Procedure/callAsFunction(_:)``.
   @concurrent public func callAsFunction() async throws -> Output {
     try await callAsFunction(())
   }
@@ -102,7 +102,7 @@ public protocol InputlessProcedure<Output>: Procedure where Input == Void {
   /// Performs the work once; see ``Procedure/execute(_:)``.
   ///
   /// - Returns: The value of the run.
-  /// - Throws: The error of the run.
+  /// - Throws: An error if the work fails; the run then fails with this error.
   @concurrent func execute() async throws -> Output
 }
 
@@ -116,7 +116,7 @@ extension InputlessProcedure {
 extension ProcedureTask: InputlessProcedure where Input == Void {
   /// Runs the task without a queue; see ``execute(_:)``.
   ///
-  /// - Throws: The errors of ``execute(_:)``.
+  /// - Throws: The same errors as ``execute(_:)``.
   @concurrent public func execute() async throws -> Output {
     try await execute(())
   }

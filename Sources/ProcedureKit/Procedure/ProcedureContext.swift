@@ -206,8 +206,8 @@ extension ProcedureContext {
   /// the child is added to ``ProcedureQueue/shared``. Cancelling the parent cancels the child.
   ///
   /// If the child fails, the parent's ``Procedure/onFailure(_:)`` determines what happens. By default, the body and all other children are
-  /// cancelled, and the parent fails with the error of the child. A child that is ignored, or that is cancelled on its own, does not affect
-  /// the parent. A body that executes in the task of a caller, or of a graph, must check ``isCancelled`` to detect that a child has failed,
+  /// cancelled, and the parent fails with the child's error. A child that is ignored, or that is cancelled separately, does not affect the
+  /// parent. A body that executes in the task of a caller, or of a graph, must check ``isCancelled`` to detect that a child has failed,
   /// since the parent does not own that task and cannot cancel it.
   ///
   /// A body that waits for its children holds no slot, nor does a parent whose body has ended. The children can claim the

@@ -81,8 +81,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   ///
   /// Cancelling the calling task cancels the run; the function returns when the body has ended.
   ///
-  /// - Throws: The error of the body; `CancellationError`, or the reason for the cancellation; `ProcedureError` for an error from the
-  ///   library.
+  /// - Throws: Any error that the body throws; `CancellationError`, or the reason for the cancellation; `ProcedureError` for an error from
+  ///   the library.
   @concurrent public func execute(_ input: Input) async throws -> Output {
     try await RunDriver.run(self, input)
   }

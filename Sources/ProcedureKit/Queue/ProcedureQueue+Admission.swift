@@ -42,7 +42,7 @@ extension ProcedureQueue {
     try tryAdd(procedure, input: (), after: dependencies)
   }
 
-  /// Adds a procedure with the value of another procedure as the input, as soon as there is room.
+  /// Adds a procedure with the value of another procedure as its input, as soon as there is room.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -113,7 +113,7 @@ extension ProcedureQueue {
     add(procedure, after: [dependency])
   }
 
-  /// Adds a procedure with the value of another procedure as the input, and with one further dependency.
+  /// Adds a procedure with the value of another procedure as its input, and with one further dependency.
   ///
   /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
   @discardableResult
@@ -165,7 +165,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, after: [dependency])
   }
 
-  /// Adds a procedure with the value of another procedure as the input, and with one further dependency, as soon as there is room.
+  /// Adds a procedure with the value of another procedure as its input, and with one further dependency, as soon as there is room.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent

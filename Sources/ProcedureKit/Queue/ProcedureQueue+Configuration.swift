@@ -100,8 +100,8 @@ extension ProcedureQueue {
     /// thrown instead. The function is called in the task that releases the last handle, and must return quickly.
     public var onUnobservedFailure: (@Sendable (ProcedureFailure) -> Void)?
 
-    /// The time without progress after which the queue counts as stalled and calls ``onStall``; `nil` to disable the check. A duration
-    /// that is not positive traps.
+    /// The time without progress after which the queue counts as stalled and calls ``onStall``; `nil` to disable the check. A duration of
+    /// zero or less traps.
     ///
     /// A queue has stalled if it has procedures but, within this time, none of them has started, begun or ended a wait, or finished. For
     /// example, a body may be waiting for an answer that does not arrive, or may be computing for longer than this time. A suspended queue

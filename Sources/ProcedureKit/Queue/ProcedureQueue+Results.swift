@@ -128,7 +128,7 @@ extension ProcedureQueue {
   ///   - elementName: A function that returns the name of an element in errors, events and diagrams. If it is `nil`, the name consists of
   ///     the name of the procedure and the index of the element, as in `resize[3]`.
   /// - Returns: The values, in the order of the elements.
-  /// - Throws: The errors of ``run(_:input:)``; ``ProcedureError/Kind/childrenFailed`` with the policy ``FailurePolicy/collect``.
+  /// - Throws: The same errors as ``run(_:input:)``; ``ProcedureError/Kind/childrenFailed`` with the policy ``FailurePolicy/collect``.
   /// - Complexity: O(n) for n elements.
   public nonisolated(nonsending) func map<P: Procedure>(
     _ elements: some Sequence<P.Input> & Sendable, with procedure: P, limit: Int = .max,

@@ -139,7 +139,7 @@ public actor ProcedureQueue {
     submit(procedure.procedureTask, (), after: dependencies)
   }
 
-  /// Adds a procedure with the value of another procedure as the input; see ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
+  /// Adds a procedure with the value of another procedure as its input; see ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
   @discardableResult
   public nonisolated func add<P: Procedure>(
     _ procedure: P, from handle: ProcedureHandle<P.Input>, after dependencies: [any ProcedureDependency] = []

@@ -19,7 +19,7 @@ public final class CircuitBreaker: Sendable {
     case halfOpen
   }
 
-  /// The name in errors and diagnostics.
+  /// The name of the breaker in errors and diagnostics.
   public let name: String
   private let time: QueueClock
   private let machine: Mutex<CircuitBreakerMachine>
@@ -28,7 +28,7 @@ public final class CircuitBreaker: Sendable {
   /// Creates a closed breaker.
   ///
   /// - Parameters:
-  ///   - name: The name in errors and diagnostics.
+  ///   - name: The name of the breaker in errors and diagnostics.
   ///   - failureRatio: The fraction of the most recent calls that must fail before the breaker opens, for example 0.5 for half of them.
   ///     With a ratio above 1, the breaker never opens.
   ///   - minimumCalls: The number of calls that must end within the window before the breaker can open.

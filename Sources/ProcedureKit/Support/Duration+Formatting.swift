@@ -77,7 +77,7 @@ extension Duration {
 
   /// Returns the product with `factor`, saturated. A product that is not a number is zero.
   func scaled(by factor: Double) -> Duration {
-    // Scaled in parts, since the conversions between `Double` and `Int128` take a microsecond each.
+    // The duration is scaled in parts, since each conversion between `Double` and `Int128` takes a microsecond.
     let second = 1e18
     let product = ((Double(components.seconds) * second + Double(components.attoseconds)) * factor).rounded()
     guard product > 0 else { return .zero }

@@ -1,6 +1,6 @@
 #if ExploredLocks
-  /// If PROCEDUREKIT_EXPLORED_LOCKS is set in the environment of a build, explorations choose the order of the core's own lock operations;
-  /// see `Package.swift`.
+  /// If PROCEDUREKIT_EXPLORED_LOCKS is set in the environment of a build, explorations determine the order of the lock operations in the
+  /// core. See `Package.swift`.
   @_exported public import ExploredLocks
 
   typealias Mutex = ExploredMutex
