@@ -21,17 +21,14 @@ extension Condition {
 
   /// Returns a condition that is satisfied when all `conditions` are satisfied.
   ///
-  /// All conditions are evaluated concurrently. The first failure decides the result and cancels the other evaluations. If no condition
-  /// fails but at least one is not satisfied, the procedure is ignored. The procedure is also ignored if the array is empty.
+  /// All conditions are evaluated concurrently. The first failure decides and cancels the other evaluations. If no condition fails but one
+  /// is not satisfied, the procedure is ignored. An empty array is satisfied, as `allSatisfy` is for an empty sequence.
   public static func all(_ conditions: [Condition]) -> Condition {
     all(conditions, named: combined("all of (\(conditions.map(\.name).joined(separator: ", ")))"))
   }
 
   private static func all(_ conditions: [Condition], named name: String) -> Condition {
-    Condition(name) { prepares, decide in
-      guard !conditions.isEmpty else { return decide(.ignored(by: name)) }
-      await evaluateAll(conditions, prepares: prepares, decide: decide)
-    }
+    Condition(name) { prepares, decide in await evaluateAll(conditions, prepares: prepares, decide: decide) }
   }
 
   /// Returns a condition that is satisfied when at least one of `conditions` is satisfied.
