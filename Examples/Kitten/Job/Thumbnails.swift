@@ -25,7 +25,7 @@ struct Thumbnails {
           let name = source.resultName(size: size)
           let resized = g.add(ResizeImage(size: size).named(Step.resize(name)), from: image)
           let write = WritePNG(directory: output, fileName: name).named(Step.write(name)).priority(.high)
-          results.append(g.add(write, from: resized).asResult)
+          results.append(g.add(write, from: resized).catchingErrors())
         }
       }
       return g.add(CollectReport(sources: sources).named(Step.report), from: results)

@@ -2,8 +2,8 @@ extension Condition {
   /// Returns a condition that is satisfied when `capability` is authorized, and otherwise fails with a
   /// ``CapabilityError``.
   ///
-  /// The `prepare` step requests authorization if necessary; `.silent(.authorized(for:…))` only reads the status. Procedures that make
-  /// equal requests share one answer (see ``Authorize``), and hold no slot while they wait for it.
+  /// The `prepare` step requests authorization if necessary; `.authorized(for:…).silenced()` only reads the status.
+  /// Callers with an equal request share one answer (see ``Authorize``), and hold no slot while they wait.
   ///
   /// - Parameters:
   ///   - capability: The capability to test.
@@ -36,9 +36,9 @@ extension Condition {
   /// let erase = Erase().condition(.userConfirmation("may erase") { await dialog.ask("Erase it all?") })
   /// ```
   ///
-  /// The condition asks in its `prepare` step, for each run separately. `.silent(.userConfirmation { … })` does not ask, so the procedure
-  /// is ignored. The process asks for only one confirmation at a time, in order of arrival; runs that are waiting for their turn hold no
-  /// slot. `ask` can itself ask for another confirmation, which counts as part of the first one and therefore does not wait.
+  /// The question is the `prepare` step, and is asked again for each run. `.userConfirmation { … }.silenced()` does not ask, so the
+  /// procedure is ignored. The process asks for one confirmation at a time, in order; waiting runs hold no slot. `ask` can ask for another
+  /// confirmation, which is part of the first and does not wait.
   ///
   /// - Parameters:
   ///   - name: The name of the condition in errors, outcomes and logs.

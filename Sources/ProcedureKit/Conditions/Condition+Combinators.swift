@@ -54,14 +54,14 @@ extension Condition {
     }
   }
 
-  /// Returns the condition without its `prepare` step, so the state is only tested, and the user is not asked.
-  public static func silent(_ condition: Condition) -> Condition {
-    Condition(condition.name) { _, decide in await condition.evaluate(prepares: false, decide: decide) }
+  /// Returns the condition without its `prepare` step: the state is only tested, and the user is not asked.
+  public func silenced() -> Condition {
+    Condition(name) { _, decide in await evaluate(prepares: false, decide: decide) }
   }
 
-  /// Returns a condition that treats a failure of `condition` as "not satisfied", so the procedure is ignored instead of failing.
-  public static func ignored(_ condition: Condition) -> Condition {
-    condition.mapping(to: condition.name) { $0.isFailed ? .ignored(by: condition.name) : $0 }
+  /// Returns the condition with failures turned into "not satisfied": the procedure is ignored instead of failing.
+  public func treatingErrorsAsUnsatisfied() -> Condition {
+    mapping(to: name) { [name] in $0.isFailed ? .ignored(by: name) : $0 }
   }
 
   private func mapping(

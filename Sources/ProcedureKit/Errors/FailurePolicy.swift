@@ -5,11 +5,11 @@
 /// elements as well, use ``Procedure/optional()``. To receive a `Result` for each element, use ``Procedure/asResult``:
 ///
 /// ```swift
-/// let pages = try await queue.map(urls, with: Download().optional()).compactMap(\.self)  // [Page]
-/// let results = try await queue.map(urls, with: Download().asResult)  // [Result<Page, any Error>]
+/// let pages = try await queue.map(urls, with: Download().replacingErrorsWithNil()).compactMap(\.self)  // [Page]
+/// let results = try await queue.map(urls, with: Download().catchingErrors())  // [Result<Page, any Error>]
 /// ```
 ///
-/// A graph does not respond to the failure of a node if every node that uses its value does so through ``Node/asResult``.
+/// A graph does not respond to a failure that every consumer takes as ``Node/catchingErrors()``.
 public enum FailurePolicy: Sendable, Hashable {
   /// The first failure cancels everything that is executing, prevents anything else from starting, and becomes the overall error.
   case failFast

@@ -13,8 +13,9 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
   /// A suggestion for how to fix the problem; `nil` if there is nothing to change in the code.
   public var advice: String? {
     switch kind {
-    case .dependencyFailed: "To execute the procedure regardless of the dependency's outcome, depend on its asResult"
-    case .queueShutDown: "Add procedures before you call shutDown(grace:), or pass a longer grace period"
+    case .dependencyFailed:
+      "To execute the procedure after any outcome of the dependency, depend on its catchingErrors()"
+    case .queueShutDown: "Add procedures before shutDown(grace:), or give it a longer grace period"
     case .exclusionDeadlock where !self.waits.contains(where: \.isForResource):
       "A procedure must not await itself, or a procedure that is waiting for it"
     case .exclusionDeadlock where self.waits.count(where: \.isForResource) == 1:

@@ -33,11 +33,11 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
     }
   }
 
-  /// The node as a dependency that never fails, for recovery and for work that must follow every outcome.
+  /// Returns the node as a dependency that never fails, for recovery and for work that must follow every outcome.
   ///
   /// If the node fails or is ignored, the result carries the error. A failure that all consumers take as a result does
   /// not fail the graph.
-  public var asResult: Node<Result<Value, any Error>> {
+  public func catchingErrors() -> Node<Result<Value, any Error>> {
     let source = source
     let result = Node<Result<Value, any Error>>.Source.Making { values in
       source.making.map { .success($0.make(values)) } ?? values.takeResult(source.slot)

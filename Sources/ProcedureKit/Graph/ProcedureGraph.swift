@@ -120,7 +120,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// - Returns: The value of the output node.
   /// - Throws: The first failure, or, with ``FailurePolicy/collect``,
   ///   ``ProcedureError/Kind/childrenFailed`` with all failures. A failure that all consumers take as
-  ///   ``Node/asResult`` does not fail the graph.
+  ///   ``Node/catchingErrors()`` does not fail the graph.
   /// - Complexity: O(n + e) for n nodes and e edges; with different priorities, O(log n) more for each node.
   @concurrent public func execute(_ input: Input) async throws -> Output {
     try await procedureTask.execute(input)

@@ -58,21 +58,20 @@ extension Procedure {
   }
 
   /// Returns a procedure whose value is `nil` if the procedure fails or is ignored. A cancelled procedure still throws.
-  public func optional() -> ProcedureTask<Input, Output?> {
+  public func replacingErrorsWithNil() -> ProcedureTask<Input, Output?> {
     map { Optional($0) }.recover { _ in nil }
   }
 
-  /// A procedure whose value is the result of this procedure, so it does not fail if this procedure fails. A cancelled procedure still
-  /// throws.
+  /// Returns a procedure whose value is the `Result` of the procedure, so a failure does not fail it. A cancelled procedure still throws.
   ///
   /// Use this property for collections and streams in which each element can fail separately. Every element then has a `Result`:
   ///
   /// ```swift
-  /// let pages = try await queue.map(urls, with: Download().asResult)  // [Result<Page, any Error>]
+  /// let pages = try await queue.map(urls, with: Download().catchingErrors())  // [Result<Page, any Error>]
   /// ```
   ///
-  /// If a condition is not satisfied, the result is a failure with ``ProcedureError/Kind/ignored``.
-  public var asResult: ProcedureTask<Input, Result<Output, any Error>> {
+  /// A condition that is not satisfied is a failure with ``ProcedureError/Kind/ignored``.
+  public func catchingErrors() -> ProcedureTask<Input, Result<Output, any Error>> {
     map { Result<Output, any Error>.success($0) }.recover { .failure($0) }
   }
 

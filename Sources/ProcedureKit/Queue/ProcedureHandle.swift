@@ -109,8 +109,8 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     return run.events()
   }
 
-  /// A handle whose value is the result of the procedure. As a dependency, it never fails.
-  public var asResult: ProcedureHandle<Result<Output, any Error>> {
+  /// Returns a dependency that never fails: its value is the result of the procedure.
+  public func catchingErrors() -> ProcedureHandle<Result<Output, any Error>> {
     let (identity, derive) = (identity, derive)
     return ProcedureHandle<Result<Output, any Error>>(run) { outcome in
       .finished(Result { () throws in try (derive?(outcome) ?? outcome.map { $0 as! Output }).get(of: identity) })

@@ -8,10 +8,10 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// No procedure runs before the caller asks for the first value. From then on, at most `limit` procedures are waiting, are executing, or
-  /// have values that the caller has not taken; the sequence is not read further ahead. Each element is a separate run, which is added when
-  /// the caller asks for a value. An ignored element has no value and is omitted. To receive the failures of elements as values, use
-  /// ``Procedure/asResult``; to omit them, ``Procedure/optional()`` and `compactMap`.
+  /// No procedure runs before the caller asks for the first value. From then on, at most `limit` procedures wait, execute, or have values
+  /// that the caller has not taken: the sequence is not read further ahead. Each element is a separate run, added when the caller
+  /// asks for a value. An ignored element has no value and is omitted. To receive the failures of elements as values, use
+  /// ``Procedure/catchingErrors()``; to omit them, ``Procedure/replacingErrorsWithNil()`` and `compactMap`.
   ///
   /// The first element that fails or is cancelled ends the iteration: the other elements are cancelled, and the error is thrown when they
   /// have finished. If the values are ordered, those of the elements before the failed one are returned first. Cancelling the iterating

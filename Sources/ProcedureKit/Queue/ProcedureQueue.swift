@@ -152,8 +152,8 @@ public actor ProcedureQueue {
   /// The procedure starts when all of the other procedures have finished. They can be on any queue.
   ///
   /// If a dependency fails, the procedure is not executed, and fails with ``ProcedureError/Kind/dependencyFailed``. If a dependency is
-  /// cancelled or ignored, the procedure is cancelled or ignored, too. To run the procedure regardless of the outcome of a dependency,
-  /// depend on ``ProcedureHandle/asResult``.
+  /// cancelled or ignored, the procedure is cancelled or ignored, too. To run the procedure after any outcome, depend on
+  /// ``ProcedureHandle/catchingErrors()``.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
@@ -175,8 +175,8 @@ public actor ProcedureQueue {
 
   /// Adds a procedure that takes an array of the values of other procedures as its input, in the order of `handles`.
   ///
-  /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. To run the procedure regardless of their outcomes, depend on the results:
-  /// `from: handles.map(\.asResult)`.
+  /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. To run the procedure after any outcome, depend on the results:
+  /// `from: handles.map { $0.catchingErrors() }`.
   @discardableResult
   public nonisolated func add<Value: Sendable, P: Procedure>(
     _ procedure: P, from handles: [ProcedureHandle<Value>], after dependencies: [any ProcedureDependency] = []

@@ -12,7 +12,7 @@ public import ProcedureKit
 /// file, test its folder: `.write` for adding files to the folder, and `.execute` for entering it.
 ///
 /// A request has no effect, because neither Linux nor Apple's platforms ask the user for file permissions. `.authorized(for:)` and
-/// `.silent(.authorized(for:))` therefore behave in the same way: if a permission is missing, the procedure fails immediately with
+/// `.authorized(for:).silenced()` therefore behave in the same way: if a permission is missing, the procedure fails immediately with
 /// `conditionFailed`, whose `underlying` is the `CapabilityError`. On macOS, the system asks the user when a file in a protected folder is
 /// first opened, not earlier. A path outside the sandbox is refused.
 ///

@@ -9,8 +9,8 @@ extension Condition {
   /// ```
   ///
   /// The host's addresses (at most the first 16) are tried in parallel, and the connection is closed as soon as it is established. A
-  /// procedure whose host was reachable can still fail, because the host may become unreachable afterwards. `.ignored(.reachable(…))`
-  /// ignores the procedure instead of failing it.
+  /// procedure whose host was reachable can still fail, because the host may become unreachable afterwards.
+  /// `.reachable(…).treatingErrorsAsUnsatisfied()` ignores the procedure instead of failing it.
   ///
   /// One thread makes the connections for all conditions. Conditions that are evaluated at the same time for the same host and port share
   /// one attempt. The system's name lookup blocks a thread, so at most 64 names are looked up at a time: if 64 lookups are slow, further

@@ -164,7 +164,8 @@ import TestingProcedureKit
             if let problem { throw Problem(text: problem) }
             return "news"
           })
-        return g.add(step("page") { (news: Result<String, any Error>) in "\(news.map { $0 })" }, from: news.asResult)
+        return g.add(
+          step("page") { (news: Result<String, any Error>) in "\(news.map { $0 })" }, from: news.catchingErrors())
       }
       .durable(in: journal)
     }
@@ -182,7 +183,8 @@ import TestingProcedureKit
     let graph = ProcedureGraph("failing") { g in
       let failing = g.add(step("fail") { () -> Int in throw Problem(text: "broken") })
       return g.add(
-        step("take") { (result: Result<Int, any Error>) in "\(result)".contains("broken") }, from: failing.asResult)
+        step("take") { (result: Result<Int, any Error>) in "\(result)".contains("broken") },
+        from: failing.catchingErrors())
     }
     let durable = graph.durable(in: journal, rememberingFailures: true)
     for _ in 0..<2 { #expect(try await durable()) }

@@ -19,7 +19,7 @@ import TestingProcedureKit
     #expect(error.localizedDescription == "“Upload” was not executed.")
     #expect(error.failureReason == "It depends on “Login”, which failed: There is no network.")
     #expect(error.recoverySuggestion == nil)
-    #expect(error.advice?.contains("asResult") == true && !"\(error)".contains("asResult"))
+    #expect(error.advice?.contains("catchingErrors()") == true && !"\(error)".contains("catchingErrors()"))
 
     let late = ProcedureError.timedOut(procedure: upload, duration: .seconds(5), hasStarted: true)
     #expect(late.localizedDescription == "“Upload” timed out after 5 seconds." && late.failureReason == nil)

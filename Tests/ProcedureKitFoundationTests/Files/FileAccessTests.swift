@@ -57,12 +57,12 @@ import TestingProcedureKit
     let body = ProcedureTask("body") { 1 }
     #expect(try await queue.run(body.condition(.authorized(for: FileAccess(path, [.read, .write])))) == 1)
     let execute = Condition.authorized(for: FileAccess(path, .execute))
-    for condition in [execute, .silent(execute)] {
+    for condition in [execute, execute.silenced()] {
       let error = await underlying(queue.add(body.condition(condition)))
       #expect(error?.description == "execute \(path) is not authorized as required: may not execute; may read, write")
     }
     #expect(try await queue.run(body.condition(!execute)) == 1)
-    #expect(await queue.add(body.condition(.ignored(execute))).outcome.isIgnored)
+    #expect(await queue.add(body.condition(execute.treatingErrorsAsUnsatisfied())).outcome.isIgnored)
     let missing = await underlying(queue.add(body.condition(.authorized(for: FileAccess(folder + "/none", .read)))))
     #expect(missing?.description == "read \(folder)/none is not available on this system")
   }

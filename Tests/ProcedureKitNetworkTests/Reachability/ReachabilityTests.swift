@@ -43,7 +43,7 @@ import TestingProcedureKit
         return error?.kind == kind
       }
     }
-    let ignored = work.condition(.ignored(.reachable(port.url("/"))))
+    let ignored = work.condition(.reachable(port.url("/")).treatingErrorsAsUnsatisfied())
     #expect(await ProcedureQueue.shared.add(ignored).outcome.isIgnored)
   }
 

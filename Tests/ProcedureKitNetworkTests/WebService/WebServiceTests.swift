@@ -253,7 +253,7 @@ import TestingProcedureKit
     defer { server.server.stop() }
     let service = WebServiceCapability("kittens", server.configuration)
     #expect(try await GetAuthorizationStatus(service)() == .unauthorized)
-    let silent = ProcedureTask("ask") { 1 }.condition(.silent(.authorized(for: service)))
+    let silent = ProcedureTask("ask") { 1 }.condition(.authorized(for: service).silenced())
     await #expect { try await silent() } throws: { ($0 as? ProcedureError)?.kind == .conditionFailed }
     #expect(try await ProcedureTask("ask") { 1 }.condition(.authorized(for: service))() == 1)
     #expect(try await silent() == 1)

@@ -16,7 +16,7 @@ import TestingProcedureKit
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let camera = CapabilityProbe("camera")
     let shoot = ProcedureTask("shoot") { 1 }
-    let silent = await queue.add(shoot.condition(.silent(.authorized(for: camera)))).outcome
+    let silent = await queue.add(shoot.condition(.authorized(for: camera).silenced())).outcome
     #expect(camera.requestCount == 0)
     guard case .failed(let error as ProcedureError) = silent, case .unauthorized? = error.underlying as? CapabilityError
     else {
@@ -30,7 +30,7 @@ import TestingProcedureKit
     camera.grant()
     #expect(try await handle.value == 1)
     #expect(try await queue.run(shoot.condition(.authorized(for: camera))) == 1)
-    #expect(try await queue.run(shoot.condition(.silent(.authorized(for: camera)))) == 1)
+    #expect(try await queue.run(shoot.condition(.authorized(for: camera).silenced())) == 1)
     #expect(camera.requestCount == 1)
   }
 

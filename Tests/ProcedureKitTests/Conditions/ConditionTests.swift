@@ -127,13 +127,13 @@ import Testing
       })
     _ = try? await ProcedureTask {}.condition(prepared).execute()
     #expect(steps.value == ["prepare", "evaluate"])
-    _ = try? await ProcedureTask {}.condition(.silent(prepared)).execute()
+    _ = try? await ProcedureTask {}.condition(prepared.silenced()).execute()
     #expect(steps.value == ["prepare", "evaluate", "evaluate"])
     let failing = Condition("failing", prepare: { throw TestError(code: 2) }, evaluate: { true })
     #expect(await judge(failing) == "failed: TestError(code: 2)")
-    #expect(await judge(.silent(failing)) == "satisfied")
-    #expect(await judge(.silent(failing && failing)) == "satisfied")
-    #expect(await judge(!(.silent(failing))) != "satisfied")
+    #expect(await judge(failing.silenced()) == "satisfied")
+    #expect(await judge((failing && failing).silenced()) == "satisfied")
+    #expect(await judge(!(failing.silenced())) != "satisfied")
   }
 
   @Test("K3: or is satisfied by any, ignored if all are, failed with the errors otherwise")
@@ -154,8 +154,8 @@ import Testing
     #expect(await judge(Self.yes && Self.yes) == "satisfied")
     #expect(await judge(Self.yes && Self.no) == "ignored by no")
     #expect(await judge(Self.no && Self.bad) == "failed: TestError(code: 1)")
-    #expect(await judge(.ignored(Self.bad)) == "ignored by bad")
-    #expect(await judge(.ignored(Self.yes)) == "satisfied")
+    #expect(await judge(Self.bad.treatingErrorsAsUnsatisfied()) == "ignored by bad")
+    #expect(await judge(Self.yes.treatingErrorsAsUnsatisfied()) == "satisfied")
   }
 
   @Test("K3: or is decided by the first that is satisfied, which cancels the others")
@@ -169,14 +169,14 @@ import Testing
 
   @Test("K3: ignored and negated combine with everything, and with themselves")
   func combinations() async {
-    #expect(await judge(.ignored(!Self.yes)) == "ignored by not yes")
-    #expect(await judge(!(.ignored(Self.bad))) == "satisfied")
+    #expect(await judge((!Self.yes).treatingErrorsAsUnsatisfied()) == "ignored by not yes")
+    #expect(await judge(!(Self.bad.treatingErrorsAsUnsatisfied())) == "satisfied")
     #expect(await judge(!(!Self.yes)) == "satisfied")
     #expect(await judge(!(!Self.no)).hasPrefix("failed"))
     #expect(await judge(!(Self.yes && Self.bad)) == "satisfied")
     #expect(await judge(!(Self.no || Self.yes)).hasPrefix("failed"))
-    #expect(await judge(.all([Self.yes, .ignored(Self.bad)])) == "ignored by bad")
-    #expect(await judge(.any([.ignored(Self.bad), Self.no])).hasPrefix("ignored by any of"))
+    #expect(await judge(.all([Self.yes, Self.bad.treatingErrorsAsUnsatisfied()])) == "ignored by bad")
+    #expect(await judge(.any([Self.bad.treatingErrorsAsUnsatisfied(), Self.no])).hasPrefix("ignored by any of"))
     #expect(await judge((Self.bad || Self.yes) && !Self.no) == "satisfied")
   }
 
@@ -188,7 +188,7 @@ import Testing
     #expect(await judge(Self.no && .all([])).hasPrefix("ignored"))
     #expect(await judge(.any([]) || Self.bad).hasPrefix("failed"))
     #expect(await judge(!(.all([]))).hasPrefix("failed"))
-    #expect(await judge(.ignored(.any([]))).hasPrefix("ignored"))
+    #expect(await judge(.any([]).treatingErrorsAsUnsatisfied()).hasPrefix("ignored"))
   }
 
   @Test("K1: a condition that throws a cancel of its own is one that failed")

@@ -48,7 +48,7 @@ import TestingProcedureKit
       for dependency in dependencies where await dependency.outcome.isCancelled { return false }
       return true
     }
-    let all = dependencies.map { $0.asResult as any ProcedureDependency }
+    let all = dependencies.map { $0.catchingErrors() as any ProcedureDependency }
     let body = ProcedureTask { 1 }
     let failed = queue.add(body.condition(noneFailed).condition(noneCancelled), after: all)
     let ignored = queue.add(body.condition(noneCancelled), after: all)

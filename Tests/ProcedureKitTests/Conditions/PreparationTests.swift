@@ -44,7 +44,9 @@ import TestingProcedureKit
       let error = await queue.add(ProcedureTask {}.condition(condition)).outcome.procedureError
       #expect(error?.kind == .conditionFailed)
       #expect(error.flatMap(\.underlying).map { "\($0)" }?.contains(description) ?? false)
-      #expect(await queue.add(ProcedureTask {}.condition(.ignored(condition))).outcome.ignoringCondition == "prepared")
+      #expect(
+        await queue.add(ProcedureTask {}.condition(condition.treatingErrorsAsUnsatisfied())).outcome.ignoringCondition
+          == "prepared")
       #expect(await queue.add(ProcedureTask {}.condition(!condition)).outcome.isFinished)
     }
   }
@@ -55,17 +57,19 @@ import TestingProcedureKit
     let connections = Box(0)
     let connected = connected(on: queue, connections)
     let body = ProcedureTask {}
-    for condition in [Condition.silent(connected), .silent(connected && connected), .silent(.ignored(connected))] {
+    for condition in [
+      connected.silenced(), (connected && connected).silenced(), connected.treatingErrorsAsUnsatisfied().silenced(),
+    ] {
       #expect(await queue.add(body.condition(condition)).outcome.isIgnored)
     }
-    for condition in [!(.silent(connected)), .silent(!connected), .silent(!connected || connected)] {
+    for condition in [!(connected.silenced()), (!connected).silenced(), (!connected || connected).silenced()] {
       #expect(await queue.add(body.condition(condition)).outcome.isFinished)
     }
     #expect(connections.value == 0)
     #expect(await queue.add(body.condition(!connected)).outcome.isFailed)
     #expect(await queue.add(body.condition(connected && connected)).outcome.isFinished)
     #expect(connections.value == 3)
-    #expect(await queue.add(body.condition(!(.silent(connected)))).outcome.isFailed)
+    #expect(await queue.add(body.condition(!(connected.silenced()))).outcome.isFailed)
   }
 
   @Test("K1, K2: preparations of one level go on at once, and none waits for the evaluation of another")

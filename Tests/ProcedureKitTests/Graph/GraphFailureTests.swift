@@ -44,7 +44,7 @@ import TestingProcedureKit
         g.add(log("after bad"), after: [bad, good])
         g.add(log("after both"), after: [good, worse])
         g.add(log("after good"), after: [good])
-        g.add(log("anyway"), after: [bad.asResult, good])
+        g.add(log("anyway"), after: [bad.catchingErrors(), good])
       }
       do {
         try await ProcedureQueue("q", maxConcurrentProcedures: width).run(graph.onFailure(.collect))
@@ -90,8 +90,8 @@ import TestingProcedureKit
       let graph = ProcedureGraph("g") { g in
         let risky = g.add(ProcedureTask<Void, Int>("risky") { throw TestError(code: 1) })
         let dependent = g.add(ProcedureTask("dependent") { (x: Int) in x }, from: risky)
-        let cached = g.add("cached", from: risky.asResult) { (try? $0.get()) ?? 10 }
-        return g.add("sum", from: cached, dependent.asResult) { cached, dependent in
+        let cached = g.add("cached", from: risky.catchingErrors()) { (try? $0.get()) ?? 10 }
+        return g.add("sum", from: cached, dependent.catchingErrors()) { cached, dependent in
           if case .failure(let error as ProcedureError) = dependent, error.kind == .dependencyFailed {
             cached + 1
           } else {
@@ -101,7 +101,9 @@ import TestingProcedureKit
       }
       #expect(try await graph.onFailure(policy).execute() == 11)
     }
-    let output = ProcedureGraph("g") { g in g.add(ProcedureTask<Void, Int> { throw TestError(code: 2) }).asResult }
+    let output = ProcedureGraph("g") { g in
+      g.add(ProcedureTask<Void, Int> { throw TestError(code: 2) }).catchingErrors()
+    }
     guard case .failure(let error) = try await output.execute() else {
       Issue.record("not a failure")
       return
@@ -114,7 +116,7 @@ import TestingProcedureKit
     let graph = ProcedureGraph("g") { g in
       var last = g.add(ProcedureTask<Void, Int>("bad") { throw TestError(code: 1) })
       for number in 1...TestDepth.size(100_000) { last = g.add("n\(number)", from: last) { $0 } }
-      return last.asResult
+      return last.catchingErrors()
     }
     guard case .failure(let error as ProcedureError) = try await graph.execute(),
       error.kind == .dependencyFailed, let dependency = error.dependency, let origin = error.origin
@@ -135,7 +137,7 @@ import TestingProcedureKit
     let stopped = queue.add(ProcedureTask("stopped") { (x: Int) in x }, from: bad)
     let graph = ProcedureGraph("g") { g in
       let reader = g.add(ProcedureTask("reader") { try await stopped.value })
-      return g.add("dependent", from: reader) { $0 }.asResult
+      return g.add("dependent", from: reader) { $0 }.catchingErrors()
     }
     guard case .failure(let error as ProcedureError) = try await queue.run(graph) else {
       Issue.record("not a failure")

@@ -172,8 +172,10 @@ import TestingProcedureKit
       if x.isMultiple(of: 2) { throw TestError(code: x) }
       return x
     }
-    #expect(try await queue.map(0..<10, with: odd.optional()).compactMap(\.self) == [1, 3, 5, 7, 9])
-    let graph = ProcedureGraph("g") { (g, numbers: Node<[Int]>) in g.compactMap(numbers, with: odd.optional()) }
+    #expect(try await queue.map(0..<10, with: odd.replacingErrorsWithNil()).compactMap(\.self) == [1, 3, 5, 7, 9])
+    let graph = ProcedureGraph("g") { (g, numbers: Node<[Int]>) in
+      g.compactMap(numbers, with: odd.replacingErrorsWithNil())
+    }
     #expect(try await queue.run(graph, input: Array(0..<10)) == [1, 3, 5, 7, 9])
     await #expect(throws: TestError.self) { try await queue.map(0..<10, with: odd) }
     do {
@@ -216,7 +218,7 @@ import TestingProcedureKit
     let graph = ProcedureGraph("kitten \"small\"") { (g, path: Node<String>) in
       let photo = g.add(ProcedureTask("load") { (p: String) in p }, from: path)
       let small = g.add(ProcedureTask("resize") { (p: String) in p.count }, from: photo)
-      return g.add("re\"port", from: small.asResult) { (try? $0.get()) ?? 0 }
+      return g.add("re\"port", from: small.catchingErrors()) { (try? $0.get()) ?? 0 }
     }
     #expect(
       graph.mermaid == """
@@ -270,7 +272,7 @@ import TestingProcedureKit
       let (none, one) = (ProcedureTask { log("none") }, ProcedureTask { (_: Int) in log("one") })
       let (two, many) = (ProcedureTask { (_: Int, _: Int) in log("two") }, ProcedureTask { (_: [Int]) in log("many") })
       g.add(none, after: gate)
-      g.add(none, after: gate.asResult)
+      g.add(none, after: gate.catchingErrors())
       g.add(one, input: 1, after: gate)
       g.add(one, from: x, after: gate)
       g.add(two, from: x, x, after: gate)
@@ -294,7 +296,7 @@ import TestingProcedureKit
     let empty = ProcedureGraph("empty") { g in for name in names { g.add(name) {} } }
     let onlyInput = ProcedureGraph<Int, Void>("only input") { _, _ in }
     let identity = ProcedureGraph("identity") { (_, x: Node<String>) in x }
-    let result = ProcedureGraph("result") { (_, x: Node<String>) in x.asResult }
+    let result = ProcedureGraph("result") { (_, x: Node<String>) in x.catchingErrors() }
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let recorder = EventRecorder(queue)
     try await queue.run(empty)

@@ -57,7 +57,7 @@ import TestingProcedureKit
     let queue = ProcedureQueue("downloads", maxConcurrentProcedures: 4)
     var messages: [String] = []
     let paths = ["a", "", "b"]
-    let pages = try await queue.map(paths, with: Download().asResult)
+    let pages = try await queue.map(paths, with: Download().catchingErrors())
     for case .failure(let error) in pages { messages.append("\(error)") }
     #expect(pages.count == 3 && messages == ["NotFound()"])
 
@@ -100,7 +100,7 @@ import TestingProcedureKit
     let site = ProcedureGraph("site") { (g, index: Node<String>) in
       let paths = g.add("paths", from: index) { index in index.split(separator: " ").map(String.init) }
       let wanted = g.filter(paths, named: "wanted") { path in !path.hasPrefix("#") }
-      let pages = g.compactMap(wanted, with: Download().optional(), limit: 4)  // a procedure, four at a time
+      let pages = g.compactMap(wanted, with: Download().replacingErrorsWithNil(), limit: 4)  // a procedure, four at a time
       let lengths = g.map(pages, named: "lengths") { page in page.count }  // or a closure
       return g.reduce(lengths, 0) { sum, length in sum + length }
     }
@@ -114,7 +114,7 @@ import TestingProcedureKit
     let news = ProcedureGraph("news") { (g, path: Node<String>) in
       let fresh = g.add(Download().timeout(.seconds(5)).retry(.constant(.zero), maxAttempts: 2), from: path)
       let old = g.add(archive, from: path)
-      return g.add("choose", from: fresh.asResult, old) { fresh, old in
+      return g.add("choose", from: fresh.catchingErrors(), old) { fresh, old in
         switch fresh {
         case .success(let page): page
         case .failure: old

@@ -13,7 +13,7 @@ import TestingProcedureKit
       let cleanUp = ProcedureTask("clean up") {}
       let download = queue.add(fetch, input: "kitten")
       let parsed = queue.add(parse, from: download)  // was: parse.injectResult(from: download)
-      let cleaned = queue.add(cleanUp, after: [parsed.asResult])  // after any outcome
+      let cleaned = queue.add(cleanUp, after: [parsed.catchingErrors()])  // after any outcome
       try await cleaned.value
       env.check(try await parsed.value == 8)
       await queue.shutDown()

@@ -101,8 +101,12 @@ struct Microphone: Capability {
     let c = condition(one)
     #expect(await outcome(c) == ["true": "executed", "false": "ignored", "throws": "failed"][one])
     #expect(await outcome(!c) == ["true": "failed", "false": "executed", "throws": "executed"][one])
-    #expect(await outcome(.ignored(c)) == ["true": "executed", "false": "ignored", "throws": "ignored"][one])
-    #expect(await outcome(.ignored(!c)) == ["true": "ignored", "false": "executed", "throws": "executed"][one])
+    #expect(
+      await outcome(c.treatingErrorsAsUnsatisfied())
+        == ["true": "executed", "false": "ignored", "throws": "ignored"][one])
+    #expect(
+      await outcome((!c).treatingErrorsAsUnsatisfied())
+        == ["true": "ignored", "false": "executed", "throws": "executed"][one])
     #expect(await outcome(c && condition("true")) == outcome(c))
     #expect(await outcome(c && condition("false")) == ["true": "ignored", "false": "ignored", "throws": "failed"][one])
     #expect(await outcome(c || condition("true")) == "executed")
@@ -115,7 +119,7 @@ struct Microphone: Capability {
     let link = Link(isUp: true, isMetered: true)
     let isMetered = Condition("metered") { link.isMetered }
     let strict = upload.condition(!isMetered)  // fails on a metered link
-    let lenient = upload.condition(.ignored(!isMetered))  // is ignored there
+    let lenient = upload.condition((!isMetered).treatingErrorsAsUnsatisfied())  // is ignored there
     let error = try #require(await queue.add(strict).outcome.procedureError)
     #expect(error.kind == .conditionFailed && "\(error)".contains("the negated condition \"metered\" was satisfied"))
     #expect(await queue.add(lenient).outcome.isIgnored)
@@ -124,7 +128,7 @@ struct Microphone: Capability {
   @Test("A capability of one's own", arguments: [AudioSystem.Permission.granted, .denied])
   func capability(_ answer: AudioSystem.Permission) async throws {
     let (queue, system) = (ProcedureQueue("q"), AudioSystem(answer: answer))
-    let silent = await queue.add(upload.condition(.silent(.authorized(for: Microphone(system: system))))).outcome
+    let silent = await queue.add(upload.condition(.authorized(for: Microphone(system: system)).silenced())).outcome
     #expect(silent.procedureError?.underlying is CapabilityError)
     #expect(await system.promptCount == 0)
 

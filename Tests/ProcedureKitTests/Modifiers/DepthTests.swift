@@ -38,8 +38,8 @@ import TestingProcedureKit
     Nest("fallback") { $0.map { $0 + 1 }.fallback(to: Task { _ in throw TestError(code: 1) }) },
     Nest("timeout") { $0.timeout(.seconds(1_000_000)).map { $0 + 1 } },
     Nest("hooks") { $0.onWillExecute { _ in }.onDidFinish { _ in }.map { $0 + 1 } },
-    Nest("optional") { $0.map { $0 + 1 }.optional().map { try $0 ?? { throw TestError(code: 1) }() } },
-    Nest("result") { $0.map { $0 + 1 }.asResult.map { try $0.get() } },
+    Nest("optional") { $0.map { $0 + 1 }.replacingErrorsWithNil().map { try $0 ?? { throw TestError(code: 1) }() } },
+    Nest("result") { $0.map { $0 + 1 }.catchingErrors().map { try $0.get() } },
     Nest("exclusive", claims: true) { $0.exclusive("DepthTests").map { $0 + 1 } },
     Nest("shared", claims: true) { $0.shared("DepthTests").map { $0 + 1 } },
     Nest("units", claims: true) { $0.uses(Resource("DepthTests", capacity: 3)).map { $0 + 1 } },
@@ -119,8 +119,8 @@ import TestingProcedureKit
     Combination(testDescription: "||") { $0 || Condition("b") { false } },
     Combination(testDescription: "||, inside") { Condition("b") { false } || $0 },
     Combination(testDescription: "!!") { !(!$0) },
-    Combination(testDescription: "silent") { .silent($0) },
-    Combination(testDescription: "ignored") { .ignored($0) },
+    Combination(testDescription: "silent") { $0.silenced() },
+    Combination(testDescription: "ignored") { $0.treatingErrorsAsUnsatisfied() },
   ]
 
   @Test(

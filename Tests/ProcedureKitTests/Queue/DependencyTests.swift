@@ -79,15 +79,15 @@ import Testing
     let queue = ProcedureQueue("q")
     let failing = queue.add(ProcedureTask<Void, Int> { throw TestError(code: 1) })
     let recovery = queue.add(
-      ProcedureTask { (r: Result<Int, any Error>) in (try? r.get()) ?? -1 }, from: failing.asResult)
-    let cleanup = queue.add(ProcedureTask { "clean" }, after: [failing.asResult])
+      ProcedureTask { (r: Result<Int, any Error>) in (try? r.get()) ?? -1 }, from: failing.catchingErrors())
+    let cleanup = queue.add(ProcedureTask { "clean" }, after: [failing.catchingErrors()])
     #expect(try await recovery.value == -1)
     #expect(try await cleanup.value == "clean")
     let ignored = queue.add(ProcedureTask { 1 }.condition("closed") { false })
     let inspected = queue.add(
       ProcedureTask { (r: Result<Int, any Error>) in
         if case .failure(let error as ProcedureError) = r { error.kind == .ignored } else { false }
-      }, from: ignored.asResult)
+      }, from: ignored.catchingErrors())
     #expect(try await inspected.value)
   }
 
@@ -166,7 +166,8 @@ import Testing
       try await queue.enqueue(two, from: first, other, after: gate),
       try await queue.enqueue(many, from: [first], after: gate),
       try queue.tryAdd(none, after: gate), try queue.tryAdd(one, input: 1, after: gate),
-      queue.add(none, after: gate.asResult), queue.add(none, after: [first, gate]), queue.add(none, after: [gate]),
+      queue.add(none, after: gate.catchingErrors()), queue.add(none, after: [first, gate]),
+      queue.add(none, after: [gate]),
       try await queue.enqueue(none, after: [first, gate]), try queue.tryAdd(none, after: [first, gate]),
     ]
     let four = ProcedureTask { (values: (Int, String, [Int], String?)) in "\(values)" }

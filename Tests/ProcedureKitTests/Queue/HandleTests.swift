@@ -26,14 +26,15 @@ import Testing
     let value = queue.add(ProcedureTask("one") { 1 })
     let nothing = queue.add(ProcedureTask("nothing") { () -> Int? in nil })
     let failure = queue.add(ProcedureTask("failure") { () -> Int in throw TestError() })
-    let ignored = queue.add(ProcedureTask("ignored") { 1 }.condition(.ignored(Condition("never") { false })))
+    let ignored = queue.add(
+      ProcedureTask("ignored") { 1 }.condition(Condition("never") { false }.treatingErrorsAsUnsatisfied()))
     await queue.waitUntilIdle()
     #expect(value.readyValue == 1)
     #expect(nothing.readyValue == .some(nil))
     #expect(failure.readyValue == nil && ignored.readyValue == nil)
     #expect(try await nothing.value == nil)
     await #expect(throws: TestError()) { try await failure.value }
-    #expect(try await value.asResult.value.get() == 1)
+    #expect(try await value.catchingErrors().value.get() == 1)
   }
 
   @Test("L1: a state tells whether the run is past the waits before its start, and whether it is over")
@@ -47,7 +48,7 @@ import Testing
   func following() async throws {
     let queue = ProcedureQueue("q", isSuspended: true)
     let first = queue.add(ProcedureTask("first") { ProcedureContext.current?.cancel() })
-    let second = queue.add(ProcedureTask("second") { first.state }, after: [first.asResult])
+    let second = queue.add(ProcedureTask("second") { first.state }, after: [first.catchingErrors()])
     #expect([first.state, second.state].allSatisfy { !$0.hasStarted && !$0.isFinished })
     await queue.resume()
     #expect(try await second.value.isFinished)

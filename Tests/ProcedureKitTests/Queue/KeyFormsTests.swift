@@ -32,7 +32,7 @@ import TestingProcedureKit
     ("configured", { $0.keyed(by: "k").configured { _, p in p.timeout(.seconds(1_000)) } }),
     ("fallback", { $0.keyed(by: "k").fallback(to: ProcedureTask { 0 }) }),
     ("reusing", { $0.keyed(by: "k").reusing("none") { nil } }),
-    ("optional", { $0.keyed(by: "k").optional().map { $0 ?? 0 } }),
+    ("optional", { $0.keyed(by: "k").replacingErrorsWithNil().map { $0 ?? 0 } }),
     ("delay", { $0.keyed(by: "k").delay(.zero) }),
   ]
 

@@ -17,7 +17,7 @@ import TestingProcedureKit
       let first = g.add(ProcedureTask("first") { (_: Tracked) in }, from: big, after: [unused])
       let failing = g.add(ProcedureTask<Void, Int>("failing") { throw TestError() }, after: [first])
       g.add("skipped", from: big, failing) { _, _ in }
-      g.add(ProcedureTask("look") { seen.update { $0.append(live.value) } }, after: [failing.asResult])
+      g.add(ProcedureTask("look") { seen.update { $0.append(live.value) } }, after: [failing.catchingErrors()])
     }
     _ = try? await graph.limit(1).onFailure(.collect).execute()
     #expect(seen.value == [0])

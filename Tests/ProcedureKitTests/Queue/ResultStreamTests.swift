@@ -260,16 +260,16 @@ import TestingProcedureKit
       return number
     }
     var results: [Int] = []
-    for try await result in queue.results(of: picky.asResult, over: 0..<4) {
+    for try await result in queue.results(of: picky.catchingErrors(), over: 0..<4) {
       results.append((try? result.get()) ?? -1)
     }
     #expect(results == [0, 1, -1, 3])
-    let mapped = try await queue.map(0..<4, with: picky.asResult)
+    let mapped = try await queue.map(0..<4, with: picky.catchingErrors())
     #expect(mapped.map { (try? $0.get()) ?? -1 } == [0, 1, -1, 3])
-    let graph = ProcedureGraph("graph") { g, numbers in g.map(numbers, with: picky.asResult, limit: 2) }
+    let graph = ProcedureGraph("graph") { g, numbers in g.map(numbers, with: picky.catchingErrors(), limit: 2) }
     #expect(try await queue.run(graph, input: [2, 3]).map { (try? $0.get()) ?? -1 } == [-1, 3])
     // A cancel is no value.
-    let handle = queue.add(ProcedureTask("stuck") { await untilCancelled() }.asResult)
+    let handle = queue.add(ProcedureTask("stuck") { await untilCancelled() }.catchingErrors())
     handle.cancel(TestError(code: 9))
     await #expect(throws: TestError(code: 9)) { try await handle.value.get() }
   }

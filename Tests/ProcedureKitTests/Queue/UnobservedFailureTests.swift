@@ -36,11 +36,12 @@ import TestingProcedureKit
     _ = try? await queue.add(Self.failing("value")).value
     _ = await queue.add(Self.failing("outcome")).outcome
     _ = await queue.add(Self.failing("result")).result
-    _ = try await queue.add(Self.failing("asResult")).asResult.value
+    _ = try await queue.add(Self.failing("caught")).catchingErrors().value
     for await _ in queue.add(Self.failing("events")).events {}
     _ = try? await queue.run(Self.failing("run"))
     _ = await queue.add(ProcedureTask("producer") { ProcedureContext.current?.produce(Self.failing("child")) }).outcome
-    await queue.add(ProcedureTask("after") {}, after: [queue.add(Self.failing("dependency")).asResult]).outcome.value
+    await queue.add(ProcedureTask("after") {}, after: [queue.add(Self.failing("dependency")).catchingErrors()]).outcome
+      .value
     await queue.shutDown()
     queue.add(Self.failing("last"))
     try await told.wait { $0.contains("last") }

@@ -124,7 +124,8 @@ extension Rule {
     ) { stage in
       let combinations: [(Condition) -> Condition] = [
         { $0 || .yes }, { .yes || $0 }, { .any([$0, .no, .yes]) }, { ($0 || .yes) && .yes }, { .no || ($0 || .yes) },
-        { !($0 && .bad) }, { !(.ignored(.bad && $0)) }, { .silent($0 || .yes) }, { .ignored($0 || .yes) },
+        { !($0 && .bad) }, { !((.bad && $0).treatingErrorsAsUnsatisfied()) }, { ($0 || .yes).silenced() },
+        { ($0 || .yes).treatingErrorsAsUnsatisfied() },
         { !(!($0 || .yes)) },
       ]
       for combine in combinations {
@@ -140,7 +141,7 @@ extension Rule {
     ) { stage in
       let combinations: [(Condition) -> Condition] = [
         { $0 && .bad }, { .bad && $0 }, { .all([$0, .yes, .bad]) }, { !($0 || .yes) }, { ($0 || .yes) && .bad },
-        { ($0 && .bad) || .no }, { .silent($0 && .bad) },
+        { ($0 && .bad) || .no }, { ($0 && .bad).silenced() },
       ]
       for combine in combinations {
         let running = stage.start(stage.subject().condition(combine(stage.deafCondition())), isAdded: true)
@@ -154,7 +155,8 @@ extension Rule {
       ways: Way.leavingConditionsBehind.filter { !Way.elements.contains($0) }
     ) { stage in
       let combinations: [(Condition) -> Condition] = [
-        { .ignored($0 && .bad) }, { .ignored(!($0 || .yes)) }, { .ignored($0 && .bad) && .yes },
+        { ($0 && .bad).treatingErrorsAsUnsatisfied() }, { (!($0 || .yes)).treatingErrorsAsUnsatisfied() },
+        { ($0 && .bad).treatingErrorsAsUnsatisfied() && .yes },
       ]
       for combine in combinations {
         let running = stage.start(stage.subject().condition(combine(stage.deafCondition())), isAdded: true)
@@ -190,7 +192,7 @@ extension Rule {
         #expect(seen == expected, "\(condition.name)")
       }
     },
-    Rule(id: "K2 order", sentence: "`prepare` runs before its `evaluate`; `.silent` drops it") { stage in
+    Rule(id: "K2 order", sentence: "`prepare` runs before its `evaluate`; `.silenced()` drops it") { stage in
       let condition = Condition("yes") {
         stage.note("prepare")
       } evaluate: {
@@ -198,7 +200,7 @@ extension Rule {
         return true
       }
       #expect(await stage.result(of: stage.subject().condition(condition)).value == 1)
-      #expect(await stage.result(of: stage.subject().condition(.silent(condition))).value == 1)
+      #expect(await stage.result(of: stage.subject().condition(condition.silenced())).value == 1)
       stage.expect(["prepare", "evaluate", "body", "evaluate", "body"])
     },
     Rule(id: "K2 throws", sentence: "a `prepare` that throws fails the condition") { stage in

@@ -55,7 +55,7 @@ struct CleanUpCallTests {
     case .retry: return ({ try await Flaky(failing: 2, env).retry(.constant(.seconds(1)))() }, 3)
     case .recover: return ({ try await failing.recover { _ in 1 }() }, 1)
     case .fallback: return ({ try await failing.fallback(to: ProcedureTask { 1 })() }, 1)
-    case .optional: return ({ try await failing.optional()() ?? 1 }, 1)
+    case .optional: return ({ try await failing.replacingErrorsWithNil()() ?? 1 }, 1)
     case .breaker:
       let breaker = CircuitBreaker(failureRatio: 1, minimumCalls: 1, clock: env.clock)
       return (

@@ -24,7 +24,8 @@ struct DependencyRuleTests {
           return value * 2
         }, from: first)
       let last = queue.add(
-        ProcedureTask("last") { (result: Result<Int, any Error>) in (try? result.get()) ?? -1 }, from: second.asResult)
+        ProcedureTask("last") { (result: Result<Int, any Error>) in (try? result.get()) ?? -1 },
+        from: second.catchingErrors())
       let victim = env.random.below(3)
       await pause(env, upTo: 10)
       if victim == 0 { first.cancel(Reason()) }

@@ -14,7 +14,7 @@ private final class Later: Sendable {
 
 /// The ways in which a body waits for the end of another procedure.
 private enum Wait: CaseIterable {
-  case value, outcome, result, asResult, events, progress, idle, produced, run
+  case value, outcome, result, caughtErrors, events, progress, idle, produced, run
 
   /// Waits. Throws the error of the wait, if it has one.
   func callAsFunction(for other: Later, on queue: ProcedureQueue) async throws {
@@ -22,7 +22,7 @@ private enum Wait: CaseIterable {
     case .value: try await other.handle.value
     case .outcome: if case .failed(let error) = await other.handle.outcome { throw error }
     case .result: try await other.handle.result.get()
-    case .asResult: _ = try await other.handle.asResult.value.get()
+    case .caughtErrors: _ = try await other.handle.catchingErrors().value.get()
     case .events: for await _ in other.handle.events {}
     case .progress: for await _ in other.handle.progress {}
     case .idle: await queue.waitUntilIdle()
@@ -49,7 +49,7 @@ struct WaitCycleTests {
 
   @Test(
     "A body that awaits itself throws an error that names it",
-    arguments: [Wait.value, .outcome, .result, .asResult, .events])
+    arguments: [Wait.value, .outcome, .result, .caughtErrors, .events])
   fileprivate func itself(wait: Wait) async throws {
     let (queue, own) = (ProcedureQueue("q", isSuspended: true), Later())
     own.set(queue.add(ProcedureTask("ouroboros") { try await wait(for: own, on: queue) }))

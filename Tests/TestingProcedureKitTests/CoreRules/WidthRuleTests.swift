@@ -35,7 +35,7 @@ struct WidthRuleTests {
               _ = try await other.map([1, 2], with: elements)
               await work()
             }
-          }, from: stopped.asResult)
+          }, from: stopped.catchingErrors())
       }.limit(1).onFailure(.collect)
       let body = queue.add(ProcedureTask("body") { _ = try? await graph(1) })
       let others = (0..<3).map { _ in queue.add(ProcedureTask("other") { await work() }) }

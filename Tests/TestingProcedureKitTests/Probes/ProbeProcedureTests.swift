@@ -77,7 +77,7 @@ import TestingProcedureKit
     #expect(outcomes.sorted() == ["failed", "finished", "ignored"])
     #expect(probe.prepareCount == 3 && probe.evaluationCount == 3)
     probe.satisfyAll()
-    #expect(try await queue.run(ProcedureTask { 2 }.condition(.silent(.probe(probe)))) == 2)
+    #expect(try await queue.run(ProcedureTask { 2 }.condition(.probe(probe).silenced())) == 2)
     #expect(probe.prepareCount == 3)
     await queue.shutDown()
   }

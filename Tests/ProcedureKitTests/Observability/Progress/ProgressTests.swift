@@ -98,8 +98,8 @@ import TestingProcedureKit
         ProcedureTask<Void, Void>("third") {
           started.continuation.yield()
           for await fraction in reports { ProcedureContext.current?.progress.report(fraction) }
-        }, after: [second.asResult])
-      g.add(ProcedureTask("fourth") {}, after: [first.asResult])
+        }, after: [second.catchingErrors()])
+      g.add(ProcedureTask("fourth") {}, after: [first.catchingErrors()])
     }.onFailure(.collect).limit(1)
     let queue = ProcedureQueue("q")
     let handle = queue.add(graph)

@@ -68,7 +68,7 @@ extension QueueSystem {
         return 1
       }
       guard plan.acceptsFailures else { return g.add(join, from: nodes) }
-      let results = g.add(from: nodes.map(\.asResult))
+      let results = g.add(from: nodes.map { $0.catchingErrors() })
       let accept = ProcedureTask("\(name).accept") { (values: [Result<Int, any Error>]) in values.count }
       return g.add(accept, from: results)
     }

@@ -72,7 +72,7 @@ struct QueueSystem: ProgramSystem {
     let following = world.watch(
       queues[place].add(
         ProcedureTask(name) { (_: Result<Int, any Error>) in try await calling { try await task.execute(()) } },
-        from: handle.asResult))
+        from: handle.catchingErrors()))
     handles { $0.append(following) }
   }
 
