@@ -2,4 +2,4 @@
 import ProcedureKit
 
 let graph = ProcedureGraph("graph") { g in g.add("one") { 1 } }
-let impatient = graph.timeout(.seconds(5)).limit(2)
+let impatient = graph.timeout(.seconds(5)).maxConcurrentNodes(2)

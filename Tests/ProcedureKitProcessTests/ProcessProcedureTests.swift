@@ -188,7 +188,8 @@ import Testing
     let queue = try queue(onEventLoop: onEventLoop)
     let before = openFileCount()
     let results = try await queue.map(
-      (0..<1_000).map { ProcessRequest.shell("echo \($0)") }, with: ProcessProcedure().map(\.text), limit: 8)
+      (0..<1_000).map { ProcessRequest.shell("echo \($0)") }, with: ProcessProcedure().map(\.text),
+      maxConcurrentElements: 8)
     #expect(results == (0..<1_000).map { "\($0)\n" })
     // Other tests of the process have descriptors, too, for a while.
     try await eventually { openFileCount() <= before + 4 }

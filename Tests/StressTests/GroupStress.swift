@@ -39,7 +39,7 @@ extension StressTests {
       }
       let outer = ProcedureGraph("outer") { g in
         let numbers = g.add(ProcedureTask { Array(0..<10) })
-        let sums = g.map(numbers, with: nested, limit: 3)
+        let sums = g.map(numbers, with: nested, maxConcurrentElements: 3)
         return g.add(ProcedureTask { (sums: [Int]) in #expect(sums.count == 10) }, from: sums)
       }
       let token = ledger.token()

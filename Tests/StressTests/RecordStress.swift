@@ -9,12 +9,12 @@ extension StressTests {
     let square = ProcedureTask("square") { (number: Int) in [number * number] }
     let count = TestDepth.load(1_000_000)
     var next = 0
-    for try await value in queue.results(of: square, over: 0..<1_000, limit: 16) {
+    for try await value in queue.results(of: square, over: 0..<1_000, maxConcurrentElements: 16) {
       next += value.count
     }
     let before = ResidentMemory.bytes
     next = 0
-    for try await value in queue.results(of: square, over: 0..<count, limit: 16) {
+    for try await value in queue.results(of: square, over: 0..<count, maxConcurrentElements: 16) {
       guard value == [next * next] else { break }
       next += 1
     }

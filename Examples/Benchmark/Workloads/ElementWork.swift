@@ -16,16 +16,16 @@ enum ElementWork {
     },
     contestant("map") { queue, units in _ = try await queue.map(0..<units, with: element) },
     contestant("results") { queue, units in
-      for try await _ in queue.results(of: element, over: 0..<units, limit: limit) {}
+      for try await _ in queue.results(of: element, over: 0..<units, maxConcurrentElements: limit) {}
     },
     contestant("results, limit 8") { queue, units in
       for try await _ in queue.results(of: element, over: 0..<units) {}
     },
     contestant("results, unordered") { queue, units in
-      for try await _ in queue.results(of: element, over: 0..<units, limit: limit, ordered: false) {}
+      for try await _ in queue.results(of: element, over: 0..<units, maxConcurrentElements: limit, ordered: false) {}
     },
     contestant("results, async") { queue, units in
-      for try await _ in queue.results(of: element, over: Numbers(count: units), limit: limit) {}
+      for try await _ in queue.results(of: element, over: Numbers(count: units), maxConcurrentElements: limit) {}
     },
   ]
 

@@ -45,7 +45,7 @@ struct Thumbnails {
   ) async throws -> (Report, times: [SystemText: Duration]) {
     // The width of the queue limits the executing steps. The graph's limit also counts steps whose conditions are being evaluated, so
     // that no picture is begun while the next step of another one is ready.
-    let graph = graph.limit(jobs)
+    let graph = graph.maxConcurrentNodes(jobs)
     let queue = ProcedureQueue("kitten", maxConcurrentProcedures: jobs)
     recorder?.record(queue)
     progress?.show(queue)

@@ -42,7 +42,7 @@ struct Coordinator: Sendable {
   private var graph: ProcedureGraph<[ResizeOrder], [Thumbnail]> {
     let resize = resize
     return ProcedureGraph("kittens") { (g, orders: Node<[ResizeOrder]>) in
-      let thumbnails = g.map(orders, with: resize, limit: 8)
+      let thumbnails = g.map(orders, with: resize, maxConcurrentElements: 8)
       return g.add("sort", from: thumbnails) { $0.sorted { $0.width < $1.width } }
     }
   }

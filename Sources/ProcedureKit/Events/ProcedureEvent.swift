@@ -1,7 +1,7 @@
 /// One step of a run, as delivered to the subscribers to the run's handle and to its queue.
 ///
 /// Every event has a ``kind-swift.property`` and identifies its run: ``id``, ``name``, ``attempt``, ``parent`` and, for a node, ``graph``.
-/// The other properties are details that apply only to certain kinds, and are `nil` or empty for all others.
+/// The other properties are details of certain kinds, and are `nil` for the other kinds.
 ///
 /// ```swift
 /// for await event in queue.events {
@@ -56,7 +56,8 @@ public struct ProcedureEvent: Sendable {
     /// An existing value is used instead of executing the body; see ``Procedure/reusing(_:_:)`` and
     /// ``ProcedureEvent/reuseName``.
     public static var reused: Kind { Kind(name: .reused) }
-    /// The ``ProcedureEvent/attempt`` has failed with ``ProcedureEvent/error``, and the next attempt follows after ``ProcedureEvent/delay``.
+    /// The ``ProcedureEvent/attempt`` has failed with ``ProcedureEvent/error``, and the next attempt follows after
+    /// ``ProcedureEvent/delay``.
     ///
     /// See ``Procedure/retry(_:maxAttempts:budget:when:)``.
     public static var retrying: Kind { Kind(name: .retrying) }
@@ -68,17 +69,11 @@ public struct ProcedureEvent: Sendable {
     public static var didProduce: Kind { Kind(name: .didProduce) }
     /// The run has finished waiting for another run; see ``ProcedureEvent/awaited``.
     ///
-    /// The run may have waited for:
-    /// - the value or the outcome of a procedure, or the last of its events or progress values;
-    /// - a procedure that the body runs on a queue;
-    /// - the run that performs a shared execution;
-    /// - the nodes of a graph;
-    /// - a queue to become idle;
-    /// - the children that the body has produced, after the body has ended.
-    ///
-    /// If the run has waited for several runs, ``ProcedureEvent/awaited`` is the one that ended last. The event is delivered only to code
-    /// that is subscribed at that moment. It is not stored for later subscribers, since a run that waits repeatedly would then need an
-    /// unlimited amount of memory.
+    /// The wait is for the value or the end of a procedure, also by its events or its progress, for a procedure that the body runs on a
+    /// queue, for the run that performs a shared execution, for the nodes of a graph, for a queue to become idle, or, after the body, for
+    /// produced children. If the run has waited for several runs, ``ProcedureEvent/awaited`` is the one that ended last. Only code that is
+    /// subscribed at that moment receives the event: storing it for later subscribers would take an unlimited amount of memory if a run
+    /// waits repeatedly.
     public static var didAwait: Kind { Kind(name: .didAwait) }
     /// The progress of the run has increased by at least one percent; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
     public static var progress: Kind { Kind(name: .progress) }
@@ -168,10 +163,10 @@ extension ProcedureEvent {
     }
   }
 
-  /// The name of the collection of which the run is an element, for ``Kind-swift.struct/didAttach``; `nil` for every other run.
-  ///
-  /// This is the name of the procedure that ``ProcedureQueue/map(_:with:limit:onFailure:elementName:)``,
-  /// ``ProcedureQueue/results(of:over:limit:ordered:elementName:)-16roi``, or a function of a ``GraphBuilder`` executes for each element.
+  /// The collection of which the run is an element, for ``Kind-swift.struct/didAttach``: the name of the procedure that
+  /// ``ProcedureQueue/map(_:with:maxConcurrentElements:onFailure:elementName:)``, the functions of a ``GraphBuilder`` or
+  /// ``ProcedureQueue/results(of:over:maxConcurrentElements:ordered:elementName:)-16roi`` execute for each element. `nil` for every other
+  /// run.
   public var collection: String? {
     if case .didAttach(_, let collection)? = details?.step { collection } else { nil }
   }
@@ -196,8 +191,8 @@ extension ProcedureEvent {
 
   /// The time that the run has spent in each phase, for ``Kind-swift.struct/didFinish``.
   ///
-  /// The times add up to the time since `didAttach`. The value is `nil` for a run that was refused, and for a run that was admitted before
-  /// the queue had a subscriber, unless the queue collects totals.
+  /// The sum is the time since `didAttach`. `nil` for a run that was refused, or that was admitted before the queue had a subscriber,
+  /// unless the queue collects totals.
   public var metrics: ProcedureMetrics? {
     if case .didFinish(_, let metrics)? = details?.step { metrics } else { nil }
   }

@@ -3,32 +3,34 @@ extension GraphBuilder {
   ///
   /// - Parameters:
   ///   - elements: The node with the array.
-  ///   - procedure: The procedure for each element. Elements execute concurrently, limited by `limit` and the width of the queue.
+  ///   - procedure: The procedure for each element. Elements execute concurrently, limited by `maxConcurrentElements` and the width of the
+  ///     queue.
   ///   - limit: The largest number of concurrent elements. A value below 1 traps.
   ///   - policy: The response to the failure of an element.
   ///   - elementName: Returns the name of an element in errors, events and diagrams. `nil` uses the name of the procedure with the index of
   ///     the element: `resize[3]`.
   /// - Returns: A node with the values, in the order of the elements.
   public func map<Element, P: Procedure>(
-    _ elements: Node<[Element]>, with procedure: P, limit: Int = .max,
+    _ elements: Node<[Element]>, with procedure: P, maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil
   ) -> Node<[P.Output]> where P.Input == Element {
     let work = ElementWork(procedure.procedureTask, limit: limit, policy: policy, elementName: elementName)
     return add(work.task.named("map \(work.task.name)"), from: elements)
   }
 
-  /// Adds a node that works like ``map(_:with:limit:onFailure:elementName:)``, but omits every `nil`.
+  /// Adds a node that works like ``map(_:with:maxConcurrentElements:onFailure:elementName:)``, but omits every `nil`.
   public func compactMap<Element, Output, P: Procedure>(
-    _ elements: Node<[Element]>, with procedure: P, limit: Int = .max,
+    _ elements: Node<[Element]>, with procedure: P, maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil
   ) -> Node<[Output]> where P.Input == Element, P.Output == Output? {
     let work = ElementWork(procedure.procedureTask, limit: limit, policy: policy, elementName: elementName)
     return add(work.task.named("compactMap \(work.task.name)").map { $0.compactMap(\.self) }, from: elements)
   }
 
-  /// Adds a node that keeps the elements for which a procedure returns `true`, in order; see ``map(_:with:limit:onFailure:elementName:)``.
+  /// Adds a node that keeps the elements for which a procedure returns `true`, in order; see
+  /// ``map(_:with:maxConcurrentElements:onFailure:elementName:)``.
   public func filter<Element, P: Procedure>(
-    _ elements: Node<[Element]>, with predicate: P, limit: Int = .max,
+    _ elements: Node<[Element]>, with predicate: P, maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil
   ) -> Node<[Element]> where P.Input == Element, P.Output == Bool {
     let work = ElementWork(keeping: predicate.procedureTask, limit: limit, policy: policy, elementName: elementName)
@@ -60,7 +62,8 @@ extension GraphBuilder {
 
   // MARK: Constants and arrays of nodes
 
-  /// Adds a procedure whose input is the same value in every run of the graph; see ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
+  /// Adds a procedure whose input is the same value in every run of the graph; see
+  /// ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
   @inlinable
   public func add<P: Procedure>(
@@ -88,7 +91,7 @@ extension GraphBuilder {
 
 /// Nodes that call a function, instead of executing a procedure, for each element of an array.
 extension GraphBuilder {
-  /// Adds a node that calls a function for each element of an array; see ``map(_:with:limit:onFailure:elementName:)``.
+  /// Adds a node that calls a function for each element of an array; see ``map(_:with:maxConcurrentElements:onFailure:elementName:)``.
   ///
   /// ```swift
   /// let sizes = g.map(photos, named: "sizes") { photo in photo.size }
@@ -97,7 +100,7 @@ extension GraphBuilder {
   /// The function never executes on the caller's actor. In errors, events and diagrams, an element has the name of the node
   /// with its index: `sizes[3]`.
   public func map<Element, Output: Sendable>(
-    _ elements: Node<[Element]>, named name: String = "map", limit: Int = .max,
+    _ elements: Node<[Element]>, named name: String = "map", maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
     operation: @escaping @concurrent @Sendable (Element) async throws -> Output
   ) -> Node<[Output]> {
@@ -106,9 +109,9 @@ extension GraphBuilder {
         .task, from: elements)
   }
 
-  /// Adds a node that works like ``map(_:named:limit:onFailure:elementName:operation:)``, but omits every `nil`.
+  /// Adds a node that works like ``map(_:named:maxConcurrentElements:onFailure:elementName:operation:)``, but omits every `nil`.
   public func compactMap<Element, Output: Sendable>(
-    _ elements: Node<[Element]>, named name: String = "compactMap", limit: Int = .max,
+    _ elements: Node<[Element]>, named name: String = "compactMap", maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
     operation: @escaping @concurrent @Sendable (Element) async throws -> Output?
   ) -> Node<[Output]> {
@@ -118,9 +121,9 @@ extension GraphBuilder {
   }
 
   /// Adds a node that keeps the elements for which a function returns `true`, in their order; see
-  /// ``map(_:named:limit:onFailure:elementName:operation:)``.
+  /// ``map(_:named:maxConcurrentElements:onFailure:elementName:operation:)``.
   public func filter<Element>(
-    _ elements: Node<[Element]>, named name: String = "filter", limit: Int = .max,
+    _ elements: Node<[Element]>, named name: String = "filter", maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
     isKept: @escaping @concurrent @Sendable (Element) async throws -> Bool
   ) -> Node<[Element]> {
@@ -143,7 +146,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
     elementName: (@Sendable (Element) -> String)?
   ) {
     require(
-      limit >= 1, "The limit for \"\(element.name)\" on each element must be at least 1, got \(limit)")
+      limit >= 1, "\"\(element.name)\": maxConcurrentElements must be at least 1, got \(limit)")
     (self.element, self.limit, self.policy, self.elementName) = (element, limit, policy, elementName)
   }
 
@@ -170,7 +173,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
       }
       return nodes
     }
-    .limit(limit)
+    .maxConcurrentNodes(limit)
     .onFailure(policy)
   }
 

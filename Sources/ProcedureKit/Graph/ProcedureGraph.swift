@@ -101,14 +101,14 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     return graph
   }
 
-  /// Returns the graph with a limit: at most `limit` nodes execute concurrently. The width of the queue still applies.
+  /// Returns the graph with a limit: at most `count` nodes execute concurrently. The width of the queue still applies.
   ///
-  /// - Parameter limit: The largest number of concurrent nodes. A value below 1 traps.
+  /// - Parameter count: The largest number of concurrent nodes. A value below 1 traps.
   /// - Returns: The graph with the limit.
-  public func limit(_ limit: Int) -> ProcedureGraph {
-    require(limit >= 1, "ProcedureGraph \"\(name)\": the limit must be at least 1, got \(limit)")
+  public func maxConcurrentNodes(_ count: Int) -> ProcedureGraph {
+    require(count >= 1, "ProcedureGraph \"\(name)\": maxConcurrentNodes must be at least 1, got \(count)")
     var graph = self
-    graph.width = limit
+    graph.width = count
     return graph
   }
 
@@ -126,7 +126,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     try await procedureTask.execute(input)
   }
 
-  /// The graph as a task, in which ``limit(_:)`` and ``onFailure(_:)`` are already applied.
+  /// The graph as a task, in which ``maxConcurrentNodes(_:)`` and ``onFailure(_:)`` are already applied.
   public var procedureTask: ProcedureTask<Input, Output> {
     ProcedureTask(name) { input in try await execute(input, in: .requireCurrent(for: name)) }
   }
@@ -160,6 +160,8 @@ extension ProcedureGraph: InputlessProcedure where Input == Void {
 
 extension ProcedureTask {
   /// Unavailable: only a graph has a limit.
-  @available(*, unavailable, message: "a limit belongs to the graph: write graph.limit(2) before the modifiers")
-  public func limit(_ limit: Int) -> ProcedureTask { self }
+  @available(
+    *, unavailable, message: "a limit belongs to the graph: write graph.maxConcurrentNodes(2) before the modifiers"
+  )
+  public func maxConcurrentNodes(_ count: Int) -> ProcedureTask { self }
 }

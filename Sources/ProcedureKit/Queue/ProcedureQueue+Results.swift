@@ -3,14 +3,14 @@ extension ProcedureQueue {
   /// progress.
   ///
   /// ```swift
-  /// for try await page in queue.results(of: Download(), over: urls, limit: 8) {
+  /// for try await page in queue.results(of: Download(), over: urls, maxConcurrentElements: 8) {
   ///   await index.insert(page)
   /// }
   /// ```
   ///
-  /// No procedure runs before the caller asks for the first value. From then on, at most `limit` procedures wait, execute, or have values
-  /// that the caller has not taken: the sequence is not read further ahead. Each element is a separate run, added when the caller
-  /// asks for a value. An ignored element has no value and is omitted. To receive the failures of elements as values, use
+  /// No procedure runs before the caller asks for the first value. From then on, at most `maxConcurrentElements` procedures wait, execute,
+  /// or have values that the caller has not taken: the sequence is not read further ahead. Each element is a separate run, added when the
+  /// caller asks for a value. An ignored element has no value and is omitted. To receive the failures of elements as values, use
   /// ``Procedure/catchingErrors()``; to omit them, ``Procedure/replacingErrorsWithNil()`` and `compactMap`.
   ///
   /// The first element that fails or is cancelled ends the iteration: the other elements are cancelled, and the error is thrown when they
@@ -31,9 +31,9 @@ extension ProcedureQueue {
   ///   - elementName: A function that returns the name of an element's run in errors, events and snapshots; `nil` to use the name of the
   ///     procedure.
   /// - Returns: The values. Separate iterations are independent of each other.
-  /// - Complexity: O(1) memory for each of `limit` elements.
+  /// - Complexity: O(1) memory for each of `maxConcurrentElements` elements.
   public nonisolated func results<P: Procedure, Inputs: Sequence & Sendable>(
-    of procedure: P, over inputs: Inputs, limit: Int? = nil, ordered isOrdered: Bool = true,
+    of procedure: P, over inputs: Inputs, maxConcurrentElements limit: Int? = nil, ordered isOrdered: Bool = true,
     elementName: (@Sendable (P.Input) -> String)? = nil
   ) -> some AsyncSequence<P.Output, any Error> & Sendable where Inputs.Element == P.Input {
     let task = procedure.procedureTask
@@ -47,14 +47,15 @@ extension ProcedureQueue {
 
   /// Runs a procedure for each element of an asynchronous sequence, with a limited number of elements in progress.
   ///
-  /// The values are returned while the caller iterates; see ``results(of:over:limit:ordered:elementName:)-16roi`` for a plain sequence.
+  /// The values are returned while the caller iterates; see ``results(of:over:maxConcurrentElements:ordered:elementName:)-16roi`` for a
+  /// plain sequence.
   ///
   /// A separate task on the queue reads `inputs`, so each element starts as soon as it arrives, even while the caller is processing a
   /// value. The task has the task-local values that the queue's ``Configuration/contextCarriers`` carry. If `inputs` throws an error, the
   /// error is rethrown after the values of all earlier elements have been returned. When the iteration ends early, the reading task is
   /// cancelled.
   public nonisolated func results<P: Procedure, Inputs: AsyncSequence & Sendable>(
-    of procedure: P, over inputs: Inputs, limit: Int? = nil, ordered isOrdered: Bool = true,
+    of procedure: P, over inputs: Inputs, maxConcurrentElements limit: Int? = nil, ordered isOrdered: Bool = true,
     elementName: (@Sendable (P.Input) -> String)? = nil
   ) -> some AsyncSequence<P.Output, any Error> & Sendable where Inputs.Element == P.Input {
     let task = procedure.procedureTask
@@ -73,10 +74,10 @@ extension ProcedureQueue {
     require(
       limit != nil || most < .max,
       "ProcedureQueue \"\(name)\": results(of: \"\(procedure)\", over:) has no limit, and the width of the queue is not limited. "
-        + "Pass limit:, or set maxConcurrentProcedures")
+        + "Pass maxConcurrentElements:, or set maxConcurrentProcedures")
     require(
       most >= 1,
-      "ProcedureQueue \"\(name)\": the limit of results(of: \"\(procedure)\", over:) must be at least 1, got \(most)"
+      "ProcedureQueue \"\(name)\": maxConcurrentElements of results(of: \"\(procedure)\", over:) must be at least 1, got \(most)"
     )
     // This prevents sums that include the limit from overflowing.
     return min(most, .max / 2)
@@ -121,17 +122,17 @@ extension ProcedureQueue {
   ///
   /// - Parameters:
   ///   - elements: The inputs.
-  ///   - procedure: The procedure to run for each element. Elements execute concurrently, limited by `limit` and by the queue's
-  ///     ``maxConcurrentProcedures``.
-  ///   - limit: The maximum number of elements that execute concurrently. A value below 1 traps.
-  ///   - policy: Determines how the collection responds to the failure of an element.
-  ///   - elementName: A function that returns the name of an element in errors, events and diagrams. If it is `nil`, the name consists of
-  ///     the name of the procedure and the index of the element, as in `resize[3]`.
+  ///   - procedure: The procedure to run for each element. Elements execute concurrently, limited by `maxConcurrentElements` and the width
+  ///     of the queue.
+  ///   - limit: The largest number of concurrent elements. A value below 1 traps.
+  ///   - policy: The response to the failure of an element.
+  ///   - elementName: Returns the name of an element in errors, events and diagrams. `nil` uses the name of the procedure with the index of
+  ///     the element: `resize[3]`.
   /// - Returns: The values, in the order of the elements.
   /// - Throws: The same errors as ``run(_:input:)``; ``ProcedureError/Kind/childrenFailed`` with the policy ``FailurePolicy/collect``.
   /// - Complexity: O(n) for n elements.
   public nonisolated(nonsending) func map<P: Procedure>(
-    _ elements: some Sequence<P.Input> & Sendable, with procedure: P, limit: Int = .max,
+    _ elements: some Sequence<P.Input> & Sendable, with procedure: P, maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (P.Input) -> String)? = nil
   ) async throws -> [P.Output] {
     try await run(

@@ -37,10 +37,10 @@ extension ProcedureQueue {
   ///
   /// Procedures that are pausing, before the first attempt or between two attempts, are cancelled, too.
   ///
-  /// Executing bodies continue, as do their nodes, produced children, nested calls and elements of
-  /// ``results(of:over:limit:ordered:elementName:)-16roi``, even those that are waiting. A call of `run` by a body on another queue does
-  /// not count as nested in a body on this queue. Callers that are waiting for room are not cancelled; they are admitted when cancelled
-  /// procedures make room.
+  /// Executing bodies continue, with their nodes, produced children, nested calls and elements of
+  /// ``results(of:over:maxConcurrentElements:ordered:elementName:)-16roi``, even those that are waiting. A call of `run` by a body of
+  /// another queue does not belong to a body of this queue. Callers that are waiting for room are not cancelled; they are admitted when
+  /// cancelled procedures make room.
   ///
   /// - Parameter reason: The reason for the cancellation; `nil` for `CancellationError`.
   /// - Complexity: O(n log n) for n procedures on the queue.

@@ -23,10 +23,10 @@ public struct RemoteWorker: Sendable {
   ///   - limit: How many calls the worker may execute at a time. `nil` uses the width of the queue, which must then be limited.
   ///   - pauses: The pauses before the worker asks the source again after an error, and before it sends an outcome again.
   public init(
-    registry: ProcedureRegistry, queue: ProcedureQueue, limit: Int? = nil,
+    registry: ProcedureRegistry, queue: ProcedureQueue, maxConcurrentCalls limit: Int? = nil,
     reconnecting pauses: Schedule = .exponential(from: .milliseconds(100)).capped(at: .seconds(5))
   ) {
-    require(limit ?? 1 >= 1, "RemoteWorker: limit must be at least 1, got \(limit ?? 1)")
+    require(limit ?? 1 >= 1, "RemoteWorker: maxConcurrentCalls must be at least 1, got \(limit ?? 1)")
     (self.registry, self.queue, self.limit, self.pauses) = (registry, queue, limit, pauses)
   }
 
@@ -39,7 +39,7 @@ public struct RemoteWorker: Sendable {
   /// - Throws: `CancellationError`; the last error of the source, if no pauses are left.
   public func run(from source: some RemoteTaskSource) async throws {
     let width = await queue.maxConcurrentProcedures
-    require(limit != nil || width != .max, "RemoteWorker: pass a limit, or limit the width of the queue")
+    require(limit != nil || width != .max, "RemoteWorker: pass maxConcurrentCalls, or limit the width of the queue")
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<(limit ?? width) {
         group.addTask { try await executeTasks(of: source) }

@@ -78,7 +78,9 @@ import TestingProcedureKit
 
   @Test("After a failure, the next run executes what is missing")
   func failure() async throws {
-    await #expect(throws: Problem.self) { try await diamond(failing: ["c"]).limit(1).durable(in: journal)(1) }
+    await #expect(throws: Problem.self) {
+      try await diamond(failing: ["c"]).maxConcurrentNodes(1).durable(in: journal)(1)
+    }
     let before = names.take()
     #expect(before.contains("a") && before.contains("c") && !before.contains("d"))
     #expect(try await diamond().durable(in: journal)(1) == [7, 2])
@@ -197,7 +199,7 @@ import TestingProcedureKit
   @Test("An append that fails, fails the run with its error, and the entries before are used")
   func fullJournal() async throws {
     let full = FullJournal(journal, room: 2)
-    await #expect(throws: Problem.self) { try await diamond().limit(1).durable(in: full)(1) }
+    await #expect(throws: Problem.self) { try await diamond().maxConcurrentNodes(1).durable(in: full)(1) }
     let executed = names.take().count
     #expect(try await diamond().durable(in: journal)(1) == [7, 2])
     #expect(names.take().count == 5 + 1 - executed)
@@ -216,7 +218,7 @@ import TestingProcedureKit
       }
       return g.add(from: nodes)
     }
-    let durable = graph.limit(1).durable(in: journal)
+    let durable = graph.maxConcurrentNodes(1).durable(in: journal)
     await #expect(throws: (any Error).self) { try await durable() }
     #expect(await journal.appendCount == 2)
     isStopping.store(false, ordering: .relaxed)
@@ -284,7 +286,9 @@ import TestingProcedureKit
     let before = try #require(await journal.read(key))
     // Another run that had started earlier has downloaded 12.
     let swapping = SwappingJournal(journal, key) { before.dropLast() + [0x32] }
-    let error = await #expect(throws: JournalError.self) { try await graph.limit(1).durable(in: swapping)() }
+    let error = await #expect(throws: JournalError.self) {
+      try await graph.maxConcurrentNodes(1).durable(in: swapping)()
+    }
     #expect(error?.kind == .entryMissing)
     #expect("\(try #require(error))".contains("a different value of replaced/download than when the run started"))
     #expect(await journal.latestKey(at: "replaced/sum") == nil)

@@ -26,7 +26,8 @@ private let spellings = ["caf\u{e9}", "cafe\u{301}"]
     let known = registry
     #expect(known.names.count == 2)
     let engine = LocalEngine()
-    async let worker: Void = RemoteWorker(registry: known, queue: ProcedureQueue("w"), limit: 1).run(from: engine)
+    async let worker: Void = RemoteWorker(registry: known, queue: ProcedureQueue("w"), maxConcurrentCalls: 1).run(
+      from: engine)
     for (index, name) in spellings.enumerated() {
       let key = RemoteCall.Key(run: "r", node: name)
       let bytes = try await engine.execute(RemoteCall(RemoteName(name), key: key, input: []))

@@ -49,7 +49,9 @@ import TestingProcedureKit
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<2 {
         let worker = RemoteWorkerTests.queue(clock)
-        group.addTask { try? await RemoteWorker(registry: registry, queue: worker, limit: 1).run(from: engine) }
+        group.addTask {
+          try? await RemoteWorker(registry: registry, queue: worker, maxConcurrentCalls: 1).run(from: engine)
+        }
       }
       defer { group.cancelAll() }
       // The sum of both nodes, of two that count 1 and the list of both, which counts 1, too.

@@ -72,7 +72,9 @@ import TestingProcedureKit
     let call = double.remote(on: engine, as: .double)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<3 {
-        group.addTask { try await RemoteWorker(registry: .doubling(), queue: .shared, limit: 2).run(from: engine) }
+        group.addTask {
+          try await RemoteWorker(registry: .doubling(), queue: .shared, maxConcurrentCalls: 2).run(from: engine)
+        }
       }
       let runs = (0..<200).map { here.add(call, input: $0) }
       for (number, run) in runs.enumerated() { #expect(try await run.value == number * 2) }
@@ -153,7 +155,7 @@ import TestingProcedureKit
       return number
     }
     let worker = Task {
-      try await RemoteWorker(registry: registry, queue: Self.queue(clock), limit: 1).run(from: source)
+      try await RemoteWorker(registry: registry, queue: Self.queue(clock), maxConcurrentCalls: 1).run(from: source)
     }
     try await started.wait(for: 1)
     try await clock.pass(.seconds(10))

@@ -26,7 +26,9 @@ struct AwaitEventTests {
         await queue.waitUntilIdle()
       case .run: try await queue.run(inner)
       case .results:
-        for try await _ in queue.results(of: ProcedureTask("inner") { (_: Int) in }, over: [1], limit: 1) {}
+        for try await _ in queue.results(
+          of: ProcedureTask("inner") { (_: Int) in }, over: [1], maxConcurrentElements: 1)
+        {}
       case .graphCall: try await ProcedureGraph("graph") { g in _ = g.add(inner) }()
       case .map: _ = try await queue.map([1], with: ProcedureTask("inner") { (_: Int) in })
       case .childValue: try await ProcedureContext.current!.produce(inner).value

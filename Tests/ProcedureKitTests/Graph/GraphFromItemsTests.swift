@@ -38,7 +38,7 @@ import TestingProcedureKit
     ]
     let queue = ProcedureQueue("q", maxConcurrentProcedures: width)
     #expect(try await queue.run(graph) == values)
-    #expect(try await queue.add(graph.limit(1)).value == values)
+    #expect(try await queue.add(graph.maxConcurrentNodes(1)).value == values)
     #expect(try await graph() == values)
     let compiling = try ProcedureGraph(Self.targets, id: \.name, needs: \.needs) { Compile(target: $0) }
     #expect(try await queue.run(compiling) == values)

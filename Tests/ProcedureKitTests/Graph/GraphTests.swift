@@ -37,7 +37,7 @@ import TestingProcedureKit
         ProcedureTask { (all: String, n: [Int]) in all + " \(n.reduce(0, +))" }, from: five, none, after: [text])
     }
     #expect(try await ProcedureQueue("q", maxConcurrentProcedures: width).run(graph, input: 4) == "4 4 2.0 3 4 6")
-    #expect(try await graph.limit(1).execute(6) == "6 6 3.0 3 6 6")
+    #expect(try await graph.maxConcurrentNodes(1).execute(6) == "6 6 3.0 3 6 6")
   }
 
   @Test("Nodes of one type are gathered in order, none at all included")
@@ -85,7 +85,7 @@ import TestingProcedureKit
   @Test("map, compactMap, filter and reduce keep the order, and take an empty array", arguments: widths)
   func collections(width: Int) async throws {
     let graph = ProcedureGraph("g") { (g, numbers: Node<[Int]>) in
-      let squares = g.map(numbers, with: ProcedureTask { (x: Int) in x * x }, limit: 3)
+      let squares = g.map(numbers, with: ProcedureTask { (x: Int) in x * x }, maxConcurrentElements: 3)
       let even = g.filter(squares, with: ProcedureTask { (x: Int) in x.isMultiple(of: 2) })
       let halves = g.compactMap(even, with: ProcedureTask { (x: Int) in x == 16 ? nil : x / 2 })
       return g.reduce(halves, "") { "\($0) \($1)" }
@@ -114,15 +114,15 @@ import TestingProcedureKit
     try await exploreSchedules(20) { env in
       let (queue, clock) = (env.makeQueue(), env.clock)
       let graph = ProcedureGraph("g") { (g, numbers: Node<[Int]>) in
-        let mapped = g.map(numbers, limit: 2) { number in
+        let mapped = g.map(numbers, maxConcurrentElements: 2) { number in
           try await clock.sleep(for: .seconds(1))
           return number
         }
-        let kept = g.filter(mapped, limit: 3) { number in
+        let kept = g.filter(mapped, maxConcurrentElements: 3) { number in
           try await clock.sleep(for: .seconds(10))
           return number > 1
         }
-        return g.compactMap(kept, limit: 5) { number in
+        return g.compactMap(kept, maxConcurrentElements: 5) { number in
           try await clock.sleep(for: .seconds(100))
           return number > 2 ? number : nil
         }
@@ -207,7 +207,7 @@ import TestingProcedureKit
             })
         }
       }
-      try await ProcedureQueue("q", maxConcurrentProcedures: width).run(graph.limit(limit))
+      try await ProcedureQueue("q", maxConcurrentProcedures: width).run(graph.maxConcurrentNodes(limit))
       #expect(running.value.most <= min(limit, width))
       #expect(min(limit, width) == 1 || running.value.most > 1)
     }
@@ -300,7 +300,7 @@ import TestingProcedureKit
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let recorder = EventRecorder(queue)
     try await queue.run(empty)
-    try await queue.run(empty.limit(1).onFailure(.collect))
+    try await queue.run(empty.maxConcurrentNodes(1).onFailure(.collect))
     try await queue.run(onlyInput, input: 1)
     #expect(
       try await queue.run(identity, input: "a value of more than fifteen bytes") == "a value of more than fifteen bytes"

@@ -65,7 +65,7 @@ import TestingProcedureKit
     for number in 0..<100 { source.yield("\(number)") }
     source.finish()
     var total = 0
-    for try await page in queue.results(of: Download(), over: requests, limit: 8) {
+    for try await page in queue.results(of: Download(), over: requests, maxConcurrentElements: 8) {
       total += page.count
     }
     #expect(total == 390)
@@ -100,7 +100,7 @@ import TestingProcedureKit
     let site = ProcedureGraph("site") { (g, index: Node<String>) in
       let paths = g.add("paths", from: index) { index in index.split(separator: " ").map(String.init) }
       let wanted = g.filter(paths, named: "wanted") { path in !path.hasPrefix("#") }
-      let pages = g.compactMap(wanted, with: Download().replacingErrorsWithNil(), limit: 4)  // a procedure, four at a time
+      let pages = g.compactMap(wanted, with: Download().replacingErrorsWithNil(), maxConcurrentElements: 4)  // a procedure, four at a time
       let lengths = g.map(pages, named: "lengths") { page in page.count }  // or a closure
       return g.reduce(lengths, 0) { sum, length in sum + length }
     }
@@ -143,7 +143,7 @@ import TestingProcedureKit
     let thumbnails = thumbnails
     let handle = queue.add(thumbnails, input: "kitten.ppm")
     handle.cancel()  // cancels the executing nodes, and starts no others
-    let impatient = thumbnails.limit(2).onFailure(.collect).timeout(.seconds(10))
+    let impatient = thumbnails.maxConcurrentNodes(2).onFailure(.collect).timeout(.seconds(10))
     #expect(await handle.outcome.isCancelled)
     await queue.resume()
     #expect(try await queue.run(impatient, input: "kitten.ppm").count == 2)

@@ -44,7 +44,7 @@ import TestingProcedureKit
     }
     let products = try await queue.run(build)  // the values of all items, by id
     #expect(products == expected)
-    let overnight = build.limit(2).onFailure(.collect).timeout(.seconds(3600))
+    let overnight = build.maxConcurrentNodes(2).onFailure(.collect).timeout(.seconds(3600))
     #expect(try await queue.run(overnight) == expected)
   }
 

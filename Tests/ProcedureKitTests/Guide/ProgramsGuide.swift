@@ -138,7 +138,7 @@ import TestingProcedureKit
       let (records, continuation) = AsyncStream<String>.makeStream()
       for count in 1...40 { continuation.yield(String(repeating: "x", count: count)) }
       continuation.finish()
-      for try await row in queue.results(of: parse, over: records, limit: 8) {
+      for try await row in queue.results(of: parse, over: records, maxConcurrentElements: 8) {
         await sink.write(row)
       }
       env.check(await sink.rows == Array(1...40))

@@ -206,7 +206,7 @@ extension SnapshotTests {
       ProcedureGraph("graph") { g in
         _ = g.add("a") { await goOn.wait() }
         return g.add("b") {}
-      }.limit(1))
+      }.maxConcurrentNodes(1))
     try await wait(of: "b", on: queue, is: .graphLimit(1))
     await queue.suspend()
     try await wait(of: "b", on: queue, is: .resumption)

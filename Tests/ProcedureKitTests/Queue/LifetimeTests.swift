@@ -19,7 +19,7 @@ import TestingProcedureKit
       g.add("skipped", from: big, failing) { _, _ in }
       g.add(ProcedureTask("look") { seen.update { $0.append(live.value) } }, after: [failing.catchingErrors()])
     }
-    _ = try? await graph.limit(1).onFailure(.collect).execute()
+    _ = try? await graph.maxConcurrentNodes(1).onFailure(.collect).execute()
     #expect(seen.value == [0])
     #expect(live.value == 0)
   }

@@ -18,9 +18,9 @@ import Testing
     }
     #expect(message(changed).contains("maxConcurrentProcedures must be at least 1, got -1"))
     let limited = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      _ = ProcedureGraph("thin") { g in g.add(ProcedureTask {}) }.limit(0)
+      _ = ProcedureGraph("thin") { g in g.add(ProcedureTask {}) }.maxConcurrentNodes(0)
     }
-    #expect(message(limited).contains("\"thin\": the limit must be at least 1, got 0"))
+    #expect(message(limited).contains("\"thin\": maxConcurrentNodes must be at least 1, got 0"))
   }
 
   @Test("A stream of results without any limit traps, as does one with a limit below 1")
@@ -29,9 +29,10 @@ import Testing
       _ = ProcedureQueue("wide").results(of: ProcedureTask("double") { (number: Int) in number * 2 }, over: 0..<5)
     }
     #expect(message(unlimited).contains("\"wide\": results(of: \"double\", over:) has no limit"))
-    #expect(message(unlimited).contains("Pass limit:"))
+    #expect(message(unlimited).contains("Pass maxConcurrentElements:"))
     let none = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      _ = ProcedureQueue("wide").results(of: ProcedureTask("id") { (number: Int) in number }, over: 0..<5, limit: 0)
+      _ = ProcedureQueue("wide").results(
+        of: ProcedureTask("id") { (number: Int) in number }, over: 0..<5, maxConcurrentElements: 0)
     }
     #expect(message(none).contains("must be at least 1, got 0"))
   }

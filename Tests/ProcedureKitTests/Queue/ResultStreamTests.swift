@@ -16,11 +16,13 @@ import TestingProcedureKit
     ) async throws {
       switch self {
       case .sequence:
-        for try await value in queue.results(of: task, over: inputs, limit: limit, ordered: ordered) {
+        for try await value in queue.results(of: task, over: inputs, maxConcurrentElements: limit, ordered: ordered) {
           guard try await visit(value) else { return }
         }
       case .stream:
-        for try await value in queue.results(of: task, over: Later(base: inputs), limit: limit, ordered: ordered) {
+        for try await value in queue.results(
+          of: task, over: Later(base: inputs), maxConcurrentElements: limit, ordered: ordered)
+        {
           guard try await visit(value) else { return }
         }
       }
@@ -266,7 +268,9 @@ import TestingProcedureKit
     #expect(results == [0, 1, -1, 3])
     let mapped = try await queue.map(0..<4, with: picky.catchingErrors())
     #expect(mapped.map { (try? $0.get()) ?? -1 } == [0, 1, -1, 3])
-    let graph = ProcedureGraph("graph") { g, numbers in g.map(numbers, with: picky.catchingErrors(), limit: 2) }
+    let graph = ProcedureGraph("graph") { g, numbers in
+      g.map(numbers, with: picky.catchingErrors(), maxConcurrentElements: 2)
+    }
     #expect(try await queue.run(graph, input: [2, 3]).map { (try? $0.get()) ?? -1 } == [-1, 3])
     // A cancel is no value.
     let handle = queue.add(ProcedureTask("stuck") { await untilCancelled() }.catchingErrors())
@@ -394,12 +398,16 @@ import TestingProcedureKit
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let double = ProcedureTask { (number: Int) in 2 * number }
     var sum = 0
-    for try await value in queue.results(of: double, over: 1...100, limit: .max, ordered: isOrdered) { sum += value }
+    for try await value in queue.results(of: double, over: 1...100, maxConcurrentElements: .max, ordered: isOrdered) {
+      sum += value
+    }
     let stream = AsyncStream { continuation in
       for number in 1...100 { continuation.yield(number) }
       continuation.finish()
     }
-    for try await value in queue.results(of: double, over: stream, limit: .max, ordered: isOrdered) { sum += value }
+    for try await value in queue.results(of: double, over: stream, maxConcurrentElements: .max, ordered: isOrdered) {
+      sum += value
+    }
     #expect(sum == 20_200)
   }
 }

@@ -213,7 +213,7 @@ import TestingProcedureKit
       _ = try? await queue.map([1], with: double)
       try expectOneMore("map")
       do {
-        for try await _ in queue.results(of: double, over: [1], limit: 1) {}
+        for try await _ in queue.results(of: double, over: [1], maxConcurrentElements: 1) {}
       } catch is ProcedureError {}
       try expectOneMore("results")
     } else {

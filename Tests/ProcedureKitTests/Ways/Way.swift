@@ -64,7 +64,9 @@ enum Way: String, CaseIterable, Sendable {
     case .element, .unorderedElement:
       ProcedureTask("host") {
         guard let queue = ProcedureContext.current?.queue else { throw TestError(code: -1) }
-        for try await value in queue.results(of: subject, over: [()], limit: 1, ordered: self == .element) {
+        for try await value in queue.results(
+          of: subject, over: [()], maxConcurrentElements: 1, ordered: self == .element)
+        {
           return value
         }
         throw TestError(code: -3)

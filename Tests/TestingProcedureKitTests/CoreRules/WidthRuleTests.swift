@@ -36,7 +36,7 @@ struct WidthRuleTests {
               await work()
             }
           }, from: stopped.catchingErrors())
-      }.limit(1).onFailure(.collect)
+      }.maxConcurrentNodes(1).onFailure(.collect)
       let body = queue.add(ProcedureTask("body") { _ = try? await graph(1) })
       let others = (0..<3).map { _ in queue.add(ProcedureTask("other") { await work() }) }
       try await body.value

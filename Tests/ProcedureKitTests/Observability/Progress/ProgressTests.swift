@@ -100,7 +100,7 @@ import TestingProcedureKit
           for await fraction in reports { ProcedureContext.current?.progress.report(fraction) }
         }, after: [second.catchingErrors()])
       g.add(ProcedureTask("fourth") {}, after: [first.catchingErrors()])
-    }.onFailure(.collect).limit(1)
+    }.onFailure(.collect).maxConcurrentNodes(1)
     let queue = ProcedureQueue("q")
     let handle = queue.add(graph)
     for await _ in started.stream { break }
@@ -125,7 +125,7 @@ import TestingProcedureKit
         for await _ in gates { break }
         return number
       }
-      return g.map(numbers, with: element, limit: 1)
+      return g.map(numbers, with: element, maxConcurrentElements: 1)
     }
     let handle = ProcedureQueue("q").add(graph)
     var values = isReadBefore ? handle.progress.makeAsyncIterator() : nil

@@ -72,7 +72,7 @@ extension QueueSystem {
       let accept = ProcedureTask("\(name).accept") { (values: [Result<Int, any Error>]) in values.count }
       return g.add(accept, from: results)
     }
-    return graph.onFailure(plan.policy).limit(plan.limit)
+    return graph.onFailure(plan.policy).maxConcurrentNodes(plan.limit)
   }
 
   /// Executes a call of a procedure by the current body, whose slot the procedure uses.
