@@ -34,7 +34,7 @@ enum TaskGraph {
   static func dry(
     _ tasks: [TaskDefinition], _ records: TaskRecords
   ) throws -> ProcedureGraph<Void, [SystemText: TaskOutputs?]> {
-    try ProcedureGraph(tasks, named: "tasks", id: \.name.value, needs: \.allNeeds) { task, needed in
+    try ProcedureGraph("tasks", tasks, id: \.name.value, needs: \.allNeeds) { task, needed in
       let known = needed.compactMap { $0 }
       return known.count == needed.count ? try task.upToDateOutputs(known, records) : nil
     }

@@ -40,13 +40,13 @@ extension GraphBuilder {
   /// Adds a node that combines the elements of an array, one at a time and in order.
   ///
   /// - Parameters:
+  ///   - name: The name of the node in errors, events and diagrams.
   ///   - elements: The node with the array.
   ///   - initial: The first partial result.
-  ///   - name: The name of the node in errors, events and diagrams.
   ///   - combine: Returns the next partial result, given the previous one and an element.
   /// - Returns: A node with the last partial result; `initial` for an empty array.
   public func reduce<Element, Partial: Sendable>(
-    _ elements: Node<[Element]>, _ initial: Partial, named name: String = "reduce",
+    _ name: String, _ elements: Node<[Element]>, _ initial: Partial,
     _ combine: @escaping @concurrent @Sendable (Partial, Element) async throws -> Partial
   ) -> Node<Partial> {
     let task = ProcedureTask(name) { (elements: [Element]) in
@@ -58,6 +58,14 @@ extension GraphBuilder {
       return partial
     }
     return add(task, from: elements)
+  }
+
+  /// Adds a node with the name `reduce` that combines the elements of an array; see ``reduce(_:_:_:_:)``.
+  public func reduce<Element, Partial: Sendable>(
+    _ elements: Node<[Element]>, _ initial: Partial,
+    _ combine: @escaping @concurrent @Sendable (Partial, Element) async throws -> Partial
+  ) -> Node<Partial> {
+    reduce("reduce", elements, initial, combine)
   }
 
   // MARK: Constants and arrays of nodes
@@ -94,13 +102,13 @@ extension GraphBuilder {
   /// Adds a node that calls a function for each element of an array; see ``map(_:with:maxConcurrentElements:onFailure:elementName:)``.
   ///
   /// ```swift
-  /// let sizes = g.map(photos, named: "sizes") { photo in photo.size }
+  /// let sizes = g.map("sizes", photos) { photo in photo.size }
   /// ```
   ///
   /// The function never executes on the caller's actor. In errors, events and diagrams, an element has the name of the node
   /// with its index: `sizes[3]`.
   public func map<Element, Output: Sendable>(
-    _ elements: Node<[Element]>, named name: String = "map", maxConcurrentElements limit: Int = .max,
+    _ name: String, _ elements: Node<[Element]>, maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
     operation: @escaping @concurrent @Sendable (Element) async throws -> Output
   ) -> Node<[Output]> {
@@ -109,9 +117,9 @@ extension GraphBuilder {
         .task, from: elements)
   }
 
-  /// Adds a node that works like ``map(_:named:maxConcurrentElements:onFailure:elementName:operation:)``, but omits every `nil`.
+  /// Adds a node that works like ``map(_:_:maxConcurrentElements:onFailure:elementName:operation:)``, but omits every `nil`.
   public func compactMap<Element, Output: Sendable>(
-    _ elements: Node<[Element]>, named name: String = "compactMap", maxConcurrentElements limit: Int = .max,
+    _ name: String, _ elements: Node<[Element]>, maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
     operation: @escaping @concurrent @Sendable (Element) async throws -> Output?
   ) -> Node<[Output]> {
@@ -121,15 +129,52 @@ extension GraphBuilder {
   }
 
   /// Adds a node that keeps the elements for which a function returns `true`, in their order; see
-  /// ``map(_:named:maxConcurrentElements:onFailure:elementName:operation:)``.
+  /// ``map(_:_:maxConcurrentElements:onFailure:elementName:operation:)``.
   public func filter<Element>(
-    _ elements: Node<[Element]>, named name: String = "filter", maxConcurrentElements limit: Int = .max,
+    _ name: String, _ elements: Node<[Element]>, maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
     isKept: @escaping @concurrent @Sendable (Element) async throws -> Bool
   ) -> Node<[Element]> {
     let work = ElementWork(
       keeping: ProcedureTask(name, operation: isKept), limit: limit, policy: policy, elementName: elementName)
     return add(work.task.map { $0.compactMap(\.self) }, from: elements)
+  }
+}
+
+/// The same nodes without a name: `g.map(photos) { … }` is short for `g.map("map", photos) { … }`.
+extension GraphBuilder {
+  /// Adds a node that calls a function for each element of an array; see
+  /// ``map(_:_:maxConcurrentElements:onFailure:elementName:operation:)``.
+  public func map<Element, Output: Sendable>(
+    _ elements: Node<[Element]>, maxConcurrentElements limit: Int = .max, onFailure policy: FailurePolicy = .failFast,
+    elementName: (@Sendable (Element) -> String)? = nil,
+    operation: @escaping @concurrent @Sendable (Element) async throws -> Output
+  ) -> Node<[Output]> {
+    map(
+      "map", elements, maxConcurrentElements: limit, onFailure: policy, elementName: elementName, operation: operation)
+  }
+
+  /// Adds a node that calls a function for each element of an array, and omits every `nil`; see
+  /// ``map(_:_:maxConcurrentElements:onFailure:elementName:operation:)``.
+  public func compactMap<Element, Output: Sendable>(
+    _ elements: Node<[Element]>, maxConcurrentElements limit: Int = .max, onFailure policy: FailurePolicy = .failFast,
+    elementName: (@Sendable (Element) -> String)? = nil,
+    operation: @escaping @concurrent @Sendable (Element) async throws -> Output?
+  ) -> Node<[Output]> {
+    compactMap(
+      "compactMap", elements, maxConcurrentElements: limit, onFailure: policy, elementName: elementName,
+      operation: operation)
+  }
+
+  /// Adds a node that keeps the elements for which a function returns `true`; see
+  /// ``map(_:_:maxConcurrentElements:onFailure:elementName:operation:)``.
+  public func filter<Element>(
+    _ elements: Node<[Element]>, maxConcurrentElements limit: Int = .max, onFailure policy: FailurePolicy = .failFast,
+    elementName: (@Sendable (Element) -> String)? = nil,
+    isKept: @escaping @concurrent @Sendable (Element) async throws -> Bool
+  ) -> Node<[Element]> {
+    filter(
+      "filter", elements, maxConcurrentElements: limit, onFailure: policy, elementName: elementName, isKept: isKept)
   }
 }
 

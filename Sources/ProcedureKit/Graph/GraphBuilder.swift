@@ -101,10 +101,10 @@ public final class GraphBuilder {
   /// Adds a node that gathers the values of an array of nodes, in their order.
   ///
   /// - Parameters:
-  ///   - nodes: The nodes with the values.
   ///   - name: The name of the node in errors, events and diagrams.
+  ///   - nodes: The nodes with the values.
   /// - Returns: A node with all values.
-  public func add<Value: Sendable>(from nodes: [Node<Value>], named name: String = "gather") -> Node<[Value]> {
+  public func add<Value: Sendable>(_ name: String = "gather", from nodes: [Node<Value>]) -> Node<[Value]> {
     add(ProcedureTask(name) { (values: [Value]) in values }, from: nodes)
   }
 

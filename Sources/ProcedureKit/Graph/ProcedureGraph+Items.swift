@@ -2,7 +2,7 @@ extension ProcedureGraph where Input == Void {
   /// Creates a graph of items that need the values of other items. The value of the graph is a dictionary of all values by id.
   ///
   /// ```swift
-  /// let build = try ProcedureGraph(targets, named: "build", id: \.name, needs: \.needs) { target, libraries in
+  /// let build = try ProcedureGraph("build", targets, id: \.name, needs: \.needs) { target, libraries in
   ///   try await compile(target, linking: libraries)
   /// }
   /// ```
@@ -11,8 +11,8 @@ extension ProcedureGraph where Input == Void {
   /// required id that is a string refers to the item whose id has the same bytes.
   ///
   /// - Parameters:
-  ///   - items: The items, in any order; a graph without items returns an empty dictionary.
   ///   - name: The name of the graph in errors and events.
+  ///   - items: The items, in any order; a graph without items returns an empty dictionary.
   ///   - id: Returns the id of an item.
   ///   - needs: Returns the ids of the items that an item needs.
   ///   - operation: Returns the value of an item, given the values of the needed items in the order of `needs`. The
@@ -20,7 +20,7 @@ extension ProcedureGraph where Input == Void {
   /// - Throws: ``GraphItemsError`` if items need each other in a cycle, need an unknown id, or have the same id.
   /// - Complexity: O(n + e) for n items that need e ids in total.
   public init<Items: Sequence, ID: Hashable & Sendable, Value: Sendable>(
-    _ items: Items, named name: String = "ProcedureGraph", id: (Items.Element) -> ID,
+    _ name: String, _ items: Items, id: (Items.Element) -> ID,
     needs: (Items.Element) -> [ID],
     operation: @escaping @concurrent @Sendable (Items.Element, [Value]) async throws -> Value
   ) throws(GraphItemsError<ID>) where Items.Element: Sendable, Output == [ID: Value] {
@@ -30,21 +30,43 @@ extension ProcedureGraph where Input == Void {
     self = try graph.get()
   }
 
-  /// Creates a graph like ``init(_:named:id:needs:operation:)`` in which each item is a procedure with its own modifiers.
+  /// Creates a graph like ``init(_:_:id:needs:operation:)`` in which each item is a procedure with its own modifiers.
   ///
   /// The input of the procedure is the values of the needed items, in the order of `needs`. The function `procedure` is called
   /// once for each item, before the initializer returns. The id replaces the name of the procedure.
   ///
   /// - Throws: ``GraphItemsError`` if items need each other in a cycle, need an unknown id, or have the same id.
   public init<Items: Sequence, ID: Hashable & Sendable, P: Procedure>(
-    _ items: Items, named name: String = "ProcedureGraph", id: (Items.Element) -> ID,
+    _ name: String, _ items: Items, id: (Items.Element) -> ID,
     needs: (Items.Element) -> [ID], procedure: (Items.Element) -> P
   ) throws(GraphItemsError<ID>) where P.Input == [P.Output], Output == [ID: P.Output] {
     self = try Self.graph(of: items, named: name, id: id, needs: needs, procedure: procedure).get()
   }
 
-  /// Creates the graph, or returns the error. Both initializers call this function, since the optimizer of Swift 6.3 crashes if one of them
-  /// calls the other.
+  /// Creates a graph with the default name; see ``init(_:_:id:needs:operation:)``.
+  ///
+  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, need an unknown id, or have the same id.
+  public init<Items: Sequence, ID: Hashable & Sendable, Value: Sendable>(
+    _ items: Items, id: (Items.Element) -> ID, needs: (Items.Element) -> [ID],
+    operation: @escaping @concurrent @Sendable (Items.Element, [Value]) async throws -> Value
+  ) throws(GraphItemsError<ID>) where Items.Element: Sendable, Output == [ID: Value] {
+    let graph = Self.graph(of: items, named: "ProcedureGraph", id: id, needs: needs) { item in
+      ProcedureTask<[Value], Value> { values in try await operation(item, values) }
+    }
+    self = try graph.get()
+  }
+
+  /// Creates a graph with the default name, in which each item is a procedure; see ``init(_:_:id:needs:procedure:)``.
+  ///
+  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, need an unknown id, or have the same id.
+  public init<Items: Sequence, ID: Hashable & Sendable, P: Procedure>(
+    _ items: Items, id: (Items.Element) -> ID, needs: (Items.Element) -> [ID], procedure: (Items.Element) -> P
+  ) throws(GraphItemsError<ID>) where P.Input == [P.Output], Output == [ID: P.Output] {
+    self = try Self.graph(of: items, named: "ProcedureGraph", id: id, needs: needs, procedure: procedure).get()
+  }
+
+  /// Creates the graph, or returns the error. All initializers call this function, since the optimizer of Swift 6.3 crashes if one of them
+  /// calls another.
   private static func graph<Items: Sequence, ID: Hashable & Sendable, P: Procedure>(
     of items: Items, named name: String, id: (Items.Element) -> ID, needs: (Items.Element) -> [ID],
     procedure: (Items.Element) -> P

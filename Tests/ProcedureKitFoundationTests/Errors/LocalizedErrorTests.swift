@@ -40,7 +40,7 @@ import TestingProcedureKit
   @Test("Items that make no graph are described to those who wrote them")
   func items() {
     let error = #expect(throws: GraphItemsError<Int>.self) {
-      _ = try ProcedureGraph([1, 2], named: "g", id: { $0 }, needs: { [3 - $0] }, operation: { item, _ in item })
+      _ = try ProcedureGraph("g", [1, 2], id: { $0 }, needs: { [3 - $0] }, operation: { item, _ in item })
     }
     #expect(error?.localizedDescription == "The graph \"g\" cannot be created: \"1\" needs \"2\", which needs \"1\".")
   }

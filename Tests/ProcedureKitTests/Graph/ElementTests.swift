@@ -24,11 +24,11 @@ struct ElementTests {
       double,
       ProcedureGraph("graph") { (g, numbers: Node<[Int]>) in
         let doubled = g.map(numbers, with: ProcedureTask("double") { (number: Int) in number * 2 })
-        return g.filter(doubled, named: "large") { $0 > 2 }
+        return g.filter("large", doubled) { $0 > 2 }
       }
     )
     func needs(_ item: String) -> [String] { item == "b" ? ["a"] : [] }
-    let items = try ProcedureGraph(["a", "b"], named: "items", id: \.self, needs: needs) { item, _ in item }
+    let items = try ProcedureGraph("items", ["a", "b"], id: \.self, needs: needs) { item, _ in item }
     let names = try await runs { queue in
       let value1 = try await queue.map([1, 2], with: double)
       #expect(value1 == [2, 4])
@@ -75,11 +75,11 @@ struct ElementTests {
     let graph = ProcedureGraph("graph") { (g, numbers: Node<[Int]>) in
       let mapped = g.map(numbers, with: double, elementName: { "a\($0)" })
       let some = g.compactMap(mapped, elementName: { "b\($0)" }) { $0 as Int? }
-      let kept = g.filter(some, named: "keep", elementName: { "c\($0)" }) { _ in true }
+      let kept = g.filter("keep", some, elementName: { "c\($0)" }) { _ in true }
       let other = g.filter(kept, with: ProcedureTask("odd") { (_: Int) in true }, elementName: { "d\($0)" })
       let optional = g.compactMap(
         other, with: ProcedureTask("o") { (number: Int) in number as Int? }, elementName: { "e\($0)" })
-      return g.map(optional, named: "last", elementName: { "f\($0)" }) { $0 }
+      return g.map("last", optional, elementName: { "f\($0)" }) { $0 }
     }
     let found = try await runs { queue in
       let value4 = try await queue.run(graph, input: [1])

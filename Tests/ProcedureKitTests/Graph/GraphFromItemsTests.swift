@@ -23,7 +23,7 @@ import TestingProcedureKit
   private static func problems(_ targets: Target...) throws -> GraphItemsError<String> {
     try #require(
       #expect(throws: GraphItemsError<String>.self) {
-        _ = try ProcedureGraph(targets, named: "g", id: \.name, needs: \.needs) { target, _ in target.name }
+        _ = try ProcedureGraph("g", targets, id: \.name, needs: \.needs) { target, _ in target.name }
       })
   }
 
@@ -127,7 +127,7 @@ import TestingProcedureKit
   @Test("The first failure stops the graph; with .collect, whatever needs no failed item runs")
   func failures() async throws {
     let executed = Box<Set<String>>([])
-    let graph = try ProcedureGraph(Self.targets, named: "build", id: \.name, needs: \.needs) { target, _ in
+    let graph = try ProcedureGraph("build", Self.targets, id: \.name, needs: \.needs) { target, _ in
       if target.name == "core" { throw TestError() }
       executed.update { _ = $0.insert(target.name) }
     }

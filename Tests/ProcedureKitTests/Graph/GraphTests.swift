@@ -98,7 +98,7 @@ import TestingProcedureKit
   @Test("map, compactMap and filter take closures like procedures", arguments: widths)
   func collectionFunctions(width: Int) async throws {
     let graph = ProcedureGraph("g") { (g, numbers: Node<[Int]>) in
-      let squares = g.map(numbers, named: "squares") { $0 * $0 }
+      let squares = g.map("squares", numbers) { $0 * $0 }
       let even = g.filter(squares) { $0.isMultiple(of: 2) }
       let halves = g.compactMap(even) { $0 == 16 ? nil : $0 / 2 }
       return g.reduce(halves, "") { "\($0) \($1)" }
@@ -137,7 +137,7 @@ import TestingProcedureKit
   func failingFunctions() async throws {
     func graph(_ policy: FailurePolicy) -> ProcedureGraph<[Int], [Int]> {
       ProcedureGraph("g") { g, numbers in
-        let odd = g.map(numbers, named: "odd", onFailure: policy) { number in
+        let odd = g.map("odd", numbers, onFailure: policy) { number in
           if number.isMultiple(of: 2) { throw TestError(code: number) }
           return number
         }

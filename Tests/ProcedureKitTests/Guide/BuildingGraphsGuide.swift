@@ -99,9 +99,9 @@ import TestingProcedureKit
   func collections() async throws {
     let site = ProcedureGraph("site") { (g, index: Node<String>) in
       let paths = g.add("paths", from: index) { index in index.split(separator: " ").map(String.init) }
-      let wanted = g.filter(paths, named: "wanted") { path in !path.hasPrefix("#") }
+      let wanted = g.filter("wanted", paths) { path in !path.hasPrefix("#") }
       let pages = g.compactMap(wanted, with: Download().replacingErrorsWithNil(), maxConcurrentElements: 4)  // a procedure, four at a time
-      let lengths = g.map(pages, named: "lengths") { page in page.count }  // or a closure
+      let lengths = g.map("lengths", pages) { page in page.count }  // or a closure
       return g.reduce(lengths, 0) { sum, length in sum + length }
     }
     #expect(try await site.execute("a #b ccc") == 8)

@@ -39,7 +39,7 @@ import TestingProcedureKit
   @Test("Making a graph from items")
   func items() async throws {
     let (queue, expected) = (ProcedureQueue("build", maxConcurrentProcedures: 2, clock: VirtualClock()), products)
-    let build = try ProcedureGraph(targets, named: "build", id: \.name, needs: \.needs) { target, libraries in
+    let build = try ProcedureGraph("build", targets, id: \.name, needs: \.needs) { target, libraries in
       try await compile(target, linking: libraries)
     }
     let products = try await queue.run(build)  // the values of all items, by id
@@ -51,7 +51,7 @@ import TestingProcedureKit
   @Test("Modifiers of each item")
   func modifiers() async throws {
     let memory = Resource("memory", capacity: 8)
-    let careful = try ProcedureGraph(targets, named: "build", id: \.name, needs: \.needs) { target in
+    let careful = try ProcedureGraph("build", targets, id: \.name, needs: \.needs) { target in
       Compile(target: target).timeout(.seconds(60)).retry(.immediate, maxAttempts: 2).uses(memory, units: target.weight)
     }
     #expect(try await ProcedureQueue("build", clock: VirtualClock()).run(careful) == products)
@@ -65,7 +65,7 @@ import TestingProcedureKit
       Target(name: "tool"),
     ]
     do {
-      _ = try ProcedureGraph(targets, named: "build", id: \.name, needs: \.needs) { target, _ in target.name }
+      _ = try ProcedureGraph("build", targets, id: \.name, needs: \.needs) { target, _ in target.name }
     } catch {
       for cycle in error.cycles { messages.append("cycle: \(cycle.joined(separator: " → "))") }
       for unknown in error.unknownNeeds { messages.append("\(unknown.item) needs \(unknown.need), which is missing") }
@@ -78,7 +78,7 @@ import TestingProcedureKit
   func body() async throws {
     let make = ProcedureTask("make") { (file: String) in
       let targets = try await read(file)
-      let build = try ProcedureGraph(targets, named: file, id: \.name, needs: \.needs) { target, libraries in
+      let build = try ProcedureGraph(file, targets, id: \.name, needs: \.needs) { target, libraries in
         try await compile(target, linking: libraries)
       }
       return try await build()

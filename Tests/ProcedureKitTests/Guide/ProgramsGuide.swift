@@ -109,7 +109,7 @@ import TestingProcedureKit
         Target(name: "App", needs: ["UI", "Core"]), Target(name: "UI", needs: ["Core"]), Target(name: "Core"),
       ]
       for round in 1...2 {
-        let build = try ProcedureGraph(targets, named: "build", id: \.name, needs: \.needs) { target in
+        let build = try ProcedureGraph("build", targets, id: \.name, needs: \.needs) { target in
           Compile(target: target, store: store).reusing("up to date") { libraries in
             await store.product(of: target, with: libraries)
           }

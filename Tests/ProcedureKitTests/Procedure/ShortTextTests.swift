@@ -57,7 +57,7 @@ import Testing
     #expect("\(waiting.snapshot())".split(separator: "\n").allSatisfy { isHarmless(String($0)) })
     last.cancel()
     let cycle = #expect(throws: GraphItemsError<String>.self) {
-      try ProcedureGraph([name], named: name, id: { $0 }, needs: { [$0] }, operation: { _, _ in })
+      try ProcedureGraph(name, [name], id: { $0 }, needs: { [$0] }, operation: { _, _ in })
     }
     #expect(cycle.map { isHarmless("\($0)") } == true)
   }

@@ -67,7 +67,7 @@ private let decomposed = "cafe\u{301}"
   @Test("A need is the bytes of an id, and ids that are one key of the graph's value are refused")
   func items() async throws {
     func graph(_ items: [(id: String, needs: [String])]) throws -> ProcedureGraph<Void, [String: Int]> {
-      try ProcedureGraph(items, named: "g", id: \.id, needs: \.needs) { _, values in values.reduce(1, +) }
+      try ProcedureGraph("g", items, id: \.id, needs: \.needs) { _, values in values.reduce(1, +) }
     }
     let other = #expect(throws: GraphItemsError<String>.self) { try graph([(composed, []), ("b", [decomposed])]) }
     #expect(other?.unknownNeeds.map { Array($0.need.utf8) } == [Array(decomposed.utf8)])
