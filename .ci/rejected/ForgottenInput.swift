@@ -1,4 +1,4 @@
-// error: requires the types 'Int' and '()' be equivalent
+// error: the procedure has an input: pass it with input:, or the handle that provides it with from:
 import ProcedureKit
 
 func add(to queue: ProcedureQueue) {

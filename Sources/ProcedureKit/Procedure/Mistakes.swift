@@ -1,0 +1,71 @@
+/// Overloads that exist only to explain common mistakes: the compiler selects them where nothing else matches, and reports their message.
+extension ProcedureQueue {
+  /// Unavailable: the procedure has an input.
+  @available(*, unavailable, message: "the procedure has an input: pass it with input:")
+  @_disfavoredOverload
+  public nonisolated func run<P: Procedure>(_ procedure: P) async throws -> P.Output { fatalError() }
+
+  /// Unavailable: the procedure has an input.
+  @available(
+    *, unavailable,
+    message: "the procedure has an input: pass it with input:, or the handle that provides it with from:"
+  )
+  @_disfavoredOverload
+  @discardableResult
+  public nonisolated func add<P: Procedure>(
+    _ procedure: P, after dependencies: [any ProcedureDependency] = []
+  ) -> ProcedureHandle<P.Output> { fatalError() }
+
+  /// Unavailable: the procedure has an input.
+  @available(
+    *, unavailable,
+    message: "the procedure has an input: pass it with input:, or the handle that provides it with from:"
+  )
+  @_disfavoredOverload
+  @discardableResult
+  public nonisolated func add<P: Procedure>(
+    _ procedure: P, after dependency: any ProcedureDependency
+  ) -> ProcedureHandle<P.Output> { fatalError() }
+}
+
+extension GraphBuilder {
+  /// Unavailable: the procedure has an input.
+  @available(
+    *, unavailable, message: "the procedure has an input: pass it with input:, or the node that provides it with from:"
+  )
+  @_disfavoredOverload
+  @discardableResult
+  public func add<P: Procedure>(
+    _ procedure: P, after dependencies: [any GraphDependency] = []
+  ) -> Node<P.Output> { fatalError() }
+
+  /// Unavailable: the procedure has an input.
+  @available(
+    *, unavailable, message: "the procedure has an input: pass it with input:, or the node that provides it with from:"
+  )
+  @_disfavoredOverload
+  @discardableResult
+  public func add<P: Procedure>(_ procedure: P, after dependency: any GraphDependency) -> Node<P.Output> {
+    fatalError()
+  }
+}
+
+extension Procedure {
+  /// Unavailable: a procedure without an input conforms to ``InputlessProcedure``.
+  @available(
+    *, unavailable,
+    message: "a Procedure has execute(_ input:); a type with execute() and without an input is an InputlessProcedure"
+  )
+  @_disfavoredOverload
+  @concurrent public func execute(_ input: Never) async throws -> Never {}
+}
+
+extension InputlessProcedure {
+  /// Unavailable: a procedure with an input conforms to ``Procedure``.
+  @available(
+    *, unavailable,
+    message: "an InputlessProcedure has execute() without a parameter; a type with an input is a Procedure"
+  )
+  @_disfavoredOverload
+  @concurrent public func execute() async throws -> Never { fatalError() }
+}
