@@ -1,7 +1,7 @@
-/// A procedure that consists of an async function, a name, and the modifiers that determine how it runs.
+/// A value that describes work, and not a running task: an async function with a name and the way to run it.
 ///
-/// A task is a value that does not change when it runs. It can run repeatedly and concurrently, on several queues and in several graphs.
-/// Every modifier returns a new task that wraps the previous one.
+/// Creating a `ProcedureTask` starts nothing, unlike creating a `Task`, and running it does not change it. It can run again, concurrently,
+/// on several queues and in several graphs. Every modifier returns a new task that wraps the previous one.
 public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   @usableFromInline let layer: ModifierLayer
   @usableFromInline let closures: ModifierLayer.Closures?

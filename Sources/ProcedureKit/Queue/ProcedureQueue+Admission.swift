@@ -9,9 +9,9 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// The function never replaces another procedure, whatever the queue's ``QueueOverflow``, and never overtakes a caller that is waiting
-  /// for room. On a queue without a limit, the function behaves like ``add(_:input:after:)-(_,_,[ProcedureDependency])`` until the queue is
-  /// shut down. To wait for room, use ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``.
+  /// The function never replaces another procedure, whichever ``QueueOverflow`` is set, and never overtakes a caller that waits for room.
+  /// On a queue without a limit, the function behaves like ``add(_:input:after:)-(_,_,[ProcedureDependency])`` until the queue is shut
+  /// down. To wait for room, use ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
   /// A refusal is counted in ``QueueTotals/refusedCount``, but publishes no events.
   ///
@@ -42,7 +42,7 @@ extension ProcedureQueue {
     try tryAdd(procedure, input: (), after: dependencies)
   }
 
-  /// Adds a procedure with the value of another procedure as its input, as soon as there is room.
+  /// Waits for room on the queue, and then adds a procedure with the value of another procedure as the input.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -54,10 +54,10 @@ extension ProcedureQueue {
     return submit(task, after: dependencies + [handle], hasRoom: core.limitsWaiting) { handle.successfulValue }
   }
 
-  /// Adds a procedure that takes the values of other procedures as its input, as soon as there is room.
+  /// Waits for room on the queue, and then adds a procedure that takes the values of other procedures as its input.
   ///
-  /// The function waits for room as ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])`` does; the run waits for the other procedures. Cancelling
-  /// the caller before there is room ends the wait, and the procedure is not added.
+  /// The function waits for room as ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])`` does; the run waits for the other procedures.
+  /// Cancelling the caller before there is room ends the wait, and the procedure is not added.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
@@ -78,7 +78,7 @@ extension ProcedureQueue {
     return submit(task, from: first, repeat each rest, after: dependencies, hasRoom: core.limitsWaiting)
   }
 
-  /// Adds a procedure that takes an array of the values of other procedures as its input, as soon as there is room.
+  /// Waits for room on the queue, and then adds a procedure that takes an array of the values of other procedures as its input.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -145,7 +145,7 @@ extension ProcedureQueue {
     add(procedure, from: handles, after: [dependency])
   }
 
-  /// Adds a procedure that starts after another one has finished, as soon as there is room on the queue.
+  /// Waits for room on the queue, and then adds a procedure that starts after another one has finished.
   ///
   /// See ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -155,7 +155,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, input: input, after: [dependency])
   }
 
-  /// Adds a procedure without an input that starts after another one has finished, as soon as there is room on the queue.
+  /// Waits for room on the queue, and then adds a procedure without an input that starts after another one has finished.
   ///
   /// See ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -165,7 +165,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, after: [dependency])
   }
 
-  /// Adds a procedure with the value of another procedure as its input, and with one further dependency, as soon as there is room.
+  /// Waits for room on the queue, and then adds a procedure with the value of another one as the input, and with one further dependency.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -175,7 +175,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, from: handle, after: [dependency])
   }
 
-  /// Adds a procedure that takes the values of other procedures as its input, and has one further dependency, as soon as there is room.
+  /// Waits for room on the queue, and then adds a procedure that takes the values of others as its input, and has one further dependency.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -187,10 +187,10 @@ extension ProcedureQueue {
     try await enqueue(procedure, from: first, repeat each rest, after: [dependency])
   }
 
-  /// Adds a procedure that takes an array of the values of other procedures as its input, and has one further dependency, as soon as there
-  /// is room.
+  /// Waits for room on the queue, and then adds a procedure that takes an array of values as its input, and has one further dependency.
   ///
-  /// See ``enqueue(_:from:after:)-(_,[ProcedureHandle<Value>],[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
+  /// See ``enqueue(_:from:after:)-(_,[ProcedureHandle<Value>],[ProcedureDependency])``. Cancelling the caller before there is room ends the
+  /// wait.
   @discardableResult @concurrent
   public nonisolated func enqueue<Value: Sendable, P: Procedure>(
     _ procedure: P, from handles: [ProcedureHandle<Value>], after dependency: any ProcedureDependency

@@ -59,11 +59,10 @@ public actor ProcedureQueue {
   /// actor. If the call is made within a body on the same queue, the procedure can use the slot of that body.
   ///
   /// The call returns when all of its tasks have ended, including those of conditions that ignore their cancellation. Cancelling the caller
-  /// cancels the procedure. If the queue cancels the procedure while the body is executing, for example by ``cancelAll(_:)``, the caller's
-  /// task is not cancelled, since the queue does not own that task. The body can check ``ProcedureContext/isCancelled``, and the call
-  /// throws when the body returns. Produced children and the workers of a graph have their own tasks, which are cancelled. A nested `run`,
-  /// or a node that executes in the caller's task, can check ``ProcedureContext/isCancelled``, too; a nested `run` that has not started is
-  /// cancelled.
+  /// cancels the procedure. If the queue cancels the procedure (``cancelAll(_:)``) while the body executes, the caller's task is not
+  /// cancelled, since the queue does not own the task. The body can check ``ProcedureContext/isCancelled``, and the call throws when the
+  /// body returns. Produced children and the workers of a graph have their own tasks, which are cancelled. A nested `run`, or a node that
+  /// executes in the caller's task, can check ``ProcedureContext/isCancelled``, too; a nested `run` that has not started is cancelled.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
@@ -184,12 +183,11 @@ public actor ProcedureQueue {
     submit(procedure.procedureTask, after: dependencies + handles) { handles.map(\.successfulValue) }
   }
 
-  /// Adds a procedure as soon as the limits on waiting procedures, for the queue and for the procedure's key, allow it.
+  /// Waits until the limits on waiting procedures, for the queue and for the procedure's key, leave room, and then adds a procedure.
   ///
-  /// Callers are admitted in the order of their calls, but a caller whose key has reached its limit does not hold up others. A body
-  /// releases its slot while it waits for room. On a queue without a limit, the function behaves like
-  /// ``add(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait, and the procedure is
-  /// not added. A later cancellation of the caller has no effect.
+  /// Callers are admitted in FIFO order; a caller whose key is full does not hold up others. A body that waits releases its slot. On a
+  /// queue without a limit, the function behaves like ``add(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before
+  /// there is room ends the wait, and the procedure is not added. A later cancellation of the caller has no effect.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
@@ -207,7 +205,7 @@ public actor ProcedureQueue {
     return submit(task, input, after: dependencies, hasRoom: core.limitsWaiting)
   }
 
-  /// Adds a procedure without an input as soon as there is room.
+  /// Waits for room on the queue, and then adds a procedure without an input.
   ///
   /// See ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
