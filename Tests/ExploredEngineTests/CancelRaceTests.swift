@@ -3,8 +3,9 @@ import TestingProcedureKit
 
 /// Cancellations and other ends between every two lockings of a registration.
 ///
-/// What registers looks a second time after it has registered, since its run may have ended, or its queue may have been resumed, in between. Without the
-/// second look of a pause, a claim, a deadline, a suspended graph or the sleeping task of the timers, one of these tests fails.
+/// What registers looks a second time after it has registered, since its run may have ended, or its queue may have been resumed, in
+/// between. Without the second look of a pause, a claim, a deadline, a suspended graph or the sleeping task of the timers, one of these
+/// tests fails.
 @Suite(.timeLimit(.minutes(10))) struct CancelRaceTests {
   /// The time after which the clock of a schedule finds a timer that has stayed.
   private static let long = Duration.seconds(1_000)
@@ -82,7 +83,7 @@ import TestingProcedureKit
   func suspension() async throws {
     try await exploreSchedules(400) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
-      let graph = ProcedureGraph("graph") { g in
+      let graph = ProcedureGraph("graph", returning: Void.self) { g in
         let first = g.add(ProcedureTask("first") {})
         g.add(ProcedureTask("second") {}, after: [first])
       }

@@ -57,7 +57,7 @@ enum DurableWork {
   }
 
   private static func graph(_ units: Int) -> ProcedureGraph<Void, Void> {
-    ProcedureGraph("durable") { (g: GraphBuilder) -> Void in
+    ProcedureGraph("durable", returning: Void.self) { (g: GraphBuilder) -> Void in
       for number in 0..<units {
         g.add("node \(number)") {
           Tally.note()

@@ -44,7 +44,7 @@ enum TaskGraph {
   private static func graph<Value>(
     _ tasks: [TaskDefinition], _ procedure: (TaskDefinition) -> ProcedureTask<[Value], Value>
   ) -> ProcedureGraph<Void, Void> {
-    ProcedureGraph("tasks") { (builder: GraphBuilder) -> Void in
+    ProcedureGraph("tasks", returning: Void.self) { (builder: GraphBuilder) -> Void in
       var nodes: [SystemText: Node<Value>] = [:]
       for task in TaskOrder.sorted(tasks) {
         nodes[task.name.value] = builder.add(procedure(task), from: task.allNeeds.compactMap { nodes[$0] })

@@ -45,19 +45,52 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   /// Creates a graph that has an input but no value. A graph without nodes does nothing.
-  @_disfavoredOverload  // A single-line closure can also match the overload with a value, with the same effect.
-  public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Void) where Output == Void {
+  ///
+  /// ```swift
+  /// let tidy = ProcedureGraph("tidy", returning: Void.self) { g, folder in
+  ///   g.add(RemoveCaches(), from: folder)
+  ///   g.add(RotateLogs(), from: folder)
+  /// }
+  /// ```
+  ///
+  /// The type is written out, so that a builder that forgets its `return` is an error, and not a graph without a value.
+  public init(
+    _ name: String = "ProcedureGraph", returning type: Void.Type, _ build: (GraphBuilder, Node<Input>) -> Void
+  ) where Output == Void {
     let builder = GraphBuilder(graphName: name)
     build(builder, builder.addInput(of: Input.self))
     self.init(builder, outputs: []) { _ in }
   }
 
-  /// Creates a graph that has neither an input nor a value. A graph without nodes does nothing.
-  @_disfavoredOverload  // A single-line closure can also match the overload with a value, with the same effect.
+  /// Creates a graph that has neither an input nor a value; see ``init(_:returning:_:)-(_,_,(GraphBuilder,Node<Input>)->Void)``.
+  public init(
+    _ name: String = "ProcedureGraph", returning type: Void.Type, _ build: (GraphBuilder) -> Void
+  ) where Input == Void, Output == Void {
+    self.init(name, returning: type) { (builder, _: Node<Void>) -> Void in build(builder) }
+  }
+
+  /// Unavailable: the builder forgets to return a node.
+  @available(
+    *, unavailable,
+    message:
+      "return the node with the value of the graph; a graph without a value has the parameter returning: Void.self"
+  )
+  @_disfavoredOverload  // A single-line closure can also match the overload with a value.
+  public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Void) where Output == Void {
+    fatalError()
+  }
+
+  /// Unavailable: the builder forgets to return a node.
+  @available(
+    *, unavailable,
+    message:
+      "return the node with the value of the graph; a graph without a value has the parameter returning: Void.self"
+  )
+  @_disfavoredOverload  // A single-line closure can also match the overload with a value.
   public init(
     _ name: String = "ProcedureGraph", _ build: (GraphBuilder) -> Void
   ) where Input == Void, Output == Void {
-    self.init(name) { (builder, _: Node<Void>) -> Void in build(builder) }
+    fatalError()
   }
 
   /// Creates a graph whose value is computed from the values of several nodes, without a node that gathers them.

@@ -264,7 +264,7 @@ private final class Plan: Sendable {
           let first = queue.add(work)
           try await queue.add(ProcedureTask("\(name) after") {}, after: [first]).value
         default:
-          try await ProcedureGraph("\(name) graph") { g in
+          try await ProcedureGraph("\(name) graph", returning: Void.self) { g in
             let first = g.add(work)
             _ = g.add("second", after: [first]) { try await clock.sleep(for: .seconds(1)) }
             _ = g.add("beside") { try await clock.sleep(for: .seconds(3)) }

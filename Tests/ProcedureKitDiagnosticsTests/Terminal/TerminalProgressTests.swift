@@ -18,7 +18,7 @@ import TestingProcedureKit
   }
 
   /// Four nodes: one succeeds, one fails, one is skipped, one is reused.
-  private let graph = ProcedureGraph("job") { g in
+  private let graph = ProcedureGraph("job", returning: Void.self) { g in
     let load = g.add(ProcedureTask("load") { 1 })
     let failing = g.add(ProcedureTask("fail") { throw Failure() }, after: [load])
     g.add(ProcedureTask("after") {}, after: [failing])

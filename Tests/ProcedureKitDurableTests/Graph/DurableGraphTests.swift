@@ -308,7 +308,7 @@ import TestingProcedureKit
 
   @Test("A durable graph without nodes does nothing, each time")
   func empty() async throws {
-    let graph = ProcedureGraph<Void, Void>("empty") { _ in }.durable(in: journal)
+    let graph = ProcedureGraph<Void, Void>("empty", returning: Void.self) { _ in }.durable(in: journal)
     for _ in 0..<2 { try await ProcedureQueue("q").run(graph) }
     #expect(
       try await ProcedureQueue("q").run(

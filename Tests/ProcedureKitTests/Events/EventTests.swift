@@ -204,7 +204,7 @@ import TestingProcedureKit
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let events = queue.events
     let started = Signal()
-    let graph = ProcedureGraph("graph") { g in
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
       let a = g.add(
         ProcedureTask("a") {
           started.set()
@@ -236,7 +236,7 @@ import TestingProcedureKit
   func behindFailFast() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let events = queue.events
-    let graph = ProcedureGraph("graph") { g in
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
       let started = Signal()
       let bad = g.add(failing(after: started))
       g.add(ProcedureTask("behind bad") {}, after: [bad])
@@ -259,7 +259,7 @@ import TestingProcedureKit
   func failFastEvents() async throws {
     let queue = ProcedureQueue("q")
     let events = queue.events
-    let graph = ProcedureGraph("graph") { g in
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
       let started = Signal()
       let bad = g.add(failing(after: started))
       g.add(

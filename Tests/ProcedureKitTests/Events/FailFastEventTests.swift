@@ -38,7 +38,7 @@ import TestingProcedureKit
     let queue = ProcedureQueue(configuration)
     let recorder = EventRecorder(queue)
     let reasons = Box<[ProcedureError?]>([])
-    let graph = ProcedureGraph("whole") { g in
+    let graph = ProcedureGraph("whole", returning: Void.self) { g in
       g.add(bad)
       let task = patient(reasons)
       let patient = g.add(kind == 1 ? task.condition("yes") { true } : kind == 3 ? task.exclusive("a").map {} : task)
@@ -99,7 +99,7 @@ import TestingProcedureKit
   func cancels() async throws {
     let queue = ProcedureQueue("q")
     let recorder = EventRecorder(queue)
-    let graph = ProcedureGraph("whole") { g in
+    let graph = ProcedureGraph("whole", returning: Void.self) { g in
       g.add(patient(Box([])))
       g.add(
         ProcedureTask("bad") {

@@ -10,7 +10,7 @@ import TestingProcedureKit
     let started = [Signal(), Signal()]
     let cancelled = Box(0)
     let ranLater = Box(false)
-    let graph = ProcedureGraph("g") { g in
+    let graph = ProcedureGraph("g", returning: Void.self) { g in
       for i in 0..<2 {
         g.add(
           ProcedureTask("patient") {
@@ -37,7 +37,7 @@ import TestingProcedureKit
     let log = { @Sendable (name: String) in ProcedureTask(name) { _ = ran.update { $0.insert(name) } } }
     for width in [1, 3, Int.max] {
       ran.update { $0 = [] }
-      let graph = ProcedureGraph("g") { g in
+      let graph = ProcedureGraph("g", returning: Void.self) { g in
         let bad = g.add(ProcedureTask("bad") { throw TestError(code: 1) })
         let worse = g.add(ProcedureTask("worse") { throw TestError(code: 2) })
         let good = g.add(log("good"))
@@ -60,7 +60,7 @@ import TestingProcedureKit
 
   @Test("D4: a policy that follows modifiers applies to the graph, unless the graph has its own")
   func laterPolicy() async throws {
-    let graph = ProcedureGraph("g") { g in
+    let graph = ProcedureGraph("g", returning: Void.self) { g in
       for code in 1...3 { g.add(ProcedureTask("\(code)") { throw TestError(code: code) }) }
     }
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
@@ -173,7 +173,7 @@ import TestingProcedureKit
     let started = [Signal(), Signal()]
     let ended = Box(0)
     let later = Box(false)
-    let graph = ProcedureGraph("g") { g in
+    let graph = ProcedureGraph("g", returning: Void.self) { g in
       let nodes = (0..<2).map { i in
         g.add(
           ProcedureTask {
@@ -204,7 +204,7 @@ import TestingProcedureKit
       let failing = Set(
         (0..<Int.random(in: 0...2, using: &random)).map { _ in Int.random(in: 0..<count, using: &random) })
       let yields = Bool.random(using: &random)
-      let graph = ProcedureGraph("g") { g in
+      let graph = ProcedureGraph("g", returning: Void.self) { g in
         var nodes: [Node<Int>] = []
         for i in 0..<count {
           let inputs = nodes.filter { _ in Int.random(in: 0..<4, using: &random) == 0 }
@@ -238,7 +238,7 @@ import TestingProcedureKit
   func cancelStartsNothing() async throws {
     for _ in 0..<50 {
       let started = [Signal(), Signal()]
-      let graph = ProcedureGraph("g") { g in
+      let graph = ProcedureGraph("g", returning: Void.self) { g in
         for i in 0..<2 {
           let patient = g.add(
             ProcedureTask {

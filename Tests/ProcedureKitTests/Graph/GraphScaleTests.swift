@@ -8,7 +8,7 @@ import Testing
   @Test("10,000 independent nodes all run, on a queue and without one")
   func wide() async throws {
     let count = Box(0)
-    let graph = ProcedureGraph("wide") { g in
+    let graph = ProcedureGraph("wide", returning: Void.self) { g in
       for _ in 0..<Self.many { g.add(ProcedureTask { count.update { $0 += 1 } }) }
     }
     try await ProcedureQueue("q", maxConcurrentProcedures: 3).run(graph)

@@ -16,7 +16,7 @@ import TestingProcedureKit
         await release.wait()
       })
     await started.wait()
-    let graph = ProcedureGraph("wide") { g in
+    let graph = ProcedureGraph("wide", returning: Void.self) { g in
       for number in 0..<4 { g.add(ProcedureTask("\(number)") { await Task.yield() }) }
     }
     let handle = queue.add(graph)
@@ -54,7 +54,7 @@ import TestingProcedureKit
   @Test("after: orders nodes that pass no value; a graph without an output runs all of its nodes")
   func after() async throws {
     let order = Box<[String]>([])
-    let graph = ProcedureGraph("g") { g in
+    let graph = ProcedureGraph("g", returning: Void.self) { g in
       let log = { @Sendable (name: String) in ProcedureTask(name) { order.update { $0.append(name) } } }
       let first = g.add(log("first"))
       let second = g.add(log("second"), after: [first])
@@ -194,7 +194,7 @@ import TestingProcedureKit
   func limit() async throws {
     for (limit, width) in [(3, Int.max), (8, 2), (1, 5)] {
       let running = Box((now: 0, most: 0))
-      let graph = ProcedureGraph("g") { g in
+      let graph = ProcedureGraph("g", returning: Void.self) { g in
         for _ in 0..<50 {
           g.add(
             ProcedureTask {
@@ -264,7 +264,7 @@ import TestingProcedureKit
   func oneOrSeveral() async throws {
     let (first, order) = (Signal(), Box<[String]>([]))
     let log = { @Sendable (name: String) in order.update { $0.append(name) } }
-    let graph = ProcedureGraph("g") { (g, x: Node<Int>) in
+    let graph = ProcedureGraph("g", returning: Void.self) { (g, x: Node<Int>) in
       let gate = g.add("gate") {
         await first.wait()
         log("gate")
@@ -293,8 +293,8 @@ import TestingProcedureKit
   @Test("A graph without nodes does nothing, and its input can be its value", .timeLimit(.minutes(10)))
   func empty() async throws {
     let names: [String] = []
-    let empty = ProcedureGraph("empty") { g in for name in names { g.add(name) {} } }
-    let onlyInput = ProcedureGraph<Int, Void>("only input") { _, _ in }
+    let empty = ProcedureGraph("empty", returning: Void.self) { g in for name in names { g.add(name) {} } }
+    let onlyInput = ProcedureGraph<Int, Void>("only input", returning: Void.self) { _, _ in }
     let identity = ProcedureGraph("identity") { (_, x: Node<String>) in x }
     let result = ProcedureGraph("result") { (_, x: Node<String>) in x.catchingErrors() }
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)

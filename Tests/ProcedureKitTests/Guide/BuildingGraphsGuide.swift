@@ -124,7 +124,7 @@ import TestingProcedureKit
     #expect(try await queue.run(news, input: "a") == "<a>")
     #expect(try await queue.run(news, input: "") == "old ")
 
-    let both = ProcedureGraph("both") { g in
+    let both = ProcedureGraph("both", returning: Void.self) { g in
       g.add(Download().named("first"), input: "")
       g.add(Download().named("second"), input: "")
     }

@@ -201,7 +201,7 @@ import TestingProcedureKit
     }
     let queue = ProcedureQueue(configuration)
     let recorder = EventRecorder(queue)
-    let graph = ProcedureGraph("graph") { g in
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
       let plain = g.add(ProcedureTask("plain") { 1 })
       g.add(ProcedureTask("last") { (_: Int) in }.condition("yes") { true }, from: plain)
     }

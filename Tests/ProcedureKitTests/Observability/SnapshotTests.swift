@@ -90,7 +90,7 @@ struct SnapshotOfBodiesTests {
     "A snapshot shows the nodes of a graph that execute or wait for a slot, each once, with the graph as the parent")
   func nodes() async throws {
     let (queue, release) = (ProcedureQueue("q", maxConcurrentProcedures: 2), Signal())
-    let graph = ProcedureGraph("graph") { g in
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
       let first = (0..<4).map { number in g.add(ProcedureTask("node \(number)") { await release.wait() }) }
       let conditional = g.add(ProcedureTask("conditional") { await release.wait() }.condition("yes") { true })
       g.add(ProcedureTask("last") {}, after: first + [conditional])
@@ -240,7 +240,7 @@ extension SnapshotTests {
   func heldNode() async throws {
     let (queue, release) = (ProcedureQueue("q", maxConcurrentProcedures: 1), Signal())
     let handle = queue.add(
-      ProcedureGraph("graph") { g in
+      ProcedureGraph("graph", returning: Void.self) { g in
         let first = g.add("first") { await release.wait() }
         _ = g.add("second", after: [first]) {}
         _ = g.add(ProcedureTask("third") {}.condition("yes") { true }, after: [first])
@@ -283,7 +283,7 @@ extension SnapshotTests {
     for _ in 0..<TestDepth.size(400) {
       let first = queue.add(ProcedureTask("first") { await Task.yield() }.exclusive("SnapshotTests"))
       let second = queue.add(ProcedureTask("second") {}.exclusive("SnapshotTests"), after: [first])
-      let graph = ProcedureGraph("graph") { g in
+      let graph = ProcedureGraph("graph", returning: Void.self) { g in
         let nodes = (0..<4).map { number in g.add("node \(number)") { await Task.yield() } }
         g.add(ProcedureTask("node 4") { await Task.yield() }.exclusive("SnapshotTests nodes"), after: nodes)
       }

@@ -212,7 +212,7 @@ import TestingProcedureKit
     case .node: try await queue.run(ProcedureGraph("graph") { g in g.add(body) })
     case .nodeOfWorker:
       try await queue.run(
-        ProcedureGraph("graph") { g in
+        ProcedureGraph("graph", returning: Void.self) { g in
           g.add(body)
           g.add(body)
         })
@@ -224,7 +224,7 @@ import TestingProcedureKit
   func cancelAllEndsWaits() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let (inFirst, go, evaluating) = (Signal(), Signal(), Signal())
-    let chain = ProcedureGraph("chain") { g in
+    let chain = ProcedureGraph("chain", returning: Void.self) { g in
       let first = g.add(
         ProcedureTask {
           inFirst.set()

@@ -11,7 +11,7 @@ import TestingProcedureKit
   func valuesOfGraphs() async throws {
     let live = Box(0)
     let seen = Box<[Int]>([])
-    let graph = ProcedureGraph("g") { g in
+    let graph = ProcedureGraph("g", returning: Void.self) { g in
       let big = g.add(ProcedureTask("big") { Tracked(live) })
       let unused = g.add(ProcedureTask("unused") { Tracked(live) })
       let first = g.add(ProcedureTask("first") { (_: Tracked) in }, from: big, after: [unused])
@@ -33,7 +33,7 @@ import TestingProcedureKit
       let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
       weakQueue = queue
       let captured = Tracked(live)
-      let graph = ProcedureGraph("g") { (g, input: Node<Tracked>) in
+      let graph = ProcedureGraph("g", returning: Void.self) { (g, input: Node<Tracked>) in
         let nodes = (0..<10).map { _ in g.add(ProcedureTask { (_: Tracked) in Tracked(live) }, from: input) }
         g.add(ProcedureTask { (all: [Tracked]) in #expect(all.count == 10) }, from: nodes)
       }

@@ -50,7 +50,7 @@ import Testing
     #expect(message(foreign).contains("\"inner\": \"uses x\" was given a node of another graph"))
     let late = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       var builder: GraphBuilder?
-      let graph = ProcedureGraph("done") { g in
+      let graph = ProcedureGraph("done", returning: Void.self) { g in
         builder = g
         g.add(ProcedureTask {})
       }

@@ -36,7 +36,7 @@ struct ProducedChildTests {
     case 2: try await queue.add(parent).value
     default:
       try await queue.run(
-        ProcedureGraph("graph") { g in
+        ProcedureGraph("graph", returning: Void.self) { g in
           let first = g.add(parent)
           g.add(ProcedureTask {}, after: [first])
         })
@@ -122,7 +122,7 @@ struct ProducedChildTests {
       ProcedureContext.current?.produce(ProcedureTask { () throws in throw TestError(code: 8) })
       _ = try await other.run(ProcedureTask { Issue.record("executed") })
     }
-    let graph = ProcedureGraph("graph") { g in
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
       let first = g.add(ProcedureTask {})
       g.add(body, after: [first])
     }

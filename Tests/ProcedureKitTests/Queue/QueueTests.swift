@@ -78,7 +78,7 @@ import Testing
     let started = Signal()
     let release = Signal()
     let later = Box(false)
-    let graph = ProcedureGraph("g") { g in
+    let graph = ProcedureGraph("g", returning: Void.self) { g in
       let first = g.add(
         ProcedureTask("first") {
           started.set()
@@ -228,7 +228,7 @@ import Testing
     let order = Box<[String]>([])
     let log = { @Sendable (name: String) in ProcedureTask(name) { order.update { $0.append(name) } } }
     let later = Box<ProcedureHandle<Void>?>(nil)
-    let graph = ProcedureGraph("graph") { g in
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
       let first = g.add(
         ProcedureTask {
           let handle = queue.add(log("later"))
@@ -248,7 +248,7 @@ import Testing
     let log = { @Sendable (name: String, priority: TaskPriority) in
       ProcedureTask(name, priority: priority) { order.update { $0.append(name) } }
     }
-    let graph = ProcedureGraph("g") { g in
+    let graph = ProcedureGraph("g", returning: Void.self) { g in
       let loads = (0..<3).map { i in g.add(log("load \(i)", .low).condition("there") { true }) }
       for (i, load) in loads.enumerated() { g.add(log("write \(i)", .medium), after: [load]) }
     }

@@ -36,7 +36,7 @@ struct SlotReleaseTests {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let (inFirst, go, release) = (Signal(), Signal(), Signal())
     let other = queue.add(ProcedureTask { await release.wait() })
-    let chain = ProcedureGraph("chain") { g in
+    let chain = ProcedureGraph("chain", returning: Void.self) { g in
       let first = g.add(
         ProcedureTask("first") {
           inFirst.set()
@@ -93,7 +93,7 @@ struct SlotReleaseTests {
   func escapedGraph() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let (inFirst, go) = (Signal(), Signal())
-    let chain = ProcedureGraph("chain") { g in
+    let chain = ProcedureGraph("chain", returning: Void.self) { g in
       let first = g.add(
         ProcedureTask {
           inFirst.set()

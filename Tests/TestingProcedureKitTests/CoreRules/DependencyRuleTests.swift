@@ -51,7 +51,7 @@ struct DependencyRuleTests {
     ) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(3))
       let log = Locked<[String]>([])
-      let graph = ProcedureGraph("graph") { g in
+      let graph = ProcedureGraph("graph", returning: Void.self) { g in
         let input = g.add(ProcedureTask("input") { 1 })
         g.add("failing", from: input) { _ in
           await pause(env, upTo: 4)
@@ -90,7 +90,7 @@ struct DependencyRuleTests {
     try await exploreRace("one two", "two one", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(3))
       let log = Locked<[String]>([])
-      let graph = ProcedureGraph("graph") { (g: GraphBuilder) -> Void in
+      let graph = ProcedureGraph("graph", returning: Void.self) { (g: GraphBuilder) -> Void in
         for name in ["one", "two"] {
           let failing = g.add(
             ProcedureTask(name) {
@@ -161,7 +161,7 @@ struct DependencyRuleTests {
     try await exploreRace("\(width) at once", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: width)
       let monitor = ConcurrencyMonitor()
-      let graph = ProcedureGraph("graph") { (g: GraphBuilder) -> Void in
+      let graph = ProcedureGraph("graph", returning: Void.self) { (g: GraphBuilder) -> Void in
         let layer = (0..<2).map { number in
           g.add(
             ProcedureTask("layer \(number)") {

@@ -176,7 +176,7 @@ struct ProducedChildrenOfNodesTests {
     for policy in [FailurePolicy.failFast, .collect] {
       let alive = Locked(0)
       let consumed = Locked(false)
-      let graph = ProcedureGraph("graph") { g in
+      let graph = ProcedureGraph("graph", returning: Void.self) { g in
         let value = g.add(
           ProcedureTask("parent") { () -> Value in
             ProcedureContext.current?.produce(ProcedureTask("child") { () throws in throw Reason() })

@@ -221,7 +221,7 @@ struct ResourceRuleTests {
       let child = { @Sendable (name: String) in
         work(env, monitor, "a", named: name).map { order { $0.append(name) } }.exclusive("a")
       }
-      let group = ProcedureGraph("group") { g in
+      let group = ProcedureGraph("group", returning: Void.self) { g in
         let (one, two) = (g.add(child("one")), g.add(child("two")))
         g.add("both", from: one, two) { _, _ in try await queue.run(child("inner")) }
       }

@@ -88,7 +88,7 @@ import TestingProcedureKit
     try await exploreSchedules(TestDepth.count(300)) { env in
       let reports = Reports([])
       let queue = makeQueue(env, reports)
-      let graph = ProcedureGraph("chain") { g in
+      let graph = ProcedureGraph("chain", returning: Void.self) { g in
         var last = g.add(body("n1", until: .seconds(8), env))
         for number in 2...6 { last = g.add(body("n\(number)", until: .seconds(number * 8), env), after: [last]) }
       }

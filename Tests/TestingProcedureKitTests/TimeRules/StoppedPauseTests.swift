@@ -118,7 +118,7 @@ struct StoppedPauseTests {
         await monitor.during("slot") { await env.wait(until: env.elapsed + .seconds(2)) }
       }
       let paused = ProcedureTask {}.delay(.seconds(1)).timeout(.seconds(3))
-      let graph = ProcedureGraph("graph") { g in
+      let graph = ProcedureGraph("graph", returning: Void.self) { g in
         let first = g.add(ProcedureTask { await env.wait(until: .seconds(1)) })
         g.add(ProcedureTask {}, after: [first])
       }
@@ -250,11 +250,11 @@ struct StoppedPauseTests {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let executed = Locked(0)
-      let graph = ProcedureGraph("graph") { g in
+      let graph = ProcedureGraph("graph", returning: Void.self) { g in
         let first = g.add(ProcedureTask { executed { $0 += 1 } })
         for _ in 0..<3 { g.add(ProcedureTask { executed { $0 += 1 } }, after: [first]) }
       }
-      let nested = ProcedureGraph("nested") { g in
+      let nested = ProcedureGraph("nested", returning: Void.self) { g in
         let first = g.add(ProcedureTask { executed { $0 += 1 } })
         for _ in 0..<3 { g.add(graph, after: [first]) }
       }
@@ -282,7 +282,7 @@ struct StoppedPauseTests {
   func graphInHookAtShutDown(width: Int, isAdded: Bool) async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
-      let graph = ProcedureGraph("graph") { g in
+      let graph = ProcedureGraph("graph", returning: Void.self) { g in
         let first = g.add(ProcedureTask {})
         for _ in 0..<width {
           g.add(

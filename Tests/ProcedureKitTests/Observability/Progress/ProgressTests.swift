@@ -63,7 +63,7 @@ import TestingProcedureKit
   func graph() async throws {
     let (reports, report) = Reports.makeStream()
     let (reports2, report2) = Reports.makeStream()
-    let graph = ProcedureGraph("graph") { g in
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
       let first = g.add(reporting("first", reports).progressWeight(4))
       let second = g.add(ProcedureTask<Void, Void>("fail") { throw Failure() }.progressWeight(2), after: [first])
       g.add(ProcedureTask("skipped") {}, after: [second])
@@ -91,7 +91,7 @@ import TestingProcedureKit
   func late(fails: Bool) async throws {
     let (reports, report) = Reports.makeStream()
     let started = AsyncStream.makeStream(of: Void.self)
-    let graph = ProcedureGraph("graph") { g in
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
       let first = g.add(ProcedureTask("first") { if fails { throw Failure() } })
       let second = g.add(ProcedureTask("second") {}, after: [first])
       g.add(
@@ -148,7 +148,7 @@ import TestingProcedureKit
   func children() async throws {
     let (reports, report) = Reports.makeStream()
     let (end, started) = (Signal(), AsyncStream.makeStream(of: Void.self))
-    let inner = ProcedureGraph("inner") { g in
+    let inner = ProcedureGraph("inner", returning: Void.self) { g in
       g.add(reporting("node", reports))
       g.add(ProcedureTask("other") { await end.wait() })
     }
@@ -181,7 +181,7 @@ import TestingProcedureKit
   func retriedGraph() async throws {
     let (reports, report) = Reports.makeStream()
     let attempts = Box(0)
-    let graph = ProcedureGraph("graph") { g in
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
       let first = g.add(ProcedureTask("first") {})
       g.add(
         ProcedureTask<Void, Void>("second") {
@@ -248,7 +248,7 @@ import TestingProcedureKit
   @Test("A run that neither reports nor is read has no part in the tree, and its nodes none either")
   func unread() async throws {
     let queue = ProcedureQueue("q")
-    let graph = ProcedureGraph("graph") { g in
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
       let first = g.add(ProcedureTask("first") {})
       g.add(ProcedureTask("second") {}.exclusive("x"), after: [first])
     }
@@ -265,7 +265,7 @@ import TestingProcedureKit
   func race(round: Int) async throws {
     let queue = ProcedureQueue("q")
     let recorder = EventRecorder(queue)
-    let graph = ProcedureGraph("graph") { g in
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
       for node in 0..<8 {
         g.add(
           ProcedureTask("node \(node)") {
@@ -297,7 +297,7 @@ import TestingProcedureKit
   @Test("A weight that is negative or infinite is a mistake; a weight of 0 does not count")
   func zeroWeight() async throws {
     let (reports, report) = Reports.makeStream()
-    let graph = ProcedureGraph("graph") { g in
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
       let first = g.add(ProcedureTask("light") {}.progressWeight(0))
       g.add(reporting("heavy", reports).progressWeight(9).progressWeight(2), after: [first])
     }

@@ -44,7 +44,7 @@ import TestingProcedureKit
 
   @Test("Many short nodes of a graph without a queue let other tasks of their executor run in between")
   func nodes() async throws {
-    let graph = ProcedureGraph("chain") { g in
+    let graph = ProcedureGraph("chain", returning: Void.self) { g in
       var last = g.add(body())
       for _ in 1..<Self.count { last = g.add(body(), after: [last]) }
     }

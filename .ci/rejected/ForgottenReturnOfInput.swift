@@ -1,0 +1,7 @@
+// error: return the node with the value of the graph
+import ProcedureKit
+
+let double = ProcedureGraph("double") { (g, number: Node<Int>) in
+  let same = g.add("same", from: number) { $0 }
+  g.add("double", from: same) { $0 * 2 }
+}
