@@ -12,7 +12,7 @@ struct AwaitEventTests {
   private func body(_ way: Way, _ queue: ProcedureQueue) -> ProcedureTask<Void, Void> {
     let inner = ProcedureTask("inner") { await Task.yield() }
     if way == .graph {
-      return ProcedureGraph("outer") { g in _ = g.add(inner) }.procedureTask
+      return ProcedureGraph("outer") { g in g.add(inner) }.procedureTask
     }
     return ProcedureTask("outer") {
       switch way {
@@ -29,7 +29,7 @@ struct AwaitEventTests {
         for try await _ in queue.results(
           of: ProcedureTask("inner") { (_: Int) in }, over: [1], maxConcurrentElements: 1)
         {}
-      case .graphCall: try await ProcedureGraph("graph") { g in _ = g.add(inner) }()
+      case .graphCall: try await ProcedureGraph("graph") { g in g.add(inner) }()
       case .map: _ = try await queue.map([1], with: ProcedureTask("inner") { (_: Int) in })
       case .childValue: try await ProcedureContext.current!.produce(inner).value
       case .childAtTheEnd: ProcedureContext.current?.produce(inner)
