@@ -51,9 +51,9 @@ import TestingProcedureKit
     var lines: [String] = []
     let handle = queue.add(ResizeImage(side: 64), input: Image(side: 512))
     for await event in handle.events {
-      switch event.kind {
-      case .willExecute: lines.append("\(event.name) starts, attempt \(event.attempt)")
-      case .didFinish: lines.append("\(event.name) \(event.outcome!)")
+      switch event.step {
+      case .willExecute(let attempt): lines.append("\(event.name) starts, attempt \(attempt)")
+      case .didFinish(let outcome): lines.append("\(event.name) \(outcome)")
       default: break
       }
     }

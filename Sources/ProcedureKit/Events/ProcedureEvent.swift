@@ -1,19 +1,20 @@
 /// One step of a run, as delivered to the subscribers to the run's handle and to its queue.
 ///
-/// Every event has a ``kind-swift.property`` and identifies its run: ``id``, ``name``, ``attempt``, ``parent`` and, for a node, ``graph``.
-/// The other properties are details of certain kinds, and are `nil` for the other kinds.
+/// Every event identifies its run: ``id``, ``name``, ``attempt``, ``parent`` and, for a node, ``graph``. The ``step-swift.property`` says
+/// what has happened, with the values that belong to it:
 ///
 /// ```swift
 /// for await event in queue.events {
-///   switch event.kind {
-///   case .willExecute: print("\(event.name) starts, attempt \(event.attempt)")
-///   case .didFinish: print("\(event.name) ended: \(event.outcome!)")
+///   switch event.step {
+///   case .willExecute(let attempt): print("\(event.name) starts, attempt \(attempt)")
+///   case .didFinish(let outcome): print("\(event.name) ended: \(outcome)")
 ///   default: break
 ///   }
 /// }
 /// ```
 ///
-/// Future versions can add kinds, so a `switch` needs a `default`.
+/// The ``kind-swift.property`` is the step without its values, to compare or to count. The other properties are details of certain kinds,
+/// and are `nil` for the other kinds. Later versions can add steps, kinds and properties.
 ///
 /// The events of one run are totally ordered. The first one is ``Kind-swift.struct/didAttach``, and the last one is `didFinish`.
 /// `didCancel` occurs at most once, before `willFinish`. A run that a queue refuses has only the events `willFinish` and `didFinish`, which
@@ -94,6 +95,71 @@ public struct ProcedureEvent: Sendable {
   }
 }
 
+// MARK: - The step
+
+extension ProcedureEvent {
+  /// What has happened in a run, with the values that belong to it. Later versions can add steps, so a `switch` in another package needs a
+  /// `default`; a step never gets further values, which become properties of the event instead.
+  @nonexhaustive
+  public enum Step: Sendable {
+    /// See ``Kind-swift.struct/didAttach``.
+    case didAttach
+    /// The body is about to start, for this attempt; see ``Kind-swift.struct/willExecute``.
+    case willExecute(attempt: Int)
+    /// The body has ended, in this attempt.
+    case didExecute(attempt: Int)
+    /// An existing value is used instead of executing the body; see ``Kind-swift.struct/reused``.
+    case reused(by: String)
+    /// The attempt has failed, and the next one follows after the delay; see ``Kind-swift.struct/retrying``.
+    case retrying(attempt: Int, delay: Duration, error: any Error)
+    /// The run was cancelled, with this reason if a reason was given; see ``Kind-swift.struct/didCancel``.
+    case didCancel(reason: (any Error)?)
+    /// The body is about to add this child.
+    case willProduce(ProcedureIdentity)
+    /// The body has added this child.
+    case didProduce(ProcedureIdentity)
+    /// The run has finished waiting for this run; see ``Kind-swift.struct/didAwait``.
+    case didAwait(ProcedureIdentity)
+    /// The progress has increased; see ``Kind-swift.struct/progress``.
+    case progress(ProcedureProgress)
+    /// The outcome is decided; see ``Kind-swift.struct/willFinish``.
+    case willFinish(ProcedureOutcome<Void>)
+    /// The outcome can be read; see ``Kind-swift.struct/didFinish``.
+    case didFinish(ProcedureOutcome<Void>)
+    /// The subscriber was too slow and has lost this number of events; see ``Kind-swift.struct/gap``.
+    case gap(lostCount: Int)
+  }
+
+  /// What has happened, for a `switch`.
+  public var step: Step {
+    switch details?.content {
+    case .reused(let name): .reused(by: name)
+    case .retrying(let attempt, let delay, let error): .retrying(attempt: attempt, delay: delay, error: error)
+    case .didCancel(let reason): .didCancel(reason: reason)
+    case .willProduce(let child): .willProduce(child)
+    case .didProduce(let child): .didProduce(child)
+    case .didAwait(let run, _, _): .didAwait(run)
+    case .progress(let progress): .progress(progress)
+    case .willFinish(let outcome): .willFinish(outcome)
+    case .didFinish(let outcome, _): .didFinish(outcome)
+    case .gap(let count): .gap(lostCount: count)
+    case .didAttach: .didAttach
+    case .willExecute(let attempt, _, _, _): .willExecute(attempt: attempt)
+    case .didExecute(let attempt, _): .didExecute(attempt: attempt)
+    case nil:
+      // Most events need no details.
+      switch kind {
+      case .didAttach: .didAttach
+      case .willExecute: .willExecute(attempt: attempt)
+      case .didExecute: .didExecute(attempt: attempt)
+      case .willFinish: .willFinish(.finished(()))
+      case .didFinish: .didFinish(.finished(()))
+      default: preconditionFailure("ProcedureEvent: \(kind) has no details")
+      }
+    }
+  }
+}
+
 // MARK: - The properties
 
 extension ProcedureEvent {
@@ -111,7 +177,7 @@ extension ProcedureEvent {
 
   /// The outcome, for ``Kind-swift.struct/willFinish`` and ``Kind-swift.struct/didFinish``.
   public var outcome: ProcedureOutcome<Void>? {
-    switch details?.step {
+    switch details?.content {
     case .willFinish(let outcome), .didFinish(let outcome, _): outcome
     case nil where kind == .willFinish || kind == .didFinish: .finished(())
     default: nil
@@ -120,7 +186,7 @@ extension ProcedureEvent {
 
   /// The error of the failed attempt, for ``Kind-swift.struct/retrying``; the error of the run, if its ``outcome`` is a failure.
   public var error: (any Error)? {
-    switch details?.step {
+    switch details?.content {
     case .retrying(_, _, let error), .willFinish(.failed(let error)), .didFinish(.failed(let error), _): error
     default: nil
     }
@@ -129,7 +195,7 @@ extension ProcedureEvent {
   /// The reason for the cancellation, for ``Kind-swift.struct/didCancel`` or for an ``outcome`` that is a cancellation; `nil` if no reason
   /// was given.
   public var reason: (any Error)? {
-    switch details?.step {
+    switch details?.content {
     case .didCancel(let reason), .willFinish(.cancelled(let reason)), .didFinish(.cancelled(let reason), _): reason
     default: nil
     }
@@ -137,12 +203,12 @@ extension ProcedureEvent {
 
   /// The pause before the next attempt, for ``Kind-swift.struct/retrying``.
   public var delay: Duration? {
-    if case .retrying(_, let delay, _)? = details?.step { delay } else { nil }
+    if case .retrying(_, let delay, _)? = details?.content { delay } else { nil }
   }
 
   /// The child, for ``Kind-swift.struct/willProduce`` and ``Kind-swift.struct/didProduce``.
   public var child: ProcedureIdentity? {
-    switch details?.step {
+    switch details?.content {
     case .willProduce(let child), .didProduce(let child): child
     default: nil
     }
@@ -150,14 +216,14 @@ extension ProcedureEvent {
 
   /// The run that was awaited, for ``Kind-swift.struct/didAwait``. If several runs were awaited, this is the one that ended last.
   public var awaited: ProcedureIdentity? {
-    if case .didAwait(let run, _, _)? = details?.step { run } else { nil }
+    if case .didAwait(let run, _, _)? = details?.content { run } else { nil }
   }
 
   /// The time that the run spent waiting for its slot, for ``Kind-swift.struct/willExecute`` and ``Kind-swift.struct/didAwait``.
   ///
   /// `nil` if the time is unknown, as it is for the nodes of a graph, which are executed in the slots of the graph's workers.
   public var slotWait: Duration? {
-    switch details?.step {
+    switch details?.content {
     case .willExecute(_, _, let wait, _), .didAwait(_, _, let wait): wait < 0 ? nil : .nanoseconds(wait)
     default: kind == .willExecute && slotNumber >= 0 && !isOfNode ? .zero : nil
     }
@@ -168,12 +234,12 @@ extension ProcedureEvent {
   /// ``ProcedureQueue/results(of:over:maxConcurrentElements:ordered:elementName:)-16roi`` execute for each element. `nil` for every other
   /// run.
   public var collection: String? {
-    if case .didAttach(_, let collection)? = details?.step { collection } else { nil }
+    if case .didAttach(_, let collection)? = details?.content { collection } else { nil }
   }
 
   /// The name that was passed to ``Procedure/reusing(_:_:)``, for ``Kind-swift.struct/reused``.
   public var reuseName: String? {
-    if case .reused(let name)? = details?.step { name } else { nil }
+    if case .reused(let name)? = details?.content { name } else { nil }
   }
 
   /// The number of the slot in which the body executes, starting at 0. Bodies that execute on a queue at the same time have different
@@ -186,7 +252,7 @@ extension ProcedureEvent {
 
   /// The ids of the procedures that must end before the run can start, for ``Kind-swift.struct/didAttach``.
   public var dependencies: [ProcedureID] {
-    if case .didAttach(let dependencies, _)? = details?.step { dependencies } else { [] }
+    if case .didAttach(let dependencies, _)? = details?.content { dependencies } else { [] }
   }
 
   /// The time that the run has spent in each phase, for ``Kind-swift.struct/didFinish``.
@@ -194,12 +260,12 @@ extension ProcedureEvent {
   /// The sum is the time since `didAttach`. `nil` for a run that was refused, or that was admitted before the queue had a subscriber,
   /// unless the queue collects totals.
   public var metrics: ProcedureMetrics? {
-    if case .didFinish(_, let metrics)? = details?.step { metrics } else { nil }
+    if case .didFinish(_, let metrics)? = details?.content { metrics } else { nil }
   }
 
   /// The number of dropped events, for ``Kind-swift.struct/gap``.
   public var lostCount: Int? {
-    if case .gap(let count)? = details?.step { count } else { nil }
+    if case .gap(let count)? = details?.content { count } else { nil }
   }
 }
 
@@ -208,8 +274,8 @@ extension ProcedureEvent {
 /// Internal. Most events have a kind but no details, and most of the cost of observing events lies in copying and releasing them. An event
 /// therefore consists of a few numbers, and keeps all its details in one object.
 extension ProcedureEvent {
-  /// Internal. A kind with its details.
-  enum Step: Sendable {
+  /// Internal. What has happened, with all details.
+  enum Content: Sendable {
     case didAttach(after: [ProcedureID] = [], elementOf: String? = nil)
     /// `slotWait` is the wait for the slot in nanoseconds. It is negative if the wait is unknown.
     case willExecute(attempt: Int, slot: Int32 = -1, slotWait: Int64 = -1, cause: ExecutionCause? = nil)
@@ -237,18 +303,18 @@ extension ProcedureEvent {
   }
 
   final class Details: Sendable {
-    let step: Step
+    let content: Content
 
-    fileprivate init(_ step: Step) { self.step = step }
+    fileprivate init(_ content: Content) { self.content = content }
   }
 
-  init(of subject: Subject, at instant: ProcedureInstant, _ step: Step) {
+  init(of subject: Subject, at instant: ProcedureInstant, _ content: Content) {
     (id, name, self.instant) = (subject.id, subject.name, instant)
     (parentID, isOfNode) = (subject.parent ?? .ofNoRun, subject.isNode)
     var attempt = subject.attempt
     var slot: Int32 = -1
     var hasDetails = true
-    switch step {
+    switch content {
     case .didAttach(let dependencies, let collection):
       (kind, hasDetails) = (.didAttach, !dependencies.isEmpty || collection != nil)
     case .willExecute(let number, let place, let slotWait, let cause):
@@ -267,7 +333,7 @@ extension ProcedureEvent {
     }
     number = Int32(clamping: attempt)
     slotNumber = slot
-    details = hasDetails ? Details(step) : nil
+    details = hasDetails ? Details(content) : nil
   }
 
   /// Returns the gap event for a slow subscriber to a queue, which missed `count` events before `next`.
@@ -285,7 +351,7 @@ extension ProcedureEvent: CustomStringConvertible {
   }
 
   private var words: String {
-    switch details?.step {
+    switch details?.content {
     case .willExecute(let attempt, _, _, let cause?): "(attempt: \(attempt), since \(cause))"
     case .reused(let name): "(by: \(name.quoted))"
     case .retrying(let attempt, let delay, let error):
@@ -336,13 +402,13 @@ extension ProcedureEvent {
   ///
   /// See `durable(in:as:version:rememberingFailures:)`. In a snapshot, ``QueueSnapshot/Entry/executionCause`` contains the same reason.
   public var executionCause: ExecutionCause? {
-    if case .willExecute(_, _, _, let cause)? = details?.step { cause } else { nil }
+    if case .willExecute(_, _, _, let cause)? = details?.content { cause } else { nil }
   }
 }
 
 extension ProcedureEvent {
   /// The progress of the run, for ``Kind-swift.struct/progress``.
   public var progress: ProcedureProgress? {
-    if case .progress(let progress)? = details?.step { progress } else { nil }
+    if case .progress(let progress)? = details?.content { progress } else { nil }
   }
 }

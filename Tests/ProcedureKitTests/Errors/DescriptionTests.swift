@@ -72,7 +72,7 @@ import TestingProcedureKit
 
   @Test("Every kind of event, outcome and wait does without the word Optional")
   func optionals() async {
-    let steps: [ProcedureEvent.Step] = [
+    let steps: [ProcedureEvent.Content] = [
       .didCancel(reason: nil), .didCancel(reason: TestError(code: 1)), .willProduce(identity), .didProduce(identity),
       .didAwait(identity, slot: 1, slotWait: 2), .willExecute(attempt: 1, slot: 1, slotWait: 2),
       .didFinish(.cancelled(reason: TestError(code: 1))),

@@ -138,7 +138,7 @@ extension Int: BroadcastEvent {}
       .finished(()), .failed(Broken()), .cancelled(reason: nil), .cancelled(reason: Broken()), .ignored(by: "online"),
     ]
     let child = ProcedureIdentity(id: .reserve(), name: "child")
-    let steps: [ProcedureEvent.Step] =
+    let steps: [ProcedureEvent.Content] =
       [
         .didAttach(), .didAttach(after: [child.id]), .willExecute(attempt: 1, slot: 4), .willExecute(attempt: .max),
         .didExecute(attempt: 2), .didFinish(.finished(()), ProcedureMetrics(attempts: 2)),
@@ -151,7 +151,8 @@ extension Int: BroadcastEvent {}
     for step in steps {
       let subject = ProcedureEvent.Subject(id: child.id, name: "run", attempt: 3, parent: parent, isNode: true)
       let event = ProcedureEvent(of: subject, at: .init(nanoseconds: 5), step)
-      #expect("\(step)".hasPrefix("\(event.kind)") && "\(event)".hasPrefix("\(child.id) run \(event.kind)"))
+      #expect("\(step)".hasPrefix("\(event.kind)") && "\(event.step)".hasPrefix("\(event.kind)"))
+      #expect("\(event)".hasPrefix("\(child.id) run \(event.kind)"))
       #expect(event.parent == parent && event.graph == parent)
       // Each property is there for the kinds that have it, and for no other.
       switch step {

@@ -17,7 +17,7 @@ extension GraphRun {
 
   /// Publishes an event of a node, if the queue has a subscriber.
   func report(
-    _ step: @autoclosure () -> ProcedureEvent.Step, of node: Int32, attempt: Int = 0,
+    _ step: @autoclosure () -> ProcedureEvent.Content, of node: Int32, attempt: Int = 0,
     at instant: ProcedureInstant? = nil
   ) {
     guard broadcaster.isObserved else { return }

@@ -5,7 +5,7 @@ extension Run {
   @inline(__always)
   func record(
     at instant: @autoclosure () -> ProcedureInstant, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects,
-    _ step: (borrowing QueueCore.State) -> ProcedureEvent.Step
+    _ step: (borrowing QueueCore.State) -> ProcedureEvent.Content
   ) {
     guard core.broadcaster.isObserved || state.runs[self].hasLog, isReported, kind != .bareNode else { return }
     let (step, log) = (step(state), state.runs[self].details.observers.log)
@@ -14,7 +14,7 @@ extension Run {
 
   /// Records an event in the log and publishes it on the queue, even for a node whose other events the graph reports.
   private func record(
-    _ step: ProcedureEvent.Step, at instant: ProcedureInstant, in log: EventLog?,
+    _ step: ProcedureEvent.Content, at instant: ProcedureInstant, in log: EventLog?,
     _ runs: inout RunTable, _ effects: inout QueueCore.Effects
   ) {
     guard log != nil || core.broadcaster.isObserved else { return }
@@ -46,7 +46,7 @@ extension Run {
   }
 
   /// Records an event that few runs have, under the id of the reporting run. An added run gets a log, so that later subscribers receive the event.
-  func report(_ step: ProcedureEvent.Step) {
+  func report(_ step: ProcedureEvent.Content) {
     let run = reported
     // The log of an added run is made here, for later subscribers.
     guard run.kind == .added || run.hasLog || run.core.broadcaster.isObserved else { return }
@@ -91,7 +91,7 @@ extension Run {
     let (attached, started, ended) = (runs[self].attached, runs[self].started, runs[self].ended)
     let cancellation = runs[self].details.cancellation
     var past: ContiguousArray<ProcedureEvent> = []
-    func add(_ step: ProcedureEvent.Step, at nanoseconds: Int64, index: Int? = nil) {
+    func add(_ step: ProcedureEvent.Content, at nanoseconds: Int64, index: Int? = nil) {
       guard nanoseconds >= 0 else { return }
       let index = min(index ?? past.count, past.count)
       let attempt = past[..<index].contains { $0.attempt > 0 } ? 1 : 0
