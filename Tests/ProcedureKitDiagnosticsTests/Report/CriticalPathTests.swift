@@ -133,7 +133,7 @@ struct CriticalPathTests {
             try await shared()
           case .run: try await queue.run(inner)
           case .otherQueue: try await other.run(inner)
-          case .graphCall: try await ProcedureGraph("graph") { g in _ = g.add(inner) }()
+          case .graphCall: try await ProcedureGraph("graph") { g in g.add(inner) }()
           case .child: try await ProcedureContext.current!.produce(inner).value
           case .childAtTheEnd:
             ProcedureContext.current?.produce(inner)
