@@ -1,4 +1,4 @@
-/// A file and line in the source code, for reports.
+/// A location in source code, which identifies locks and atomics in reports.
 package struct CodeLocation: Sendable, CustomStringConvertible {
   package let fileID: StaticString
   package let line: UInt

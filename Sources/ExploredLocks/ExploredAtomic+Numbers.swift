@@ -21,7 +21,7 @@ extension ExploredAtomic where Value: FixedWidthInteger {
     update("wrappingSubtract") { $0 &- operand }
   }
 
-  /// Adds `operand`. An overflow traps.
+  /// Adds `operand`, trapping on overflow.
   ///
   /// - Returns: The values before and after the operation.
   @discardableResult
@@ -31,7 +31,7 @@ extension ExploredAtomic where Value: FixedWidthInteger {
     update("add") { $0 + operand }
   }
 
-  /// Subtracts `operand`. An overflow traps.
+  /// Subtracts `operand`, trapping on overflow.
   ///
   /// - Returns: The values before and after the operation.
   @discardableResult

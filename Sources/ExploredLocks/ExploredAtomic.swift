@@ -1,34 +1,35 @@
 public import Synchronization
 
-/// An `Atomic` whose operations are choices within an exploration.
+/// An atomic value whose operations are points at which an exploration can switch tasks.
 ///
-/// A module opts in with one line, only in test builds. The module's own name hides the one in `Synchronization`:
+/// To opt in, a module declares a type alias that is compiled only in test builds. The alias shadows the type of the same name in
+/// `Synchronization`:
 ///
 /// ```swift
 /// typealias Atomic = ExploredAtomic
 /// ```
 ///
-/// Within an exploration of `TestingProcedureKit`, any ready task can run before each operation. A task that performs twenty operations in
-/// a row yields, so that a loop that waits for another task can end.
+/// During an exploration by `TestingProcedureKit`, any ready task can run before each operation. A task that performs twenty operations in
+/// a row yields to other tasks, so that a loop that is waiting for another task can end.
 ///
 /// **Memory orderings** are accepted, but every operation is sequentially consistent, so an exploration does not find bugs caused by weaker
-/// orderings. In contrast to an `Atomic`, the value is guarded by a lock, even outside explorations.
+/// orderings. Unlike an `Atomic`, this type guards its value with a lock, even outside explorations.
 public struct ExploredAtomic<Value: AtomicRepresentable & Sendable>: ~Copyable, Sendable {
   private let value: Mutex<Value>
   private let location: CodeLocation
 
-  /// Makes an atomic value.
+  /// Creates an atomic value.
   ///
   /// - Parameters:
   ///   - initialValue: The initial value.
-  ///   - fileID: The file that identifies the atomic in reports.
-  ///   - line: The line that identifies the atomic in reports.
+  ///   - fileID: The file that identifies the atomic value in reports.
+  ///   - line: The line that identifies the atomic value in reports.
   public init(_ initialValue: consuming Value, fileID: StaticString = #fileID, line: UInt = #line) {
     value = Mutex(initialValue)
     location = CodeLocation(fileID: fileID, line: line)
   }
 
-  /// Performs one operation after giving other tasks the opportunity to run.
+  /// Gives other tasks the opportunity to run, and then performs one operation.
   ///
   /// - Returns: The values before and after the operation.
   @discardableResult
@@ -62,7 +63,8 @@ public struct ExploredAtomic<Value: AtomicRepresentable & Sendable>: ~Copyable, 
 }
 
 extension ExploredAtomic where Value: Equatable {
-  /// Replaces the value with `desired` if the value equals `expected`. An `Atomic` compares the bits instead.
+  /// Replaces the value with `desired` if the value equals `expected`. The values are compared with `==`, whereas an `Atomic` compares
+  /// their bits.
   ///
   /// - Returns: Whether the value was replaced, and the previous value.
   public borrowing func compareExchange(
@@ -83,7 +85,7 @@ extension ExploredAtomic where Value: Equatable {
     compareExchange(expected: expected, desired: desired, ordering: successOrdering)
   }
 
-  /// Replaces the value with `desired` if the value equals `expected`. In contrast to the same operation of an `Atomic`, it never fails
+  /// Replaces the value with `desired` if the value equals `expected`. Unlike its counterpart in `Atomic`, this function never fails
   /// spuriously.
   ///
   /// - Returns: Whether the value was replaced, and the previous value.
@@ -93,7 +95,7 @@ extension ExploredAtomic where Value: Equatable {
     compareExchange(expected: expected, desired: desired, ordering: ordering)
   }
 
-  /// Replaces the value with `desired` if the value equals `expected`. In contrast to the same operation of an `Atomic`, it never fails
+  /// Replaces the value with `desired` if the value equals `expected`. Unlike its counterpart in `Atomic`, this function never fails
   /// spuriously.
   ///
   /// - Returns: Whether the value was replaced, and the previous value.

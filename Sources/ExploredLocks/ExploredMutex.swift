@@ -1,19 +1,20 @@
 import Synchronization
 
-/// A `Mutex` whose operations are choices within an exploration.
+/// A lock whose operations are points at which an exploration can switch tasks.
 ///
-/// A module opts in with one line, only in test builds. The module's own name hides the one in `Synchronization`:
+/// To opt in, a module declares a type alias that is compiled only in test builds. The alias shadows the type of the same name in
+/// `Synchronization`:
 ///
 /// ```swift
 /// typealias Mutex = ExploredMutex
 /// ```
 ///
-/// Within an exploration of `TestingProcedureKit`, any ready task can run before the lock is taken. A task that requests a held lock waits
-/// while other tasks run. If tasks are waiting for each other's locks, this is reported as a deadlock, with the locks, their holders and
-/// the locations in the code. The same applies to a task that takes a lock that it already holds.
+/// During an exploration by `TestingProcedureKit`, any ready task can run before the lock is acquired. A task that requests a lock held by
+/// another task waits while other tasks run. If tasks are waiting for each other's locks, the exploration reports a deadlock, with the
+/// locks, their holders, and the locations in the code. It also reports a deadlock if a task tries to acquire a lock that it already holds.
 ///
 /// Outside explorations, and on threads that do not belong to one, the lock behaves like a `Mutex`. A lock that outlives a schedule makes
-/// schedules depend on each other, so create locks within the explored body.
+/// later schedules depend on earlier ones, so create locks within the explored body.
 public struct ExploredMutex<Value: ~Copyable>: ~Copyable, Sendable {
   private let mutex: Mutex<Value>
   private let identity: LockIdentity
@@ -29,10 +30,10 @@ public struct ExploredMutex<Value: ~Copyable>: ~Copyable, Sendable {
     identity = LockIdentity(CodeLocation(fileID: fileID, line: line))
   }
 
-  /// Waits for the lock, and calls `body` while holding it. Cancelling the task does not end the wait.
+  /// Acquires the lock, waiting if necessary, and calls `body` while holding it. Cancelling the task does not end the wait.
   ///
   /// - Parameters:
-  ///   - body: The function to call with the value. Taking the same lock within `body` is an error.
+  ///   - body: The function to call with the value. Acquiring the same lock within `body` is an error.
   ///   - fileID: The file of the call, for reports.
   ///   - line: The line of the call, for reports.
   /// - Returns: The result of `body`.

@@ -1,4 +1,4 @@
-/// The identity of an explored lock, with the location at which the lock was created.
+/// Identifies an explored lock, and records where the lock was created.
 package final class LockIdentity: Sendable, Hashable {
   package let location: CodeLocation
 

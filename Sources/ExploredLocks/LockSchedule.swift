@@ -2,12 +2,12 @@ import Synchronization
 
 /// A schedule that determines the order of operations on locks and atomics.
 package protocol LockSchedule: Sendable {
-  /// Lets other tasks run first, and then takes `lock` as soon as no other task holds it.
+  /// Lets other tasks run, and then acquires `lock` as soon as no other task holds it.
   func lock(_ lock: LockIdentity, at location: CodeLocation)
 
-  /// Lets other tasks run first, and then takes `lock` unless a task holds it.
+  /// Lets other tasks run, and then acquires `lock` unless a task already holds it.
   ///
-  /// - Returns: Whether the lock was taken.
+  /// - Returns: Whether the lock was acquired.
   func lockIfAvailable(_ lock: LockIdentity, at location: CodeLocation) -> Bool
 
   /// Releases `lock`.
@@ -17,12 +17,12 @@ package protocol LockSchedule: Sendable {
   func willPerform(_ operation: StaticString, on atomic: CodeLocation)
 }
 
-/// Finds the schedule of the calling thread, for use by locks and atomics.
+/// Gives locks and atomics access to the schedule that is running on the calling thread.
 package enum LockSchedules {
   private static let isInstalled = Atomic(false)
   private static let find = Mutex<(@Sendable () -> (any LockSchedule)?)?>(nil)
 
-  /// Installs the function that returns the schedule of the calling thread. The explorer calls `install`.
+  /// Installs the function that returns the schedule of the calling thread. The explorer calls this function.
   package static func install(_ find: @escaping @Sendable () -> (any LockSchedule)?) {
     Self.find.withLock { $0 = find }
     isInstalled.store(true, ordering: .releasing)
