@@ -2,16 +2,16 @@ public import Foundation
 public import ProcedureKit
 
 extension ProcedureError: LocalizedError {
-  /// What happened to the procedure, in words for the users of the app: `“Upload” was not executed.`
+  /// What happened to the procedure, in words that the users of the app understand, for example `“Upload” was not executed.`
   ///
-  /// Names appear without ids, and the underlying error is described by its `localizedDescription`. For advice to programmers, see
-  /// ``ProcedureKit/ProcedureError/advice``.
+  /// Procedures are identified by name only, and the underlying error is described by its `localizedDescription`. For advice to
+  /// programmers, see ``ProcedureKit/ProcedureError/advice``.
   public var errorDescription: String? { sentence(localizedStatement.event) }
 
-  /// The reason; `nil` if ``errorDescription`` already contains it.
+  /// The reason for the error; `nil` if ``errorDescription`` already contains the reason.
   public var failureReason: String? { localizedStatement.reason.map(sentence) }
 
-  /// When another attempt makes sense; `nil` if another attempt would fail in the same way, or if the time is unknown.
+  /// When to try again; `nil` if another attempt would fail in the same way, or if it is not known when one could succeed.
   public var recoverySuggestion: String? {
     switch kind {
     case .circuitOpen, .rateExceeded: self.retryAfter.map { "Try again in \(Self.words(for: $0))." }
@@ -24,7 +24,7 @@ extension ProcedureError: LocalizedError {
     statement(naming: { "“\($0.name)”" }, \.localizedDescription)
   }
 
-  /// Returns the text as a sentence, with a capital letter and a full stop.
+  /// Returns the text as a sentence that begins with a capital letter and ends with a period.
   private func sentence(_ text: String) -> String {
     let isComplete = text.last.map { ".!?".contains($0) } ?? true
     return text.prefix(1).uppercased() + text.dropFirst() + (isComplete ? "" : ".")

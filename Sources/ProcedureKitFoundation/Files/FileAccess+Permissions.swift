@@ -1,10 +1,10 @@
 extension FileAccess {
   /// Permissions for a file or a folder.
   public struct Permissions: OptionSet, Sendable, Hashable, CustomStringConvertible {
-    /// The bits of `chmod`: 4 for reading, 2 for writing, 1 for executing.
+    /// The permissions as `chmod` bits: 4 for reading, 2 for writing, and 1 for executing.
     public let rawValue: Int
 
-    /// Creates permissions from the bits of `chmod`.
+    /// Creates permissions from `chmod` bits.
     public init(rawValue: Int) {
       self.rawValue = rawValue
     }
@@ -16,7 +16,7 @@ extension FileAccess {
     /// Running a file, or entering a folder.
     public static let execute = Permissions(rawValue: 1)
 
-    /// The permissions as text for messages, for example "read, write".
+    /// The names of the permissions as they appear in messages, for example "read, write".
     public var description: String {
       let names: [(Permissions, String)] = [(.read, "read"), (.write, "write"), (.execute, "execute")]
       let held = names.filter { contains($0.0) }.map(\.1)

@@ -1,23 +1,23 @@
 internal import Foundation
 public import ProcedureKit
 
-/// The permission to read, write or execute a file or a folder, as a capability.
+/// A capability that represents permission to read, write, or execute a file or a folder.
 ///
 /// ```swift
 /// let archive = ProcedureTask("archive") { … }
 ///   .condition(.authorized(for: FileAccess("/var/log/kitten.log", [.read, .write])))
 /// ```
 ///
-/// The capability is *available* if there is a file or a folder at the path; a symbolic link is followed to its target. Before creating a
-/// file, test its folder: `.write` for adding files to the folder, and `.execute` for entering it.
+/// The capability is *available* if there is a file or a folder at the path; a symbolic link is followed to its target. To create a file, a
+/// process needs two permissions for the file's folder: `.write`, to add files to the folder, and `.execute`, to enter it.
 ///
 /// A request has no effect, because neither Linux nor Apple's platforms ask the user for file permissions. `.authorized(for:)` and
 /// `.authorized(for:).silenced()` therefore behave in the same way: if a permission is missing, the procedure fails immediately with
 /// `conditionFailed`, whose `underlying` is the `CapabilityError`. On macOS, the system asks the user when a file in a protected folder is
 /// first opened, not earlier. A path outside the sandbox is refused.
 ///
-/// The status applies to the process's real user at one instant. On Linux, an administrator can read and write every file. A file can
-/// change between the test and the moment when it is opened, so opening it can still fail.
+/// The status describes what the process's real user may do at the time of the check. On Linux, the root user can read and write every
+/// file. Permissions can change between the check and the moment when the file is opened, so opening the file can still fail.
 public struct FileAccess: Capability, Hashable {
   /// The path of the file or the folder. A path without a leading slash is relative to the working directory.
   public let path: SystemText
@@ -28,7 +28,7 @@ public struct FileAccess: Capability, Hashable {
   ///
   /// - Parameters:
   ///   - path: The path of the file or the folder.
-  ///   - permissions: The required permissions. An empty set only requires that the file or the folder exists.
+  ///   - permissions: The required permissions. If the set is empty, the file or the folder only has to exist.
   public init(_ path: SystemText, _ permissions: Permissions) {
     self.path = path
     self.permissions = permissions
@@ -36,21 +36,22 @@ public struct FileAccess: Capability, Hashable {
 
   /// Creates a capability for a path in a string.
   @_disfavoredOverload public init(_ path: String, _ permissions: Permissions) {
-    // This is disfavored so that a literal creates a `SystemText`, which can contain arbitrary bytes.
+    // This overload is disfavored so that a literal creates a `SystemText`, which can contain arbitrary bytes.
     self.init(SystemText(path), permissions)
   }
 
-  /// The permissions and the path, for example "read, write /var/log/kitten.log".
+  /// The permissions, followed by the path, for example "read, write /var/log/kitten.log".
   public var name: String {
     permissions.isEmpty ? path.description : "\(permissions) \(path)"
   }
 
-  /// Returns whether there is a file or a folder at the path, as far as the process can see. Cancelling the caller has no effect.
+  /// Returns whether the process can find a file or a folder at the path. Cancelling the caller has no effect.
   public func isAvailable() async -> Bool {
     allows(F_OK)
   }
 
-  /// Returns the permissions of the process for the path; none if the file is missing. Cancelling the caller has no effect.
+  /// Returns the permissions that the process has for the path. If there is no file at the path, no permissions are granted. Cancelling the
+  /// caller has no effect.
   public func authorizationStatus() async -> Status {
     var granted: Permissions = []
     if allows(R_OK) { granted.insert(.read) }
@@ -59,11 +60,11 @@ public struct FileAccess: Capability, Hashable {
     return Status(granted: granted, needed: permissions)
   }
 
-  /// Does nothing, because there is no prompt. Cancelling the caller has no effect.
+  /// Does nothing, because the system has no prompt for file permissions. Cancelling the caller has no effect.
   public func requestAuthorization(_ requirement: Void) async {}
 
   private func allows(_ mode: Int32) -> Bool {
-    // A valid path does not contain a NUL; the system would cut the path off there.
+    // A path that contains a NUL is invalid, because the system would ignore everything after the NUL.
     !path.containsZero && path.withCString { access($0, mode) } == 0
   }
 }

@@ -1,4 +1,4 @@
-/// Internal. The SHA-256 hash function of FIPS 180-4, which Foundation lacks on Linux. The examples use it as well.
+/// Internal. The SHA-256 hash function from FIPS 180-4, which Foundation does not provide on Linux. The examples use this type as well.
 package struct SHA256 {
   private static let constants: [UInt32] = [
     0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
@@ -15,7 +15,7 @@ package struct SHA256 {
     0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
   ]
   private var schedule = [UInt32](repeating: 0, count: 64)
-  /// The bytes that do not fill a block yet.
+  /// The bytes that have been added but do not yet fill a block.
   private var rest: [UInt8] = []
   private var count: UInt64 = 0
 
@@ -39,7 +39,7 @@ package struct SHA256 {
     rest += bytes[position...]
   }
 
-  /// Returns the 32 bytes of the hash. No bytes can be added after that.
+  /// Completes the hash and returns its 32 bytes. No more bytes can be added afterwards.
   package mutating func finished() -> [UInt8] {
     let bits = count * 8
     add([0x80] + [UInt8](repeating: 0, count: Int((119 - count % 64) % 64)) + bits.bigEndianBytes)
@@ -74,17 +74,17 @@ package struct SHA256 {
 }
 
 extension UInt32 {
-  /// The number with its bits rotated to the right.
+  /// Returns the number with its bits rotated to the right.
   fileprivate func rotated(_ count: UInt32) -> UInt32 { self >> count | self << (32 - count) }
 }
 
 extension UInt64 {
-  /// The eight bytes, the most significant first.
+  /// The eight bytes of the number, with the most significant byte first.
   fileprivate var bigEndianBytes: [UInt8] { littleEndianBytes.reversed() }
 }
 
 extension FixedWidthInteger {
-  /// The bytes, the least significant first.
+  /// The bytes of the number, with the least significant byte first.
   package var littleEndianBytes: [UInt8] {
     (0..<Self.bitWidth / 8).map { UInt8(truncatingIfNeeded: self >> Self($0 * 8)) }
   }

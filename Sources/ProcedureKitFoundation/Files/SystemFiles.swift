@@ -1,16 +1,16 @@
 package import Foundation
 package import ProcedureKit
 
-/// Internal, also used by the examples. Makes system calls with file names as bytes. Foundation's functions take strings, in which names
-/// that are not UTF-8 are repaired, and therefore refer to other files.
+/// Internal; also used by the examples. Makes system calls with file names that are stored as bytes. Foundation's functions take strings,
+/// and a name that is not valid UTF-8 changes when it is converted to a string, so it would refer to a different file.
 ///
-/// Errors are the system's errors, as `POSIXError`; a path that contains a NUL is invalid (`EINVAL`).
+/// The functions throw the system's errors as `POSIXError`. A path that contains a NUL causes the error `EINVAL`.
 package enum SystemFiles {
   /// Returns the system's information about a file.
   ///
   /// - Parameters:
   ///   - path: The path.
-  ///   - followsLinks: Whether a link at the end of the path is followed to its target.
+  ///   - followsLinks: Whether a symbolic link at the end of the path is followed to its target.
   /// - Returns: The information; `nil` if there is no such file.
   /// - Throws: `POSIXError`.
   package static func information(_ path: SystemText, followsLinks: Bool = true) throws(POSIXError) -> stat? {
@@ -27,7 +27,7 @@ package enum SystemFiles {
     return information.st_mode & S_IFMT == S_IFDIR
   }
 
-  /// Opens a file so that started programs do not inherit it.
+  /// Opens a file in such a way that child processes do not inherit the descriptor.
   package static func open(_ path: SystemText, _ flags: Int32, mode: mode_t = 0) throws(POSIXError) -> Int32 {
     while true {
       let descriptor = try call(path) { Foundation.open($0, flags | O_CLOEXEC, mode) }
@@ -36,12 +36,12 @@ package enum SystemFiles {
     }
   }
 
-  /// Reads a descriptor to its end, in chunks.
+  /// Reads from a descriptor in chunks until the end of the file.
   ///
   /// - Parameters:
-  ///   - descriptor: The descriptor, which stays open.
-  ///   - receive: Called for each chunk.
-  /// - Throws: `POSIXError`, or the error thrown by the function.
+  ///   - descriptor: The descriptor. The function does not close it.
+  ///   - receive: A closure that receives each chunk.
+  /// - Throws: `POSIXError`, or an error thrown by `receive`.
   package static func read<E: Error>(_ descriptor: Int32, _ receive: (ArraySlice<UInt8>) throws(E) -> Void) throws {
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
     while true {
@@ -62,7 +62,7 @@ package enum SystemFiles {
     return bytes
   }
 
-  /// Writes all bytes.
+  /// Writes all the bytes to a descriptor.
   package static func write(_ bytes: some Collection<UInt8>, to descriptor: Int32) throws(POSIXError) {
     let bytes = Array(bytes)
     var written = 0
@@ -76,7 +76,7 @@ package enum SystemFiles {
     }
   }
 
-  /// Returns the names in a folder, except `.` and `..`, in byte order.
+  /// Returns the names of the entries in a folder, except `.` and `..`, sorted by their bytes.
   package static func names(in folder: SystemText) throws(POSIXError) -> [SystemText] {
     let descriptor = try open(folder, O_RDONLY | O_DIRECTORY)
     guard let stream = fdopendir(descriptor) else {
@@ -99,7 +99,7 @@ package enum SystemFiles {
     }
   }
 
-  /// Returns the destination of a link.
+  /// Returns the destination of a symbolic link.
   package static func destination(ofLink path: SystemText) throws(POSIXError) -> SystemText {
     let limit = Int(PATH_MAX)
     var buffer = [CChar](repeating: 0, count: limit)
@@ -108,14 +108,14 @@ package enum SystemFiles {
     return SystemText(bytes: buffer[..<count].map { UInt8(bitPattern: $0) })
   }
 
-  /// Returns the path without links, `.` and `..`; `nil` if there is no such file.
+  /// Returns the absolute path that results from resolving symbolic links, `.`, and `..`; `nil` if there is no such file.
   package static func resolved(_ path: SystemText) -> SystemText? {
     guard !path.containsZero, let resolved = path.withCString({ realpath($0, nil) }) else { return nil }
     defer { free(resolved) }
     return SystemText(cString: resolved)
   }
 
-  /// Returns the folder to which paths are relative.
+  /// Returns the working directory, to which relative paths refer.
   package static func currentFolder() throws(POSIXError) -> SystemText {
     guard let folder = getcwd(nil, 0) else { throw .latest }
     defer { free(folder) }
@@ -129,7 +129,7 @@ package enum SystemFiles {
     for end in ends where path.bytes[end - 1] != slash {
       let folder = SystemText(bytes: path.bytes[..<end])
       guard try call(folder, { mkdir($0, 0o777) }) != 0 else { continue }
-      // The error may be due to a read-only file system, although the folder exists.
+      // On a read-only file system, `mkdir` can fail with an error other than `EEXIST`, although the folder exists.
       let error = POSIXError.latest
       guard isFolder(folder) else { throw error.code == .EEXIST ? POSIXError(.ENOTDIR) : error }
     }
@@ -143,16 +143,17 @@ package enum SystemFiles {
     guard status == 0 else { throw .latest }
   }
 
-  /// Creates a temporary file in the same folder as another path. When it is complete, it can be moved to that path, so that readers never
-  /// see a part of it.
+  /// Creates a temporary file in the folder of the given path. Once the file is complete, it can be moved to that path, so that readers
+  /// never see an incomplete file.
   ///
-  /// The name cannot be guessed, and no existing file is opened, so a link cannot redirect the bytes.
+  /// The file's name cannot be guessed, and the function never opens an existing file, so an attacker cannot use a link to redirect what is
+  /// written.
   ///
   /// - Parameters:
-  ///   - path: The path in whose folder the file is created.
-  ///   - prefix: The beginning of the file's name, which ends in `.partial`.
-  ///   - mode: The permissions, from which the system removes those in the process's mask.
-  /// - Returns: The path of the file, and a descriptor to write to.
+  ///   - path: The path to which the complete file will be moved. The temporary file is created in the same folder.
+  ///   - prefix: The beginning of the temporary file's name. The name ends with `.partial`.
+  ///   - mode: The permissions of the file. The system removes those that the process's file mode creation mask (`umask`) contains.
+  /// - Returns: The path of the temporary file, and a descriptor for writing to it.
   /// - Throws: `POSIXError`.
   package static func makePartial(
     beside path: SystemText, prefix: SystemText, mode: mode_t
@@ -163,13 +164,13 @@ package enum SystemFiles {
     return (partial, try open(partial, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode))
   }
 
-  /// Removes a file or a link. Has no effect if there is none.
+  /// Removes a file or a symbolic link. If there is nothing at the path, the function has no effect.
   package static func remove(_ path: SystemText) throws(POSIXError) {
     guard try call(path, { unlink($0) }) != 0, errno != ENOENT else { return }
     throw .latest
   }
 
-  /// Calls a function with a path.
+  /// Makes a system call with a path as a C string.
   package static func call<R>(
     _ path: SystemText, _ body: (UnsafePointer<CChar>) throws(POSIXError) -> R
   ) throws(POSIXError) -> R {
@@ -179,9 +180,9 @@ package enum SystemFiles {
 }
 
 extension POSIXError {
-  /// The error of the last failed system call on this thread.
+  /// The error from the most recent failed system call on this thread.
   package static var latest: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
 
-  /// The system's text for the error, for example `No such file or directory`.
+  /// The system's description of the error, for example `No such file or directory`.
   package var reason: String { String(cString: strerror(code.rawValue)) }
 }

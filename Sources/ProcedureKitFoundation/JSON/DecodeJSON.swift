@@ -1,7 +1,7 @@
 public import Foundation
 public import ProcedureKit
 
-/// Decodes a value from JSON.
+/// A procedure that decodes a value from JSON.
 ///
 /// ```swift
 /// let load = ProcedureTask("load") { try Data(contentsOf: file) }
@@ -10,19 +10,19 @@ public import ProcedureKit
 public struct DecodeJSON<Value: Decodable & Sendable>: Procedure {
   private let configure: @Sendable (JSONDecoder) -> Void
 
-  /// Creates a procedure that decodes.
+  /// Creates a procedure that decodes a value.
   ///
-  /// - Parameter configure: Configures the decoder. `configure` is called with a new decoder for each run.
+  /// - Parameter configure: A closure that configures the decoder. It is called with a new decoder for each run.
   public init(configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }) {
     self.configure = configure
   }
 
-  /// The name, which contains the decoded type, for example "decode Kitten from JSON".
+  /// The name of the procedure, which contains the decoded type, for example "decode Kitten from JSON".
   public var name: String { "decode \(Value.self) from JSON" }
 
-  /// Decodes a value. If the caller is cancelled before decoding starts, the function throws; later cancellation has no effect.
+  /// Decodes a value. If the caller is cancelled before decoding starts, the function throws; a later cancellation has no effect.
   ///
-  /// - Parameter data: UTF-8, or another encoding that JSON allows.
+  /// - Parameter data: The JSON, in UTF-8 or another encoding that JSON allows.
   /// - Returns: The value.
   /// - Throws: `DecodingError`; `CancellationError` if the caller is cancelled before decoding starts.
   @concurrent public func execute(_ data: Data) async throws -> Value {

@@ -1,7 +1,7 @@
 public import Foundation
 public import ProcedureKit
 
-/// Encodes a value as JSON.
+/// A procedure that encodes a value as JSON.
 ///
 /// ```swift
 /// let save = EncodeJSON<Kitten> { $0.outputFormatting = [.sortedKeys] }
@@ -10,20 +10,20 @@ public import ProcedureKit
 public struct EncodeJSON<Value: Encodable & Sendable>: Procedure {
   private let configure: @Sendable (JSONEncoder) -> Void
 
-  /// Creates a procedure that encodes.
+  /// Creates a procedure that encodes a value.
   ///
-  /// - Parameter configure: Configures the encoder. `configure` is called with a new encoder for each run.
+  /// - Parameter configure: A closure that configures the encoder. It is called with a new encoder for each run.
   public init(configure: @escaping @Sendable (JSONEncoder) -> Void = { _ in }) {
     self.configure = configure
   }
 
-  /// The name, which contains the encoded type, for example "encode Kitten as JSON".
+  /// The name of the procedure, which contains the encoded type, for example "encode Kitten as JSON".
   public var name: String { "encode \(Value.self) as JSON" }
 
-  /// Encodes a value. If the caller is cancelled before encoding starts, the function throws; later cancellation has no effect.
+  /// Encodes a value. If the caller is cancelled before encoding starts, the function throws; a later cancellation has no effect.
   ///
   /// - Parameter value: The value to encode.
-  /// - Returns: The JSON text in UTF-8.
+  /// - Returns: The value as JSON, encoded in UTF-8.
   /// - Throws: `EncodingError`; `CancellationError` if the caller is cancelled before encoding starts.
   @concurrent public func execute(_ value: Value) async throws -> Data {
     try ProcedureContext.checkCancellation()

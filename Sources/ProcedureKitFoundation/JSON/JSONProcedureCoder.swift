@@ -1,21 +1,21 @@
 import Foundation
 
-/// Converts values to bytes and back, for values that leave the process or outlive it.
+/// A type that encodes values as bytes and decodes them, for values that leave the process or outlive it.
 ///
 /// The protocol does not require a particular format. ``JSONProcedureCoder`` writes JSON.
 public protocol ProcedureCoder: Sendable {
-  /// Returns a value as bytes. Equal values give equal bytes if the value's own `encode(to:)` has a fixed order.
+  /// Encodes a value as bytes. Equal values result in equal bytes if their `encode(to:)` always encodes elements in the same order.
   ///
   /// - Parameter value: The value to encode.
-  /// - Returns: The bytes. They may be empty.
+  /// - Returns: The encoded value. It may be empty.
   /// - Throws: `EncodingError`, or an error of the coder.
   func encode<Value: Encodable>(_ value: Value) throws -> [UInt8]
 
-  /// Returns the value that bytes represent.
+  /// Decodes a value from bytes.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - bytes: Bytes that a coder of the same kind returned from ``encode(_:)``, possibly damaged.
+  ///   - bytes: The bytes that ``encode(_:)`` of the same type of coder returned. They may have been damaged in the meantime.
   /// - Returns: The value.
   /// - Throws: `DecodingError`, or an error of the coder. Damaged bytes never cause a trap.
   func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value
@@ -23,16 +23,16 @@ public protocol ProcedureCoder: Sendable {
 
 /// A coder that writes JSON with sorted keys.
 ///
-/// Infinity and NaN are written as text. A `Set`, or a `Dictionary` whose keys are neither `String` nor `Int`, has no fixed order, so two
-/// equal values can give different bytes.
+/// Infinity and NaN are encoded as strings. The elements of a `Set`, or of a `Dictionary` whose keys are neither `String` nor `Int`, have
+/// no fixed order, so two equal values can result in different bytes.
 public struct JSONProcedureCoder: ProcedureCoder {
   /// Creates a coder.
   public init() {}
 
-  /// Returns a value as UTF-8 encoded JSON.
+  /// Encodes a value as JSON in UTF-8.
   ///
   /// - Parameter value: The value to encode.
-  /// - Returns: The bytes, without spaces and line breaks.
+  /// - Returns: The JSON, without spaces or line breaks between its parts.
   /// - Throws: `EncodingError`; any error thrown by the value's own `encode(to:)`.
   public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
     let encoder = JSONEncoder()
@@ -42,11 +42,11 @@ public struct JSONProcedureCoder: ProcedureCoder {
     return [UInt8](try encoder.encode(value))
   }
 
-  /// Returns the value that a JSON text represents.
+  /// Decodes a value from JSON.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - bytes: UTF-8, or another encoding that JSON allows.
+  ///   - bytes: The JSON, in UTF-8 or another encoding that JSON allows.
   /// - Returns: The value.
   /// - Throws: `DecodingError`; any error thrown by the value's own `init(from:)`.
   public func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {

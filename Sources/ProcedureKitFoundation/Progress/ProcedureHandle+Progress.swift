@@ -2,16 +2,18 @@ public import Foundation
 public import ProcedureKit
 
 extension ProcedureHandle {
-  /// Returns a Foundation `Progress` that shows the progress of the procedure, for use in views and in trees of such objects.
+  /// Returns a Foundation `Progress` object that follows the progress of the procedure, for use in views and as a child of other `Progress`
+  /// objects.
   ///
   /// ```swift
   /// let progress = Progress(totalUnitCount: 3)
   /// progress.addChild(handle.makeFoundationProgress(), withPendingUnitCount: 2)
   /// ```
   ///
-  /// The object counts thousandths, and provides the estimated remaining time under `estimatedTimeRemainingKey`. Cancelling the object
-  /// cancels the procedure. A task that is not isolated to any actor updates the object, in order, until the object is released. If the
-  /// procedure fails or is cancelled, the object keeps its last value.
+  /// The object's unit is a thousandth of the work. The estimated remaining time is stored in its `userInfo` under
+  /// `estimatedTimeRemainingKey`. Cancelling the object cancels the procedure. Until the object is released, a task that is not isolated to
+  /// any actor updates it, in the order in which the values arrive. If the procedure fails or is cancelled, the object keeps its last
+  /// value.
   ///
   /// - Returns: A new object.
   public func makeFoundationProgress() -> Progress {
@@ -19,7 +21,8 @@ extension ProcedureHandle {
     mirror.isCancellable = true
     mirror.cancellationHandler = { [self] in cancel() }
     let values = progress
-    // The task ends with the run, or with the first value after the object has been released, so it need not be cancelled.
+    // The task ends when the run ends, or when it receives the first value after the object has been released, so it does not have to be
+    // cancelled.
     Task { [weak mirror] in
       for await value in values {
         guard let mirror else { return }

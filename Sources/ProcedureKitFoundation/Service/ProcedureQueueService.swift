@@ -1,14 +1,14 @@
 public import ProcedureKit
 
-/// Runs a queue as a service: until a shutdown is requested, and then until the queue has been drained.
+/// A service that runs a queue until a shutdown is requested, and then shuts the queue down after its procedures have finished.
 ///
 /// ```swift
 /// extension ProcedureQueueService: @retroactive Service {}  // of ServiceLifecycle
 /// let service = ProcedureQueueService(jobs, grace: .seconds(20)) { try await gracefulShutdown() }
 /// ```
 ///
-/// The type has the same interface as `Service` in the package *Swift Service Lifecycle*. It also works without the package, with signals
-/// or with any function that returns when the process should end:
+/// The type has the interface that the `Service` protocol of the package *Swift Service Lifecycle* requires. It also works without that
+/// package, with signals or with any function that returns when the process should end:
 ///
 /// ```swift
 /// let service = ProcedureQueueService(jobs, grace: .seconds(20), until: .signals(.terminate, .interrupt))
@@ -17,7 +17,8 @@ public import ProcedureKit
 public struct ProcedureQueueService: Sendable {
   /// The queue.
   public let queue: ProcedureQueue
-  /// How long procedures may take to finish after a shutdown has been requested; `nil` waits for all of them.
+  /// How long procedures may take to finish after a shutdown has been requested. If it is `nil`, the service waits until all of them have
+  /// finished.
   public let grace: Duration?
   private let shutdown: @concurrent @Sendable () async throws -> Void
 
@@ -25,8 +26,10 @@ public struct ProcedureQueueService: Sendable {
   ///
   /// - Parameters:
   ///   - queue: The queue.
-  ///   - grace: How long procedures may take to finish after a shutdown has been requested; `nil` waits for all of them.
-  ///   - shutdown: Waits, and returns when the service should end. If it throws, the service ends immediately.
+  ///   - grace: How long procedures may take to finish after a shutdown has been requested. If it is `nil`, the service waits until all of
+  ///     them have finished.
+  ///   - shutdown: A function that waits for a shutdown request, and returns when the service should end. If it throws an error, the
+  ///     service ends immediately.
   public init(
     _ queue: ProcedureQueue, grace: Duration? = nil,
     until shutdown: @escaping @concurrent @Sendable () async throws -> Void
@@ -39,11 +42,11 @@ public struct ProcedureQueueService: Sendable {
     public struct Shutdown: Sendable {
       fileprivate let wait: @concurrent @Sendable () async throws -> Void
 
-      /// Ends the service at the first of the signals.
+      /// Ends the service when the process receives any of the given signals.
       ///
-      /// The signals are received from this call on, so a signal that arrives before ``ProcedureQueueService/run()`` is called is not lost.
-      /// After the first signal, or if the service is cancelled, the previous actions of the signals are restored: pressing Ctrl-C twice
-      /// ends the process immediately. A signal that is ignored when this function is called stays ignored.
+      /// This function starts to receive the signals, so a signal that arrives before ``ProcedureQueueService/run()`` is called is not
+      /// lost. After the first signal, or after the service has been cancelled, the previous actions of the signals are restored, so
+      /// pressing Ctrl-C twice ends the process immediately. A signal that is being ignored when this function is called stays ignored.
       ///
       /// - Parameter signals: The signals, usually `.terminate` and `.interrupt`.
       /// - Returns: The source of shutdown requests.
@@ -57,22 +60,23 @@ public struct ProcedureQueueService: Sendable {
       }
     }
 
-    /// Creates a service that ends at a signal.
+    /// Creates a service that ends when the process receives a signal.
     ///
     /// - Parameters:
     ///   - queue: The queue.
-    ///   - grace: How long procedures may take to finish after a shutdown has been requested; `nil` waits for all of them.
+    ///   - grace: How long procedures may take to finish after a shutdown has been requested. If it is `nil`, the service waits until all
+    ///     of them have finished.
     ///   - shutdown: The source of shutdown requests, such as `.signals(.terminate, .interrupt)`.
     public init(_ queue: ProcedureQueue, grace: Duration? = nil, until shutdown: Shutdown) {
       self.init(queue, grace: grace, until: shutdown.wait)
     }
   #endif
 
-  /// Waits until a shutdown is requested, refuses further procedures from then on, and returns when all procedures on the queue have
-  /// finished.
+  /// Waits until a shutdown is requested, then refuses new procedures, and returns when all procedures on the queue have finished.
   ///
-  /// Procedures that are left after the grace period are cancelled. Cancelling the caller cancels all procedures immediately, both before
-  /// the shutdown and during the grace period; the function still waits for their bodies.
+  /// Procedures that have not finished by the end of the grace period are cancelled. Cancelling the caller cancels all procedures
+  /// immediately, both before the shutdown and during the grace period. In either case, the function returns only when all executing bodies
+  /// have returned.
   ///
   /// - Throws: The error thrown while waiting for the shutdown, which is a `CancellationError` after a cancellation.
   public func run() async throws {
@@ -86,7 +90,8 @@ public struct ProcedureQueueService: Sendable {
       group.addTask { await queue.shutDown(grace: grace) }
       group.addTask {
         await untilCancelled()
-        // The shortest grace period applies. After the queue has ended, no procedures are left to cancel.
+        // The shortest grace period applies, so this call cancels the remaining procedures at once. If the queue has already shut down,
+        // there is nothing left to cancel.
         await queue.shutDown(grace: .zero)
       }
       await group.next()

@@ -1,7 +1,7 @@
 #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
   import Foundation
 
-  /// A signal that a process can receive, such as the one that Ctrl-C sends.
+  /// A Unix signal that a process can receive, such as `SIGINT`, which Ctrl-C sends.
   public struct ProcessSignal: RawRepresentable, Hashable, Sendable {
     /// The number of the signal on this system.
     public let rawValue: Int32
@@ -15,7 +15,7 @@
     public static let interrupt = ProcessSignal(rawValue: SIGINT)
     /// `SIGTERM`: a process manager or the user has asked the process to end.
     public static let terminate = ProcessSignal(rawValue: SIGTERM)
-    /// `SIGHUP`: the terminal was closed. Many daemons respond to this signal by reading their configuration again.
+    /// `SIGHUP`: the terminal was closed. Many daemons respond to this signal by reloading their configuration.
     public static let hangUp = ProcessSignal(rawValue: SIGHUP)
     /// `SIGQUIT`: the user pressed Ctrl-\.
     public static let quit = ProcessSignal(rawValue: SIGQUIT)
@@ -24,12 +24,12 @@
     /// `SIGUSR2`, which has no predefined meaning.
     public static let user2 = ProcessSignal(rawValue: SIGUSR2)
 
-    /// The exit status that means that this signal ended a process: 128 plus the number.
+    /// The conventional exit status of a process that was ended by this signal: 128 plus the number of the signal.
     public var exitStatus: Int32 { 128 + rawValue }
   }
 
   extension ProcessSignal: CustomStringConvertible {
-    /// The name of the signal, such as `SIGINT`; if it has no name on this system, the number, as in `signal 34`.
+    /// The name of the signal, such as `SIGINT`. A signal that has no name on this system is described by its number, as in `signal 34`.
     public var description: String {
       switch self {
       case .interrupt: "SIGINT"

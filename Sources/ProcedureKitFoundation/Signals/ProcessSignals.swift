@@ -1,10 +1,10 @@
 #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
   import Synchronization
 
-  /// The signals that the process receives, as an asynchronous sequence.
+  /// An asynchronous sequence of the signals that the process receives.
   ///
-  /// Create the sequence before starting the work that a signal should stop. From then on, the signals no longer have their usual effect,
-  /// such as ending the process, and none is lost between the creation of the sequence and the first iteration:
+  /// Create the sequence before you start the work that a signal should stop. Once the sequence exists, the signals no longer have their
+  /// usual effect, such as ending the process, and signals that arrive before the first iteration are not lost:
   ///
   /// ```swift
   /// let signals = ProcessSignals(.interrupt, .terminate)
@@ -15,7 +15,7 @@
   /// }
   /// ```
   ///
-  /// If the first signal should stop the work, and the second should end the process immediately, use ``cancelling(_:)``:
+  /// To stop the work at the first signal, and to end the process immediately at the second, use ``cancelling(_:)``:
   ///
   /// ```swift
   /// let signals = ProcessSignals(.interrupt, .terminate) { signal, count in
@@ -25,23 +25,24 @@
   /// if let signal = signals.first { exit(signal.exitStatus) }
   /// ```
   ///
-  /// Any number of sequences can exist at the same time, and each receives every signal. Create one for each consumer: if two tasks iterate
-  /// over the same sequence, each signal goes to only one of them. A sequence keeps the newest 64 signals that its consumer has not read
-  /// yet. Cancelling the task that iterates over a sequence ends the sequence. When the last sequence for a signal is released or stopped,
-  /// the signal's previous action is restored.
+  /// Any number of sequences can exist at the same time, and each of them receives every signal. Create a sequence for each consumer,
+  /// because if two tasks iterate over the same sequence, each signal reaches only one of them. A sequence buffers the latest 64 signals
+  /// that its consumer has not read yet. Cancelling the task that is iterating over a sequence ends the sequence. When the last sequence
+  /// for a signal is released or stopped, the signal's previous action is restored.
   ///
-  /// Two signals of the same kind that arrive at almost the same time can count as one, because the system keeps at most one of each kind.
-  /// A signal that is ignored when the sequence is created stays ignored, and the sequence never receives it: `nohup` ignores `SIGHUP`, and
-  /// a shell without job control ignores `SIGINT` and `SIGQUIT` for its background jobs, which is why Ctrl-C does not end them. To receive
-  /// such a signal nevertheless, call `signal(SIGINT, SIG_DFL)` first. A signal that the parent of this process has blocked is also
-  /// received, and stays unblocked. Processes that this process starts are not affected: signals have their usual effect there.
+  /// If the same signal arrives twice in quick succession, the sequence may receive it only once, because the system keeps at most one
+  /// pending instance of each signal. A signal that is being ignored when the sequence is created stays ignored, and the sequence never
+  /// receives it: `nohup` ignores `SIGHUP`, and a shell without job control ignores `SIGINT` and `SIGQUIT` for its background jobs, which
+  /// is why Ctrl-C does not end them. To receive such a signal nevertheless, call `signal(SIGINT, SIG_DFL)` first. If the parent process
+  /// has blocked a signal, the sequence unblocks it, and it remains unblocked. The signals keep their usual effect in processes that this
+  /// process starts.
   public final class ProcessSignals: AsyncSequence, Sendable {
-    /// A signal.
+    /// The type of the elements: a signal.
     public typealias Element = ProcessSignal
-    /// Iterating never throws.
+    /// The type of errors that an iteration throws: none.
     public typealias Failure = Never
 
-    /// Iterates over the signals that a sequence has received.
+    /// An iterator over the signals that a sequence receives.
     public struct AsyncIterator: AsyncIteratorProtocol {
       private let signals: ProcessSignals
       private var elements: AsyncStream<ProcessSignal>.Iterator
@@ -52,20 +53,20 @@
 
       /// Waits for the next signal.
       ///
-      /// - Returns: The signal, or `nil` after ``ProcessSignals/stop()`` or if the task is cancelled.
+      /// - Returns: The signal; `nil` if the sequence has ended because ``ProcessSignals/stop()`` was called or the task was cancelled.
       public mutating func next(isolation actor: isolated (any Actor)?) async -> ProcessSignal? {
         await elements.next(isolation: actor)
       }
 
       /// Waits for the next signal.
       ///
-      /// - Returns: The signal, or `nil` after ``ProcessSignals/stop()`` or if the task is cancelled.
+      /// - Returns: The signal; `nil` if the sequence has ended because ``ProcessSignals/stop()`` was called or the task was cancelled.
       public mutating func next() async -> ProcessSignal? {
         await elements.next(isolation: nil)
       }
     }
 
-    /// Receives the signals of one sequence.
+    /// Receives and buffers the signals for one sequence.
     final class Inbox: Sendable {
       private struct State {
         var first: ProcessSignal?
@@ -86,7 +87,7 @@
 
       var first: ProcessSignal? { state.withLock { $0.first } }
 
-      /// Delivers a signal, on the thread that receives signals.
+      /// Delivers a signal. This function is called on the thread that receives signals.
       func received(_ signal: ProcessSignal) {
         let (count, cancellations) = state.withLock { state in
           state.first = state.first ?? signal
@@ -100,9 +101,9 @@
 
       func finish() { continuation.finish() }
 
-      /// Registers a function that is called at the first signal, or immediately if there has already been one.
+      /// Registers a function that is called when the first signal arrives, or immediately if a signal has already arrived.
       ///
-      /// - Returns: The number that identifies the function when it is removed.
+      /// - Returns: A number with which the function can be removed again.
       func onFirst(_ cancel: @escaping @Sendable () -> Void) -> Int {
         let (id, isLate) = state.withLock { state in
           state.nextID += 1
@@ -122,10 +123,11 @@
     /// Starts to receive signals. Once the initializer has returned, no signal is missed.
     ///
     /// - Parameters:
-    ///   - signals: The signals. A signal that no process can receive, such as `SIGKILL`, is a programming error and traps.
-    ///   - onReceive: Called for each signal, with the number of signals that this sequence has received, including this one. It is called
-    ///     on a thread that exists only for this purpose, so it is called even if every other thread is busy or blocked. Later signals wait
-    ///     until it returns.
+    ///   - signals: The signals to receive. Passing a signal that no process can receive, such as `SIGKILL`, is a programming error and
+    ///     traps.
+    ///   - onReceive: A closure that is called for each signal, with the number of signals that this sequence has received so far,
+    ///     including this one. The closure runs on a thread that is used only for signals, so it is called even if every other thread is
+    ///     busy or blocked. Later signals are delivered after it has returned.
     public convenience init(
       _ signals: ProcessSignal..., onReceive: (@Sendable (_ signal: ProcessSignal, _ count: Int) -> Void)? = nil
     ) {
@@ -135,10 +137,11 @@
     /// Starts to receive signals. Once the initializer has returned, no signal is missed.
     ///
     /// - Parameters:
-    ///   - signals: The signals. A signal that no process can receive, such as `SIGKILL`, is a programming error and traps.
-    ///   - onReceive: Called for each signal, with the number of signals that this sequence has received, including this one. It is called
-    ///     on a thread that exists only for this purpose, so it is called even if every other thread is busy or blocked. Later signals wait
-    ///     until it returns.
+    ///   - signals: The signals to receive. Passing a signal that no process can receive, such as `SIGKILL`, is a programming error and
+    ///     traps.
+    ///   - onReceive: A closure that is called for each signal, with the number of signals that this sequence has received so far,
+    ///     including this one. The closure runs on a thread that is used only for signals, so it is called even if every other thread is
+    ///     busy or blocked. Later signals are delivered after it has returned.
     public init(
       _ signals: [ProcessSignal], onReceive: (@Sendable (_ signal: ProcessSignal, _ count: Int) -> Void)? = nil
     ) {
@@ -149,34 +152,34 @@
 
     deinit { stop() }
 
-    /// The first signal that arrived; `nil` if there has been none.
+    /// The first signal that arrived; `nil` if no signal has arrived yet.
     public var first: ProcessSignal? { inbox.first }
 
-    /// Stops receiving signals, and ends the iteration after the signals that have already arrived.
+    /// Stops receiving signals. The iteration ends after it has returned the signals that have already arrived.
     ///
-    /// If no other sequence receives a signal, its previous action is restored: usually, the signal ends the process.
+    /// If no other sequence receives a signal, the signal's previous action, which is usually to end the process, is restored.
     public func stop() {
       SignalReceiver.shared.remove(inbox, for: signals)
       inbox.finish()
     }
 
-    /// Starts to iterate over the signals.
+    /// Returns an iterator over the signals.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-    /// Executes an operation, and cancels it at the first signal.
+    /// Executes an operation, and cancels it when the first signal arrives.
     ///
-    /// If a signal has already arrived, the operation is cancelled from the start. The cancellation comes from the thread that receives
-    /// signals, so it reaches the operation even if the operation's own threads are busy. The function returns when the operation has
+    /// If a signal has already arrived, the operation is cancelled as soon as it starts. The thread that receives signals performs the
+    /// cancellation, so the operation is cancelled even if all threads that run tasks are busy. The function returns when the operation has
     /// ended. Cancelling the caller cancels the operation.
     ///
-    /// - Parameter operation: The operation. To find out afterwards whether a signal stopped it, see ``first``.
+    /// - Parameter operation: The operation. To find out afterwards whether a signal cancelled it, use ``first``.
     /// - Returns: The result of the operation.
     /// - Throws: The error thrown by the operation.
     public func cancelling<Value: Sendable>(_ operation: @escaping @Sendable () async throws -> Value) async rethrows
       -> Value
     {
-      // A separate task is used because only such a task can be cancelled from another thread. It is awaited here, and cancelled with the
-      // caller.
+      // The operation runs in a separate task, because only such a task can be cancelled from another thread. This function awaits the
+      // task, and cancels it if the caller is cancelled.
       let task = Task { try await operation() }
       let id = inbox.onFirst { task.cancel() }
       defer { inbox.remove(id) }
@@ -188,7 +191,7 @@
       switch result {
       case .success(let value): return value
       case .failure(let error):
-        // Only the operation throws, so this statement throws only where the operation can.
+        // The error comes from the operation, so this function throws only if the operation does, as `rethrows` promises.
         return try { throw error }()
       }
     }

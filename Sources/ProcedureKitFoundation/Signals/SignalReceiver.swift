@@ -2,11 +2,11 @@
   import Foundation
   import Synchronization
 
-  /// Receives signals for every ``ProcessSignals`` object in the process.
+  /// Receives the signals for all ``ProcessSignals`` objects in the process.
   ///
   /// A signal handler writes the number of each signal to a pipe, which is one of the few things that a handler may do. A thread reads from
-  /// the pipe and delivers the signals. In contrast to a Dispatch signal source, this never sets the signal to be ignored, which child
-  /// processes would inherit, and no other signal, such as the one for the end of a child, wakes a thread.
+  /// the pipe and delivers the signals. A Dispatch signal source would require the signal to be ignored, and child processes would inherit
+  /// this setting. It would also wake a thread for other signals, such as the one that reports the end of a child process.
   final class SignalReceiver: Sendable {
     static let shared = SignalReceiver()
 
@@ -20,17 +20,19 @@
 
     private let state = Mutex(State())
 
-    /// The state of the handler. It uses atomics, because the handler can interrupt any thread at any point, and must not take a lock.
+    /// The state that the signal handler uses. Its values are atomic, because the handler can interrupt any thread at any point, and
+    /// therefore must not acquire a lock.
     private struct Pipe: ~Copyable {
       let end = Atomic<Int32>(-1)
       let process = Atomic<Int32>(0)
     }
 
     private static let pipe = Pipe()
-    /// The bit in a number in the pipe that asks the thread to unblock a signal. If the bit is not set, the number reports a signal.
+    /// The bit that distinguishes the two meanings of a byte in the pipe. If the bit is set, the byte asks the thread to unblock a signal;
+    /// otherwise, it reports a signal.
     private static let unblocks: UInt8 = 0x80
 
-    /// Begins to deliver signals to a receiver.
+    /// Starts to deliver signals to a receiver.
     func add(_ inbox: ProcessSignals.Inbox, for signals: [ProcessSignal]) {
       state.withLock { state in
         if !state.hasThread {
@@ -46,7 +48,7 @@
       }
     }
 
-    /// Ends delivery to a receiver. If a signal has no receivers left, its previous action is restored.
+    /// Stops delivering signals to a receiver. If a signal has no receivers left, its previous action is restored.
     func remove(_ inbox: ProcessSignals.Inbox, for signals: [ProcessSignal]) {
       state.withLock { state in
         for signal in signals {
@@ -66,7 +68,7 @@
       precondition(
         sigaction(signal.rawValue, nil, &previous) == 0,
         "ProcessSignals cannot receive \(signal): the system has no such signal")
-      // The parent had the signal ignored on purpose: `nohup` ignores SIGHUP, and a shell ignores SIGINT for its background jobs.
+      // The parent process deliberately ignores the signal: `nohup` ignores SIGHUP, and a shell ignores SIGINT for its background jobs.
       if Self.isIgnored(previous) { return false }
       var action = sigaction()
       sigfillset(&action.sa_mask)
@@ -76,8 +78,8 @@
         sigaction(signal.rawValue, &action, nil) == 0,
         "ProcessSignals cannot receive \(signal): the system does not deliver it")
       state.previousActions[signal.rawValue] = previous
-      // Threads inherit blocked signals, so all threads may have this one blocked. The system keeps the signal until the thread has
-      // unblocked it.
+      // Threads inherit the set of blocked signals, so this signal may be blocked on every thread. The system holds the signal back until
+      // the receiving thread has unblocked it.
       var request = UInt8(truncatingIfNeeded: signal.rawValue) | Self.unblocks
       _ = write(Self.pipe.end.load(ordering: .acquiring), &request, 1)
       return true
@@ -88,12 +90,12 @@
       precondition(
         Foundation.pipe(&ends) == 0, "ProcessSignals cannot make a pipe: \(String(cString: strerror(errno)))")
       for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-      // The handler must not block. The pipe has room for the numbers of thousands of signals.
+      // The handler must not block. The pipe can hold thousands of bytes, each of which represents a signal.
       _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
       Self.pipe.process.store(getpid(), ordering: .relaxed)
       Self.pipe.end.store(ends[1], ordering: .releasing)
       let readEnd = ends[0]
-      // The thread never ends: this costs one blocked thread, and starting a thread for each sequence could miss a signal.
+      // The thread never ends. This costs one blocked thread, but if each sequence started its own thread, a signal could be missed.
       let thread = Thread { [self] in
         var number: UInt8 = 0
         while true {
@@ -113,7 +115,7 @@
       thread.start()
     }
 
-    /// Enables the calling thread to receive a signal.
+    /// Unblocks a signal on the calling thread.
     private static func unblock(_ signal: Int32) {
       var signals = sigset_t()
       sigemptyset(&signals)
@@ -124,7 +126,7 @@
     private static func setHandler(of action: inout sigaction) {
       let handler: @convention(c) (Int32) -> Void = { number in
         let error = errno
-        // Between `fork` and `exec`, a child still has the handler, and shares the pipe.
+        // Between `fork` and `exec`, a child process still has this handler and shares the pipe, but must not write to it.
         if getpid() == SignalReceiver.pipe.process.load(ordering: .relaxed) {
           var byte = UInt8(truncatingIfNeeded: number)
           _ = write(SignalReceiver.pipe.end.load(ordering: .acquiring), &byte, 1)
