@@ -1,17 +1,18 @@
 internal import ProcedureKit
 
-/// One call of a procedure that a worker executes.
+/// A single call of a procedure that a worker executes.
 public struct RemoteCall: Sendable {
-  /// Identifies the requested work; also the idempotency key.
+  /// A key that identifies the requested work, and that can be used as an idempotency key.
   ///
-  /// Two calls with equal keys request the same work. An engine executes the work for a key at most once at a time, and answers a later
-  /// call with the existing value. The strings are compared byte by byte, so two spellings of `é` are different keys.
+  /// Two calls with equal keys request the same work. An engine never executes the work for a key more than once at a time, and answers
+  /// later calls with the existing value. Strings in keys are compared byte by byte, so keys that contain different encodings of `é` are
+  /// different.
   public struct Key: Hashable, Codable, Sendable {
     /// The run that the work belongs to.
     public let run: String
     /// The name of the procedure within the run.
     public let node: String
-    /// The number of the attempt, from 1, if the procedure is retried.
+    /// The number of the attempt, starting from 1. Each retry of the procedure increases the number.
     public let attempt: Int
 
     /// Creates a key.
@@ -19,17 +20,17 @@ public struct RemoteCall: Sendable {
     /// - Parameters:
     ///   - run: The run that the work belongs to.
     ///   - node: The name of the procedure within the run.
-    ///   - attempt: The number of the attempt, from 1.
+    ///   - attempt: The number of the attempt, starting from 1.
     public init(run: String, node: String, attempt: Int = 1) {
       (self.run, self.node, self.attempt) = (run, node, attempt)
     }
 
-    /// Compares the bytes of the strings, and the attempts.
+    /// Returns whether two keys have the same attempt and strings that consist of the same bytes.
     public static func == (one: Key, other: Key) -> Bool {
       one.attempt == other.attempt && one.node.hasBytes(of: other.node) && one.run.hasBytes(of: other.run)
     }
 
-    /// Hashes the bytes of the strings, and the attempt.
+    /// Hashes the bytes of the strings and the attempt.
     public func hash(into hasher: inout Hasher) {
       hasher.combine(bytesOf: run)
       hasher.combine(bytesOf: node)
@@ -41,14 +42,14 @@ public struct RemoteCall: Sendable {
   public let procedure: RemoteName
   /// The identity of the work.
   public let key: Key
-  /// The identity of this call, unique among all calls in all processes. If a call is sent again after a lost connection, it keeps its
-  /// identity.
+  /// The identity of this call, which is unique among all calls in all processes. A call that is sent again after the connection was lost
+  /// keeps its identity.
   public let id: String
   /// The encoded input.
   public let input: [UInt8]
   /// The time limits of the call.
   public let limits: RemoteLimits
-  /// Receives the progress of the execution, as far as it is known to the executor. The function must return quickly.
+  /// A closure that the executor calls when it learns about progress of the execution. The closure must return quickly.
   public let onProgress: @Sendable (RemoteProgress) -> Void
 
   /// Creates a call.
@@ -56,10 +57,10 @@ public struct RemoteCall: Sendable {
   /// - Parameters:
   ///   - procedure: The procedure.
   ///   - key: The identity of the work.
-  ///   - id: The identity of the call; a new one by default.
+  ///   - id: The identity of the call. By default, a new identity is created.
   ///   - input: The encoded input.
   ///   - limits: The time limits of the call.
-  ///   - onProgress: Receives the progress of the execution. The function must return quickly.
+  ///   - onProgress: A closure that receives the progress of the execution. It must return quickly.
   public init(
     _ procedure: RemoteName, key: Key, id: String = RemoteCall.makeID(), input: [UInt8],
     limits: RemoteLimits = RemoteLimits(), onProgress: @escaping @Sendable (RemoteProgress) -> Void = { _ in }
@@ -68,7 +69,7 @@ public struct RemoteCall: Sendable {
     (self.limits, self.onProgress) = (limits, onProgress)
   }
 
-  /// Returns an identity that no other call has in any process.
+  /// Returns a new identity that differs from those of all other calls in all processes.
   ///
   /// - Returns: A random string that identifies this process, followed by a number.
   public static func makeID() -> String { "\(process)-\(ProcedureID.reserve().number)" }
@@ -78,9 +79,9 @@ public struct RemoteCall: Sendable {
 }
 
 extension RemoteCall.Key: LosslessStringConvertible {
-  /// Parses a ``description``; `nil` if the string is anything else.
+  /// Creates a value from its ``description``. Returns `nil` if the string is not a valid description.
   ///
-  /// - Parameter description: The run, the node and the attempt, separated by slashes.
+  /// - Parameter description: The run, the node, and the attempt, separated by slashes.
   public init?(_ description: String) {
     let parts = description.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 3, let attempt = Int(parts[2]), let run = Self.unescaped(parts[0]),
@@ -89,9 +90,9 @@ extension RemoteCall.Key: LosslessStringConvertible {
     self.init(run: run, node: node, attempt: attempt)
   }
 
-  /// The run, the node and the attempt, separated by slashes.
+  /// The run, the node, and the attempt, separated by slashes.
   ///
-  /// A slash or a percent sign within the run or the node is written as `%2F` or `%25`, so that different keys have different descriptions.
+  /// A slash or a percent sign in the run or the node is written as `%2F` or `%25`, so that different keys have different descriptions.
   public var description: String { "\(Self.escaped(run))/\(Self.escaped(node))/\(attempt)" }
 
   private static func escaped(_ part: String) -> String {
@@ -121,8 +122,8 @@ extension RemoteCall.Key: LosslessStringConvertible {
 
 /// The name and the version of a procedure that a worker executes.
 ///
-/// Client and worker refer to the same procedure if the versions and the bytes of the names are equal. Raise the version when the meaning
-/// of the procedure, or the type of its input or value, changes.
+/// A client and a worker refer to the same procedure if the versions are equal and the names consist of the same bytes. Increase the
+/// version when the behaviour of the procedure, or the type of its input or value, changes.
 public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible {
   /// The name, for example "resize".
   public let name: String
@@ -138,18 +139,18 @@ public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible
     (self.name, self.version) = (name, version)
   }
 
-  /// Compares the bytes of the names, and the versions.
+  /// Returns whether two names have the same version and consist of the same bytes.
   public static func == (one: RemoteName, other: RemoteName) -> Bool {
     one.version == other.version && one.name.hasBytes(of: other.name)
   }
 
-  /// Hashes the bytes of the name, and the version.
+  /// Hashes the bytes of the name and the version.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(bytesOf: name)
     hasher.combine(version)
   }
 
-  /// Parses a ``description``; `nil` if the string is anything else.
+  /// Creates a value from its ``description``. Returns `nil` if the string is not a valid description.
   ///
   /// - Parameter description: The name, an `@`, and the version.
   public init?(_ description: String) {
@@ -163,38 +164,39 @@ public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible
   public var description: String { "\(name)@\(version)" }
 }
 
-/// The time limits of a call. A call that exceeds one ends with a ``RemoteError``.
+/// The limits of a call. A call that exceeds one of them ends with a ``RemoteError``.
 ///
-/// Unless it is cancelled, a call takes at most ``deliveries`` × (``startTimeout`` + ``executionTimeout``), plus ``connectionTimeout`` if
-/// the connection is lost. The loss of a worker is detected earlier, after ``heartbeatTimeout``.
+/// A call that is not cancelled takes at most ``deliveries`` × (``startTimeout`` + ``executionTimeout``), plus ``connectionTimeout`` if the
+/// connection is lost. The loss of a worker is detected sooner: after ``heartbeatTimeout``.
 public struct RemoteLimits: Hashable, Codable, Sendable {
-  /// How long a call may wait for a worker. After that, the call ends with ``RemoteError/Kind/noWorker``.
+  /// How long a call may wait for a worker. If no worker has taken the call by then, the call ends with ``RemoteError/Kind/noWorker``.
   public var startTimeout: Duration = .seconds(600)
 
   /// How long a worker may be silent.
   ///
-  /// A worker sends a heartbeat after a third of this time. A worker that is silent for longer than this time is considered lost, and the
-  /// call is given to another worker. This is also the longest wait for the end of a cancelled execution.
+  /// A worker sends a heartbeat each time a third of this timeout has passed. A worker that is silent for longer than the timeout is
+  /// considered lost, and its call is given to another worker. When a call is cancelled, the caller waits for the execution to end for at
+  /// most the same time.
   public var heartbeatTimeout: Duration = .seconds(30)
 
-  /// How long one worker may execute the call. After that, the call ends with ``RemoteError/Kind/executionTimedOut``.
+  /// How long a single worker may execute the call. If the worker takes longer, the call ends with ``RemoteError/Kind/executionTimedOut``.
   public var executionTimeout: Duration = .seconds(3_600)
 
-  /// How many workers may begin to execute the call, one after the other; at least 1.
+  /// How many workers may start to execute the call, one after another. The value must be at least 1.
   ///
-  /// An engine may leave out workers that were stopped and returned the call, as ``LocalEngine`` does. If the last worker is lost, the call
-  /// ends with ``RemoteError/Kind/workerLost``.
+  /// An engine does not have to count workers that returned the call because they were stopped; ``LocalEngine`` does not count them. If the
+  /// last worker is lost, the call ends with ``RemoteError/Kind/workerLost``.
   public var deliveries = 3
 
-  /// How long the client tries to restore a lost connection, starting when the executor detects the loss.
+  /// How long the client tries to restore a lost connection, measured from the moment when the executor detects the loss.
   ///
-  /// After that, the call ends with ``RemoteError/Kind/connectionLost``.
+  /// If the connection has not been restored by then, the call ends with ``RemoteError/Kind/connectionLost``.
   public var connectionTimeout: Duration = .seconds(60)
 
   /// Creates the default limits.
   public init() {}
 
-  /// The longest time that a call can take if it is not cancelled, as described above.
+  /// The longest time that a call can take if it is not cancelled. It includes the time for restoring a lost connection.
   var whole: Duration {
     let delivery = startTimeout.saturated + executionTimeout.saturated
     return (delivery * min(max(deliveries, 1), 1_000_000)).saturated + connectionTimeout.saturated
@@ -205,13 +207,13 @@ public struct RemoteLimits: Hashable, Codable, Sendable {
 public struct RemoteProgress: Hashable, Codable, Sendable {
   /// The completed fraction, from 0 to 1; `nil` if it is unknown.
   public var fraction: Double?
-  /// The current step, as text for people.
+  /// A description of the current step, for display to users.
   public var message: String
 
-  /// Creates a progress value.
+  /// Creates a progress report.
   ///
   /// - Parameters:
-  ///   - fraction: The completed fraction. A value outside 0 to 1 is clamped, and NaN becomes `nil`.
+  ///   - fraction: The completed fraction. A value outside the range from 0 to 1 is clamped to it, and NaN becomes `nil`.
   ///   - message: The current step.
   public init(_ fraction: Double?, _ message: String = "") {
     self.fraction = fraction.flatMap { $0.isNaN ? nil : min(max($0, 0), 1) }

@@ -1,7 +1,8 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// What client and worker agree on for a procedure: its name and version, and how its input, value and errors are encoded.
+/// Describes what a client and a worker must agree on to call a procedure: its name and version, and how its input, value, and errors are
+/// encoded.
 ///
 /// Declare the signature once, in code that both the client and the worker use:
 ///
@@ -26,7 +27,7 @@ public struct RemoteSignature<Input: Sendable, Output: Sendable>: Sendable {
     self.errors = errors.map { type in RemoteErrorType(type) }
     require(
       Set(self.errors.map { ByteText($0.name) }).count == errors.count,
-      "RemoteSignature \"\(name)\": two of the errors have the same name:  \(self.errors.map(\.name))")
+      "RemoteSignature \"\(name)\": two of the errors have the same name: \(self.errors.map(\.name))")
   }
 
   /// Creates a signature for a procedure with an input and a value.
@@ -34,7 +35,8 @@ public struct RemoteSignature<Input: Sendable, Output: Sendable>: Sendable {
   /// - Parameters:
   ///   - name: The name of the procedure.
   ///   - version: The version of the procedure.
-  ///   - errors: The types of errors that are transported with their contents. Two types with the same name, from different modules, trap.
+  ///   - errors: The types of errors that are transported with their contents. Passing two types that have the same name, for example from
+  ///     different modules, traps.
   public init(_ name: String, version: Int = 1, errors: [any (Error & Codable).Type] = [])
   where Input: Codable, Output: Codable {
     self.init(RemoteName(name, version: version), .coded(), .coded(), errors)
@@ -82,7 +84,7 @@ extension RemoteSignature {
     do { return try body() } catch { throw RemoteError.codingFailed(name, failing, error) }
   }
 
-  /// Returns an error in its transported form.
+  /// Converts an error to the form in which it is transported.
   func failure(_ error: any Error, with coder: any ProcedureCoder) -> RemoteFailure {
     if let failure = error as? RemoteFailure { return failure }
     var travelling = error
@@ -92,14 +94,15 @@ extension RemoteSignature {
       travelling = RemoteCancellation()
     }
     for type in errors + RemoteErrorType.ofLibrary {
-      // An error that cannot be encoded still has a name and a description.
+      // If the error cannot be encoded, its type's name and its description are transported nevertheless.
       guard let contents = try? type.encode(travelling, coder) else { continue }
       return RemoteFailure(type: type.name, message: "\(error)", contents: contents)
     }
     return RemoteFailure(type: "\(Swift.type(of: error))", message: "\(error)")
   }
 
-  /// Returns the error that a failure represents, or the failure itself if its type is unknown or its contents cannot be decoded.
+  /// Returns the error that a failure represents. If the error's type is unknown, or the contents cannot be decoded, returns the failure
+  /// itself.
   func error(_ failure: RemoteFailure, of run: ProcedureIdentity, with coder: any ProcedureCoder) -> any Error {
     guard let type = (errors + RemoteErrorType.ofLibrary).first(where: { $0.name.hasBytes(of: failure.type) }),
       let error = try? type.decode(failure.contents, coder)
@@ -111,7 +114,7 @@ extension RemoteSignature {
   }
 }
 
-/// The encoding of a value.
+/// Encodes and decodes values of one type.
 private struct RemoteValue<Value: Sendable>: Sendable {
   let encode: @Sendable (Value, any ProcedureCoder) throws -> [UInt8]
   let decode: @Sendable ([UInt8], any ProcedureCoder) throws -> Value

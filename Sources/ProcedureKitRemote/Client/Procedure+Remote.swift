@@ -2,37 +2,40 @@ public import ProcedureKit
 public import ProcedureKitFoundation
 
 extension Procedure {
-  /// Returns a procedure that a worker executes, and that has the name of this one.
+  /// Returns a procedure that has the same name as this one, but is executed by a worker.
   ///
   /// ```swift
   /// let small = ResizeImage(size: .small).remote(on: executor, as: .resize)
   /// ```
   ///
-  /// On the caller's side, only the name, the priority and the key of this procedure are used. The body and the modifiers written before
-  /// `remote` are executed by the worker, if the procedure is registered there with them. Modifiers written after `remote` are applied by
-  /// the caller: `retry` makes another call, with another attempt in the key, and `timeout` cancels the call. The call holds a slot of its
-  /// queue until it ends.
+  /// The caller uses only the name, the priority, and the key of this procedure. The worker executes the procedure that is registered under
+  /// the signature, with its body and its modifiers. The modifiers of this procedure that are written before `remote` are applied only if
+  /// they are part of the registered procedure. The caller applies the modifiers that are written after `remote`: `retry` makes another
+  /// call, whose key contains the number of the new attempt, and `timeout` cancels the call. The call holds a slot of the caller's queue
+  /// until it ends.
   ///
-  /// The procedure is executed at least once: a worker that was lost may have done all the work, and another worker does it again. Make the
-  /// effects idempotent; ``RemoteExecution/key`` is the same for each of the executions.
+  /// The procedure is executed at least once: even if a worker has done all the work before it is lost, another worker does the work again.
+  /// Therefore, make the effects idempotent. ``RemoteExecution/key`` is the same in all executions of a call.
   ///
-  /// A cancellation is passed on to the worker, and the procedure ends when the execution has ended, at the latest after
-  /// ``RemoteLimits/heartbeatTimeout``.
+  /// Cancelling the procedure also cancels the execution by the worker. The procedure ends when the execution has ended, or after
+  /// ``RemoteLimits/heartbeatTimeout``, whichever comes first.
   ///
-  /// The progress of the execution is reported as the progress of the procedure; see `ProcedureContext.progress`. Reported progress never
-  /// decreases: when another worker repeats the work, the progress stays at the lost worker's value until the new worker's progress exceeds
-  /// it.
+  /// The progress of the execution is reported as the progress of the procedure; see `ProcedureContext.progress`. The procedure's progress
+  /// never decreases: if another worker repeats the work of a lost one, the progress keeps its value until the new worker has made more
+  /// progress.
   ///
   /// - Parameters:
   ///   - executor: The executor.
-  ///   - signature: What the caller and the workers agree on.
-  ///   - coder: The coder for the input, the value and errors; the workers must use the same one.
+  ///   - signature: The signature under which the procedure is registered with the workers.
+  ///   - coder: The coder for the input, the value, and errors. The workers must use the same coder.
   ///   - limits: The time limits of each call.
-  ///   - key: Returns the name of the work for an input. The name must be the same in each process, so that a restarted process finds the
-  ///     execution that it started before. `nil` makes each call separate work.
-  ///   - onProgress: Called each time the current worker reports progress; another worker starts over. The function must return quickly.
-  /// - Returns: The procedure. It throws a ``RemoteError`` if the engine fails, a ``RemoteFailure`` if the procedure throws an error whose
-  ///   type is not in the signature, and every other error of the procedure unchanged.
+  ///   - key: A closure that returns a name for the work that an input requires. The name must be the same in every process, so that a
+  ///     process that has been restarted finds the execution that it started earlier. If `key` is `nil`, each call is separate work.
+  ///   - onProgress: A closure that is called each time the current worker reports progress. If another worker takes over, its progress
+  ///     starts from the beginning. The closure must return quickly.
+  /// - Returns: The procedure that the worker executes. It throws a ``RemoteError`` if the call fails for a reason other than an error of
+  ///   the procedure. If the procedure throws an error, the error is rethrown unchanged if its type is in the signature, and otherwise as a
+  ///   ``RemoteFailure``.
   public func remote(
     on executor: any ProcedureExecutor, as signature: RemoteSignature<Input, Output>, coder: any ProcedureCoder,
     limits: RemoteLimits = RemoteLimits(), key: (@Sendable (Input) -> String)? = nil,
@@ -58,7 +61,7 @@ extension Procedure {
     }
   }
 
-  /// Returns a procedure that a worker executes, and that has the name of this one and the version 1; see
+  /// Returns a procedure that has the same name as this one and the version 1, but is executed by a worker. For details, see
   /// `remote(on:as:coder:limits:key:onProgress:)`.
   public func remote(on executor: any ProcedureExecutor, coder: any ProcedureCoder) -> ProcedureTask<Input, Output>
   where Input: Codable, Output: Codable {
@@ -67,16 +70,17 @@ extension Procedure {
 }
 
 extension Procedure {
-  /// Returns a procedure that a worker executes, with its input, value and errors encoded as JSON.
+  /// Returns a procedure that is executed by a worker. Its input, value, and errors are encoded as JSON.
   ///
-  /// See `remote(on:as:coder:limits:key:onProgress:)`. A cancellation is passed on to the worker.
+  /// Cancelling the procedure also cancels the execution by the worker. For details, see `remote(on:as:coder:limits:key:onProgress:)`.
   ///
   /// - Parameters:
   ///   - executor: The executor.
-  ///   - signature: What the caller and the workers agree on.
+  ///   - signature: The signature under which the procedure is registered with the workers.
   ///   - limits: The time limits of each call.
-  ///   - key: Returns the name of the work for an input, which must be the same in each process; `nil` makes each call separate work.
-  ///   - onProgress: Called each time the current worker reports progress. The function must return quickly.
+  ///   - key: A closure that returns a name for the work that an input requires. The name must be the same in every process. If `key` is
+  ///     `nil`, each call is separate work.
+  ///   - onProgress: A closure that is called each time the current worker reports progress. It must return quickly.
   /// - Returns: The procedure.
   public func remote(
     on executor: any ProcedureExecutor, as signature: RemoteSignature<Input, Output>,
@@ -87,10 +91,10 @@ extension Procedure {
       on: executor, as: signature, coder: JSONProcedureCoder(), limits: limits, key: key, onProgress: onProgress)
   }
 
-  /// Returns a procedure that a worker executes, with the name of this one and the version 1, and with its input, value and errors encoded
-  /// as JSON.
+  /// Returns a procedure that has the same name as this one and the version 1, but is executed by a worker. Its input, value, and errors
+  /// are encoded as JSON.
   ///
-  /// A cancellation is passed on to the worker.
+  /// Cancelling the procedure also cancels the execution by the worker.
   public func remote(on executor: any ProcedureExecutor) -> ProcedureTask<Input, Output>
   where Input: Codable, Output: Codable {
     remote(on: executor, coder: JSONProcedureCoder())
@@ -98,7 +102,7 @@ extension Procedure {
 }
 
 extension ProcedureRegistry {
-  /// Creates an empty registry that encodes inputs, values and errors as JSON.
+  /// Creates an empty registry that encodes inputs, values, and errors as JSON.
   public init() {
     self.init(coder: JSONProcedureCoder())
   }

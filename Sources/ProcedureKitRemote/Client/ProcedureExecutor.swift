@@ -1,39 +1,42 @@
 public import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// Executes calls elsewhere: in another process, on another machine, or in a distributed engine.
+/// A type that executes calls elsewhere: in another process, on another machine, or in a distributed engine.
 ///
-/// An adapter for an engine implements this protocol for the client side, and ``RemoteTaskSource`` for the worker side.
+/// An adapter for an engine implements this protocol on the client side, and ``RemoteTaskSource`` on the worker side.
 public protocol ProcedureExecutor: Sendable {
-  /// The largest number of bytes in an input or a value. Default: no limit.
+  /// The largest number of bytes that an input or a value may have. By default, there is no limit.
   var payloadLimit: Int { get }
 
-  /// Executes a call at least once, and waits until it has ended.
+  /// Executes a call at least once, and waits until the execution has ended.
   ///
-  /// The same call can be made again after ``RemoteError/Kind/connectionLost``, and must then find its first execution. A call with the key
-  /// of an execution in progress joins it, and a call with the key of a finished execution receives its value.
+  /// After ``RemoteError/Kind/connectionLost``, the client can make the same call again, and the executor must not start another execution.
+  /// If an execution with the call's key is in progress, the call joins that execution. If such an execution has finished, the call
+  /// receives its value.
   ///
-  /// Cancelling the caller cancels the execution. The function then throws `CancellationError` when the execution has ended, at the latest
-  /// after ``RemoteLimits/heartbeatTimeout``.
+  /// Cancelling the caller cancels the execution. The function throws `CancellationError` when the execution has ended, or after
+  /// ``RemoteLimits/heartbeatTimeout``, whichever comes first.
   ///
   /// - Parameter call: The call.
   /// - Returns: The encoded value.
-  /// - Throws: ``RemoteFailure`` if the procedure throws an error; ``RemoteError`` if the engine fails; `CancellationError`.
+  /// - Throws: ``RemoteFailure`` if the procedure throws an error; ``RemoteError`` if the call fails for another reason;
+  ///   `CancellationError` if the caller is cancelled.
   func execute(_ call: RemoteCall) async throws -> [UInt8]
 }
 
 extension ProcedureExecutor {
-  /// The default: no limit.
+  /// The default value, which means that there is no limit.
   public var payloadLimit: Int { .max }
 }
 
-/// An executor that executes calls immediately in this process, but encodes and decodes everything: for tests, and as the simplest adapter.
+/// An executor that executes calls immediately and in this process, but encodes and decodes everything. Use it in tests, or as an example
+/// of a simple adapter.
 ///
-/// ``LocalEngine`` also simulates workers that can be lost.
+/// To test with workers that can be lost, use ``LocalEngine``.
 public struct LocalExecutor: ProcedureExecutor {
   private let registry: ProcedureRegistry
   private let queue: ProcedureQueue
-  /// The largest number of bytes in an input or a value.
+  /// The largest number of bytes that an input or a value may have.
   public let payloadLimit: Int
 
   /// Creates an executor.
@@ -41,7 +44,7 @@ public struct LocalExecutor: ProcedureExecutor {
   /// - Parameters:
   ///   - registry: The procedures.
   ///   - queue: The queue that executes the procedures.
-  ///   - payloadLimit: The largest number of bytes in an input or a value.
+  ///   - payloadLimit: The largest number of bytes that an input or a value may have.
   public init(_ registry: ProcedureRegistry, queue: ProcedureQueue = .shared, payloadLimit: Int = .max) {
     (self.registry, self.queue, self.payloadLimit) = (registry, queue, payloadLimit)
   }

@@ -1,13 +1,13 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// Internal. Sends one call of a procedure until there is an answer, or the connection has been lost for too long.
+/// Internal. Sends a call, repeatedly if the connection is lost, until there is an answer or the connection cannot be restored in time.
 struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
   let executor: any ProcedureExecutor
   let signature: RemoteSignature<Input, Output>
   let coder: any ProcedureCoder
 
-  /// The pauses before attempts to restore the connection.
+  /// The pauses before the attempts to restore the connection.
   private static var pauses: Schedule { .exponential(from: .milliseconds(100)).capped(at: longestPause) }
   private static var longestPause: Duration { .seconds(5) }
 
@@ -48,8 +48,9 @@ struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
         return try await executor.execute(call)
       } catch let error as RemoteError where error.kind == .connectionLost {
         let now = timers.now
-        // If the connection lasted for a long time, it had been restored in the meantime. A server that accepts connections but never
-        // answers appears to be restored each time; the time limit of the whole call ends this case as well.
+        // If this attempt lasted for a long time before it failed, the connection had been restored in the meantime, so the time limit
+        // starts again. With a server that accepts connections but never answers, this happens at each attempt, but the time limit for the
+        // whole call still applies.
         let long = max(Self.longestPause, call.limits.connectionTimeout / 2)
         if start.duration(to: now) > long { (firstLoss, pauses) = (nil, Self.pauses.delays()) }
         let end = min((firstLoss ?? now).advanced(by: call.limits.connectionTimeout.saturated), lastEnd)
@@ -62,7 +63,7 @@ struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
 }
 
 extension ProcedureContext {
-  /// Throws the reason for the cancellation if the procedure has been cancelled.
+  /// Throws the reason for the cancellation, or a `CancellationError`, if the procedure has been cancelled.
   func requireNotCancelled() throws {
     if isCancelled { throw cancellationReason ?? CancellationError() }
   }

@@ -1,8 +1,8 @@
 internal import ProcedureKit
 
-/// An engine within the process, with a queue of calls, and with workers that are replaced if they are lost.
+/// An engine that runs within the process. It keeps a queue of calls, and gives the calls of lost workers to other workers.
 ///
-/// The engine follows the same rules as adapters for real engines, so tests of workers and clients do not need a server:
+/// The engine follows the same rules as adapters for real engines, so workers and clients can be tested without a server:
 ///
 /// ```swift
 /// let engine = LocalEngine()
@@ -12,7 +12,8 @@ internal import ProcedureKit
 /// try await worker
 /// ```
 ///
-/// A value is stored under the key of its call, and is the answer to later calls with that key. All methods can be called from any thread.
+/// The engine stores each value under the key of its call, and answers later calls with the same key with the stored value. All methods can
+/// be called from any thread.
 public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   private struct State {
     var machine: LocalEngineMachine
@@ -20,16 +21,16 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     var lastCaller = 0
     /// The signals that idle workers are waiting for.
     var workers: [OneShotSignal] = []
-    /// The timer of the current step of each call.
+    /// The timer for the current step of each call.
     var timers: [RemoteCall.Key: TimerHeap.ID] = [:]
     var isFinished = false
   }
 
-  /// A caller that is waiting for an answer. Only the first answer counts.
+  /// A caller that is waiting for an answer. If it receives several answers, only the first counts.
   private struct Caller: Sendable {
     let signal = OneShotSignal()
     let answer = ResultBox<[UInt8]>()
-    /// The timer that ends the wait of a cancelled caller.
+    /// The timer that limits how long a cancelled caller waits for the execution to end.
     let patience = Locked<TimerHeap.ID?>(nil)
     let onProgress: @Sendable (RemoteProgress) -> Void
 
@@ -45,11 +46,11 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   private let state: Locked<State>
   let timers: Timers
 
-  /// Creates an engine that has no calls or workers yet.
+  /// Creates an engine without calls or workers.
   ///
   /// - Parameters:
   ///   - payloadLimit: The largest number of bytes in an input or a value.
-  ///   - memory: How many closed calls are kept, with their inputs and values.
+  ///   - memory: How many calls the engine keeps after they have ended, with their inputs and values.
   ///   - clock: The clock that measures the time limits of calls.
   public init(payloadLimit: Int = 2_000_000, memory: Int = 10_000, clock: any Clock<Duration> = ContinuousClock()) {
     self.payloadLimit = payloadLimit
@@ -64,13 +65,13 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
 
   // MARK: Calling
 
-  /// Has a call executed by one of the workers; see ``ProcedureExecutor/execute(_:)``.
+  /// Gives a call to one of the workers, and waits for the answer; see ``ProcedureExecutor/execute(_:)``.
   ///
-  /// Cancelling the caller cancels the call, unless another caller is waiting for it.
+  /// Cancelling the caller cancels the call, unless another caller is waiting for its answer.
   ///
   /// - Parameter call: The call.
   /// - Returns: The encoded value.
-  /// - Throws: ``RemoteFailure``, ``RemoteError``, `CancellationError`.
+  /// - Throws: ``RemoteFailure``, ``RemoteError``, or `CancellationError`.
   public func execute(_ call: RemoteCall) async throws -> [UInt8] {
     let caller = Caller(onProgress: call.onProgress)
     let number = change { state, now in
@@ -95,7 +96,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   private func callerCancelled(_ number: Int, _ caller: Caller, _ call: RemoteCall) {
     change { state, now in ((), state.machine.callerCancelled(number, of: call.key, at: now)) }
     guard !caller.signal.isResolved else { return }
-    // A worker that does not respond to the cancellation delays the caller for no longer than this.
+    // If the worker does not respond to the cancellation, the caller stops waiting after this time.
     let patience = timers.schedule(after: call.limits.heartbeatTimeout) { caller.get(.failure(CancellationError())) }
     caller.patience.withLock { $0 = patience }
   }
@@ -104,7 +105,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
 
   /// Waits for a call; see ``RemoteTaskSource/nextTask()``. Cancelling the caller ends the wait.
   ///
-  /// - Returns: The task; `nil` after ``finish()``, if no call is waiting.
+  /// - Returns: The task; `nil` if ``finish()`` has been called and no call is waiting.
   /// - Throws: `CancellationError`.
   public func nextTask() async throws -> (any RemoteTask)? {
     while true {
@@ -124,7 +125,8 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     }
   }
 
-  /// Makes ``nextTask()`` return `nil` when no call is waiting, for current and later requests by workers.
+  /// Stops the workers when no calls are left. From now on, ``nextTask()`` returns `nil` if no call is waiting. Workers that are already
+  /// waiting for a call are woken.
   public func finish() {
     let workers = state.withLock { state in
       state.isFinished = true
@@ -157,7 +159,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
 
   // MARK: Effects
 
-  /// Performs an event while holding the lock, and its effects after releasing the lock.
+  /// Processes an event while holding the lock, and performs its effects after releasing the lock.
   @discardableResult
   private func change<R: Sendable>(
     _ event: (inout State, ProcedureInstant) -> (R, LocalEngineMachine.Effects)
@@ -192,7 +194,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     if !isPresent { timers.cancel(timer) }
   }
 
-  /// Wakes one idle worker that is still waiting.
+  /// Wakes one of the idle workers. Skips workers that are no longer waiting.
   private func wakeWorker() {
     while let worker = state.withLock({ $0.workers.isEmpty ? nil : $0.workers.removeFirst() }) {
       if worker.signal() { return }
@@ -209,7 +211,7 @@ extension LocalEngineMachine.Delivery {
   }
 }
 
-/// One delivery by a local engine.
+/// One delivery of a call by a local engine.
 private struct LocalTask: RemoteTask {
   let engine: LocalEngine
   let content: LocalEngineMachine.Delivery

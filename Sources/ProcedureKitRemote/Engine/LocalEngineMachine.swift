@@ -1,35 +1,35 @@
 internal import ProcedureKit
 
-/// Internal. The calls of a local engine, as a value without a lock, a clock or a closure.
+/// Internal. The state machine for the calls of a local engine. It is a value type that contains no lock, clock, or closure.
 ///
-/// A call is first waiting, then executing, and finally closed. Each step gets a new stamp, so that a token or a timer from an earlier step
-/// can be recognized.
+/// A call is first waiting, then executing, and finally closed; if its worker is lost, it waits again. Each step gets a new stamp, so that
+/// tokens and timers from earlier steps can be recognized as outdated.
 struct LocalEngineMachine {
   typealias Key = RemoteCall.Key
   typealias Answer = Result<[UInt8], any Error>
 
-  /// One step in the call for a key.
+  /// A token that identifies one step of the call for a key.
   struct Token: Hashable, Sendable {
     let key: Key
     let stamp: Int
   }
 
-  /// A call that is given to a worker.
+  /// A call as it is given to a worker.
   struct Delivery {
     let call: RemoteCall
     let token: Token
     let number: Int
   }
 
-  /// The consequences of an event.
+  /// The actions that follow from an event.
   struct Effects {
     /// The callers that receive an answer.
     var answers: [(callers: [Int], answer: Answer)] = []
-    /// The number of calls that are waiting again.
+    /// The number of calls that started to wait for a worker.
     var waitingCalls = 0
-    /// A step that must be checked at an instant.
+    /// A step whose time limit must be checked, and when to check it.
     var timer: (token: Token, instant: ProcedureInstant)?
-    /// The key of a closed call, whose steps need no further checks.
+    /// The key of a call that has been closed, so its time limits no longer have to be checked.
     var closedKey: Key?
   }
 
@@ -63,12 +63,12 @@ struct LocalEngineMachine {
 
   init(memory: Int) { self.memory = memory }
 
-  /// The number of stored tokens for calls that are waiting, or have been waiting.
+  /// The number of stored tokens, including those of calls that are no longer waiting.
   var waitingTokenCount: Int { waiting.count }
 
   // MARK: Events
 
-  /// A call has arrived. Callers with the same key wait for the same execution.
+  /// Handles the arrival of a call. Callers with the same key wait for the same execution.
   mutating func called(_ call: RemoteCall, by caller: Int, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[call.key] else { return opened(call, by: caller, at: now) }
     let isSameWork = entry.call.procedure == call.procedure && entry.call.input == call.input
@@ -86,7 +86,8 @@ struct LocalEngineMachine {
     return Effects()
   }
 
-  /// A caller was cancelled. If it was the last caller, its call is cancelled; otherwise, the caller is answered immediately.
+  /// Handles the cancellation of a caller. If no other caller is waiting for the call, the call is cancelled; otherwise, only this caller
+  /// is answered, immediately.
   mutating func callerCancelled(_ caller: Int, of key: Key, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[key], entry.callers.contains(caller), entry.cancelledCaller != caller else {
       return Effects()
@@ -101,12 +102,12 @@ struct LocalEngineMachine {
     return Effects()
   }
 
-  /// A cancelled caller has waited long enough for the execution to end.
+  /// Removes a caller that no longer waits, for example because it was cancelled and its time limit for the execution to end has passed.
   mutating func callerLeft(_ caller: Int, of key: Key) {
     entries[key]?.callers.removeAll { $0 == caller }
   }
 
-  /// A worker has requested a call.
+  /// Handles a worker's request for a call. Returns `nil` if no call is waiting.
   mutating func workerAsked(at now: ProcedureInstant) -> (delivery: Delivery, effects: Effects)? {
     while let token = waiting.popFirst() {
       guard var entry = entries[token.key], entry.stamp == token.stamp else {
@@ -126,7 +127,7 @@ struct LocalEngineMachine {
     return nil
   }
 
-  /// A worker has sent a heartbeat. Returns whether the call is cancelled; `nil` if the call no longer belongs to the worker.
+  /// Handles a heartbeat from a worker. Returns whether the call has been cancelled; `nil` if the call no longer belongs to the worker.
   mutating func heartbeatArrived(_ token: Token, at now: ProcedureInstant) -> Bool? {
     guard let entry = entries[token.key], entry.stamp == token.stamp, case .executing(let start, _) = entry.phase else {
       return nil
@@ -135,7 +136,7 @@ struct LocalEngineMachine {
     return entry.isCancelled
   }
 
-  /// A worker has reported an outcome. Returns `nil` if the call no longer belongs to the worker.
+  /// Handles an outcome that a worker has reported. Returns `nil` if the call no longer belongs to the worker.
   mutating func ended(_ token: Token, _ outcome: RemoteOutcome, at now: ProcedureInstant) -> Effects? {
     guard let entry = entries[token.key], entry.stamp == token.stamp, case .executing = entry.phase else { return nil }
     switch outcome {
@@ -145,7 +146,7 @@ struct LocalEngineMachine {
     }
   }
 
-  /// The time for a step is over, unless heartbeats have extended it.
+  /// Handles a timer for a step. The step times out, unless heartbeats have extended its time limit in the meantime.
   mutating func timerWentOff(_ token: Token, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[token.key], entry.stamp == token.stamp else { return Effects() }
     let deadline = deadline(of: entry)
@@ -172,7 +173,7 @@ struct LocalEngineMachine {
     }
   }
 
-  /// Returns whether the step of a token is the current step of its call.
+  /// Returns whether a token identifies the current step of its call.
   func isPresent(_ token: Token) -> Bool { entries[token.key]?.stamp == token.stamp }
 
   /// Returns the callers that receive the progress of a call.
@@ -181,8 +182,8 @@ struct LocalEngineMachine {
   // MARK: Steps
 
   private mutating func opened(_ call: RemoteCall, by caller: Int, at now: ProcedureInstant) -> Effects {
-    // Progress is delivered only to waiting callers. A closed call would otherwise retain the function of its first caller, and with it
-    // that caller's run.
+    // The stored call does not contain `onProgress`, because progress is delivered only to waiting callers. Otherwise, a closed call would
+    // retain the closure of its first caller, and therefore that caller's run.
     let kept = RemoteCall(call.procedure, key: call.key, id: call.id, input: call.input, limits: call.limits)
     entries[call.key] = Entry(call: kept, stamp: newStamp(), callers: [caller])
     return waits(call.key, at: now)
@@ -198,7 +199,8 @@ struct LocalEngineMachine {
     return Effects(waitingCalls: 1, timer: (token, now.advanced(by: entry.call.limits.startTimeout.saturated)))
   }
 
-  /// An execution has ended without an answer. The call is delivered again, unless it has been cancelled and has no new caller.
+  /// Handles the end of an execution that provided no answer. The call is delivered again, unless it has been cancelled and no new caller
+  /// has arrived since.
   private mutating func interrupted(_ key: Key, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[key] else { return Effects() }
     guard let caller = entry.cancelledCaller else { return waits(key, at: now) }
@@ -225,8 +227,8 @@ struct LocalEngineMachine {
     return Effects(answers: [(callers, answer)], closedKey: key)
   }
 
-  /// A call is no longer waiting. When most tokens belong to such calls, these tokens are dropped even if no worker requests a call: O(1)
-  /// for each call.
+  /// Counts a token whose call is no longer waiting. When most tokens belong to such calls, these tokens are dropped, even if no worker
+  /// requests a call. On average, this takes O(1) for each call.
   private mutating func dropStaleTokens() {
     staleCount += 1
     guard staleCount > 64, staleCount * 2 > waiting.count else { return }
@@ -248,7 +250,7 @@ struct LocalEngineMachine {
   }
 }
 
-/// A queue of steps. Its front element is removed in constant time.
+/// A queue of tokens. Removing the first token takes constant time on average.
 private struct TokenQueue {
   private var tokens: [LocalEngineMachine.Token?] = []
   private var first = 0

@@ -1,12 +1,13 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// An error in executing a procedure elsewhere: no worker, no connection, an unknown procedure, too much data, and others.
+/// An error that occurs when a procedure is executed elsewhere. For example, there is no worker, the connection was lost, the worker does
+/// not know the procedure, or a value is too large.
 ///
-/// Errors that the procedure itself throws arrive unchanged if their types are in the ``RemoteSignature``, and otherwise as a
+/// An error that the procedure itself throws arrives unchanged if its type is in the ``RemoteSignature``, and otherwise as a
 /// ``RemoteFailure``.
 public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConvertible {
-  /// The kind of a ``RemoteError``. Later versions can add kinds, so a `switch` needs a `default`.
+  /// The kind of a ``RemoteError``. Later versions of the library can add kinds, so a `switch` over kinds needs a `default`.
   public struct Kind: Hashable, Codable, Sendable, CustomStringConvertible {
     /// The name of the kind, for example `noWorker`.
     public let description: String
@@ -15,23 +16,23 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
 
     /// The worker does not have a procedure with this name.
     public static let unknownProcedure = Kind("unknownProcedure")
-    /// The worker has only other versions of the procedure.
+    /// The worker has this procedure only in other versions.
     public static let wrongVersion = Kind("wrongVersion")
     /// The input or the value has more bytes than the engine transports.
     public static let payloadTooLarge = Kind("payloadTooLarge")
     /// The input or the value could not be encoded, or could not be decoded on the other side.
     public static let codingFailed = Kind("codingFailed")
-    /// No worker took the call in time. The procedure was not executed.
+    /// No worker took the call in time, so the procedure was not executed.
     public static let noWorker = Kind("noWorker")
-    /// The last worker that was allowed to execute the call was lost. The procedure may have been executed.
+    /// The last of the workers that may execute the call was lost. The procedure may have been executed.
     public static let workerLost = Kind("workerLost")
-    /// The worker was reachable, but took too long. The procedure may have been executed.
+    /// The worker sent heartbeats, but took too long. The procedure may have been executed.
     public static let executionTimedOut = Kind("executionTimedOut")
-    /// The connection to the engine was lost for too long. The procedure may have been executed.
+    /// The connection to the engine was lost, and could not be restored in time. The procedure may have been executed.
     public static let connectionLost = Kind("connectionLost")
     /// The engine refused a worker's heartbeat or outcome, because the call no longer belongs to that worker.
     public static let superseded = Kind("superseded")
-    /// The key of the call has already been used for other work: another procedure or another input.
+    /// The key of the call has already been used for other work, which is a different procedure or a different input.
     public static let keyReused = Kind("keyReused")
     /// The engine refused the call for another reason.
     public static let refused = Kind("refused")
@@ -41,21 +42,21 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
   public let kind: Kind
   /// The procedure.
   public let procedure: RemoteName
-  /// The reason, as part of a sentence.
+  /// The reason, as a part of a sentence.
   public let reason: String
 
-  /// Creates an error, for an executor.
+  /// Creates an error. Executors use this initializer.
   ///
   /// - Parameters:
   ///   - kind: The kind of the error.
   ///   - procedure: The procedure.
-  ///   - reason: The reason, as part of a sentence.
+  ///   - reason: The reason, as a part of a sentence.
   public init(_ kind: Kind, procedure: RemoteName, reason: String) {
     (self.kind, self.procedure, self.reason) = (kind, procedure, reason)
   }
 
-  /// Whether another attempt may succeed although nothing has changed in the code: after ``Kind/noWorker``, ``Kind/workerLost``,
-  /// ``Kind/executionTimedOut`` and ``Kind/connectionLost``.
+  /// Whether another attempt may succeed without a change to the code. This is the case for ``Kind/noWorker``, ``Kind/workerLost``,
+  /// ``Kind/executionTimedOut``, and ``Kind/connectionLost``.
   public var isTransient: Bool {
     [.noWorker, .workerLost, .executionTimedOut, .connectionLost].contains(kind)
   }
@@ -80,10 +81,11 @@ extension RemoteError {
   }
 }
 
-/// An error of a procedure in the form in which it is transported: the name of its type, its description, and its encoded contents.
+/// An error of a procedure in the form in which it is transported. It consists of the name of the error's type, the error's description,
+/// and its encoded contents.
 ///
-/// A caller receives a `RemoteFailure` only if the type of the error is not in the caller's ``RemoteSignature``, or if the contents cannot
-/// be decoded.
+/// A caller receives a `RemoteFailure` only if the type of the original error is not in the caller's ``RemoteSignature``, or if the
+/// contents cannot be decoded.
 public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringConvertible {
   /// The name of the error's type, without the module.
   public let type: String
@@ -92,19 +94,20 @@ public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringCon
   /// The encoded error; empty if its type is not in the signature.
   public let contents: [UInt8]
 
-  /// Creates a failure, for an executor.
+  /// Creates a failure. Executors use this initializer.
   ///
   /// - Parameters:
   ///   - type: The name of the error's type.
   ///   - message: The description of the error.
-  ///   - contents: The encoded error, or empty.
+  ///   - contents: The encoded error, or an empty array.
   public init(type: String, message: String, contents: [UInt8] = []) {
     (self.type, self.message, self.contents) = (type, message, contents)
   }
 
-  /// Returns the failure without its contents and with a shortened message if it would be too large to transport.
+  /// Returns the failure in a form that can be transported. If the failure is too large, its contents are removed, and its message is
+  /// shortened.
   func fitting(into limit: Int) -> RemoteFailure {
-    // In a JSON array, a byte of the contents can take four bytes, and a character of the message can take six.
+    // In JSON, a byte of the contents can occupy up to four bytes, and a byte of the message up to six.
     guard type.utf8.count + message.utf8.count > limit / 6 || contents.count > limit / 6 else { return self }
     return RemoteFailure(type: type, message: String(message.prefix(min(limit / 48, 1_000))))
   }
@@ -113,10 +116,10 @@ public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringCon
   public var description: String { "\(type): \(message)".inLines }
 }
 
-/// Internal. A type of error that can be transported, identified by its name.
+/// Internal. A type of errors that can be transported. The type is identified by its name.
 struct RemoteErrorType: Sendable {
   let name: String
-  /// Returns the contents of an error of this type; `nil` for any other error.
+  /// Encodes an error of this type; returns `nil` for an error of any other type.
   let encode: @Sendable (any Error, any ProcedureCoder) throws -> [UInt8]?
   let decode: @Sendable ([UInt8], any ProcedureCoder) throws -> any Error
 
@@ -127,7 +130,7 @@ struct RemoteErrorType: Sendable {
   }
 }
 
-/// The errors of the library, under names that no Swift type has.
+/// The errors of the library, under names that no Swift type can have.
 extension RemoteErrorType {
   static let ofLibrary = [
     RemoteErrorType(RemoteError.self, name: "ProcedureKit.RemoteError"),
@@ -141,7 +144,8 @@ struct RemoteCancellation: Error, Codable {}
 
 /// Internal. The form in which a `ProcedureError` is transported.
 ///
-/// Runs are identified only by name, because an id means nothing in another process. The received error refers to the calling run.
+/// Runs are identified only by name, because an id has no meaning in another process. The error that the caller receives refers to the
+/// calling run.
 struct RemoteProcedureError: Error, Codable {
   private let kind: String
   private let condition, queue, resource, key, breaker: String?
@@ -160,12 +164,12 @@ struct RemoteProcedureError: Error, Codable {
     self.underlying = underlying
   }
 
-  /// Returns the error as an error of the calling run; `nil` if its kind is from a later version.
+  /// Returns the error as an error of the calling run; `nil` if its kind was added in a later version of the library.
   ///
   /// - Parameters:
   ///   - run: The calling run.
-  ///   - decode: Returns the underlying error.
-  /// - Returns: The error, or `nil`.
+  ///   - decode: A closure that converts the underlying error.
+  /// - Returns: The error, or `nil` if its kind is unknown.
   func error(of run: ProcedureIdentity, decode: (RemoteFailure) -> any Error) -> ProcedureError? {
     guard let kind = Self.kinds.first(where: { $0.description == self.kind }) else { return nil }
     return ProcedureError(kind, procedure: run) {

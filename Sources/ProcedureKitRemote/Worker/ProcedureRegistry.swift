@@ -1,7 +1,7 @@
 public import ProcedureKit
 public import ProcedureKitFoundation
 
-/// The procedures that a worker can execute, by name and version.
+/// A registry of the procedures that a worker can execute. Procedures are identified by name and version.
 ///
 /// ```swift
 /// var registry = ProcedureRegistry()
@@ -18,7 +18,7 @@ public struct ProcedureRegistry: Sendable {
 
   /// Creates an empty registry.
   ///
-  /// - Parameter coder: The coder for inputs, values and errors; the clients must use the same one.
+  /// - Parameter coder: The coder for inputs, values, and errors. The clients must use the same coder.
   public init(coder: any ProcedureCoder) {
     self.coder = coder
   }
@@ -28,7 +28,7 @@ public struct ProcedureRegistry: Sendable {
     entries.keys.sorted { $0.name.hasBytes(of: $1.name) ? $0.version < $1.version : $0.name.precedes($1.name) }
   }
 
-  /// Registers a procedure with all its modifiers. Several versions of a procedure can be registered. Registering a second procedure with
+  /// Registers a procedure with all its modifiers. Several versions of a procedure can be registered, but registering two procedures with
   /// the same name and version traps.
   ///
   /// - Parameters:
@@ -55,7 +55,7 @@ public struct ProcedureRegistry: Sendable {
   /// - Parameters:
   ///   - call: The call.
   ///   - queue: The queue that executes the procedure.
-  ///   - payloadLimit: The largest number of bytes in the value.
+  ///   - payloadLimit: The largest number of bytes that the value may have.
   /// - Returns: The encoded value, or the error.
   func execute(_ call: RemoteCall, on queue: ProcedureQueue, payloadLimit: Int) async -> Result<[UInt8], RemoteFailure>
   {

@@ -1,6 +1,6 @@
 internal import ProcedureKit
 
-/// Internal. One delivery of a call: the execution, its heartbeats, and the answer.
+/// Internal. Handles one delivery of a call: executes the procedure, sends heartbeats, and reports the outcome.
 struct RemoteDelivery: Sendable {
   private enum Order {
     case none
@@ -23,8 +23,8 @@ struct RemoteDelivery: Sendable {
     execution = RemoteExecution(task.call, delivery: task.delivery) { new in progress.withLock { $0 = new } }
   }
 
-  /// Executes the call and reports the outcome to the engine. Cancelling the caller cancels the procedure and returns the call to the
-  /// engine.
+  /// Executes the call and reports the outcome to the engine. Cancelling the calling task cancels the procedure, and returns the call to
+  /// the engine.
   func execute(with registry: ProcedureRegistry) async {
     let body = CancellableTask()
     let outcome = await withTaskGroup(of: RemoteOutcome?.self) { group in
@@ -40,8 +40,8 @@ struct RemoteDelivery: Sendable {
       return nil
     }
     guard let outcome, !isForgotten else { return }
-    // The task is detached because the answer of a cancelled worker must also be sent. It is awaited, and ends when the outcome
-    // has been sent, or no more retries are left.
+    // The task is detached because the outcome must be sent even if the worker has been cancelled. The task ends when the outcome has been
+    // sent or no retries are left, and it is awaited here.
     await Spawner.startDetached { await answer(outcome) }.value
   }
 
@@ -78,12 +78,12 @@ struct RemoteDelivery: Sendable {
         order.withLock { $0 = .forget }
         return body.cancel()
       } catch {
-        // If a heartbeat is lost, the next one will follow.
+        // A heartbeat that could not be sent is not repeated, because the next one follows soon.
       }
     }
   }
 
-  /// Sends the outcome, and tries again after an error for as long as the connection may be lost.
+  /// Sends the outcome. After an error, tries again until the time limit for lost connections is reached.
   private func answer(_ outcome: RemoteOutcome) async {
     let timers = queue.core.timers
     let end = timers.now.advanced(by: task.call.limits.connectionTimeout.saturated)
@@ -105,18 +105,18 @@ struct RemoteDelivery: Sendable {
   }
 }
 
-/// Gives a body access to the remote call that it is executing.
+/// Provides information about the remote call that a body is executing, and reports its progress.
 public struct RemoteExecution: Sendable {
   private static let bound = TaskLocal<RemoteExecution?>(wrappedValue: nil)
 
-  /// The call that is executing in the current task; `nil` in a body that was not called remotely.
+  /// The execution to which the current task belongs; `nil` if the body was not called remotely.
   public static var current: RemoteExecution? { bound.get() }
 
   /// The procedure.
   public let procedure: RemoteName
-  /// The identity of the work. It is the same for each execution of a call, so it can be used to make effects idempotent.
+  /// The identity of the work. All executions of a call have the same key, so use the key to make effects idempotent.
   public let key: RemoteCall.Key
-  /// The number of this execution of the call, from 1. A number greater than 1 means that an earlier worker was lost.
+  /// The number of this execution of the call, starting from 1. If the number is greater than 1, an earlier worker was lost or stopped.
   public let delivery: Int
   private let onProgress: @Sendable (RemoteProgress) -> Void
   /// The node that represents the worker's run in the progress tree.
@@ -128,8 +128,9 @@ public struct RemoteExecution: Sendable {
 
   /// Reports the progress of the execution to the caller. The latest progress is sent with the next heartbeat.
   ///
-  /// Progress that one of the worker's procedures reports through `ProcedureContext.progress` is also sent. The greater of the two
-  /// fractions counts; this function can add a message, and also sets the progress of the procedure that calls it.
+  /// Progress that one of the worker's procedures reports through `ProcedureContext.progress` is also sent. If both are reported, the
+  /// greater fraction is sent. In contrast to `ProcedureContext.progress`, this function can send a message. It also sets the progress of
+  /// the procedure that calls it.
   ///
   /// - Parameter progress: The progress.
   public func report(_ progress: RemoteProgress) {
@@ -137,14 +138,14 @@ public struct RemoteExecution: Sendable {
     onProgress(progress)
   }
 
-  /// From now on, uses the progress of the worker's run as the progress of the execution.
+  /// Starts to use the progress of the worker's run as the progress of the execution.
   func follow(_ run: Run) {
     let progress = run.progressNode
     part.withLock { $0 = progress }
   }
 
-  /// Combines the latest progress with that of the worker's run; `nil` if there is none, or if the run has ended, because its outcome
-  /// follows.
+  /// Combines the latest reported progress with the progress of the worker's run. Returns `nil` if there is no progress, or if the run has
+  /// ended and its outcome is about to be sent.
   func progress(with latest: RemoteProgress?) -> RemoteProgress? {
     guard let part = part.withLock({ $0 }) else { return latest }
     guard let fraction = part.fractionUnderWay else { return nil }

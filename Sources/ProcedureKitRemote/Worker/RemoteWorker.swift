@@ -1,14 +1,14 @@
 public import ProcedureKit
 
-/// Executes the calls from a source on a queue, with the procedures in a registry.
+/// A worker, which takes calls from a source, and executes the corresponding procedures from a registry on a queue.
 ///
 /// ```swift
 /// try await RemoteWorker(registry: registry, queue: queue).run(from: source)
 /// ```
 ///
-/// While a call is executing, the worker sends a heartbeat after each third of ``RemoteLimits/heartbeatTimeout``. If the answer to a
-/// heartbeat requests cancellation, the procedure is cancelled. The procedure is also cancelled if a heartbeat is refused; the worker then
-/// reports no outcome, because the call belongs to another worker.
+/// While a call is executing, the worker sends a heartbeat each time a third of ``RemoteLimits/heartbeatTimeout`` has passed. If the
+/// response to a heartbeat requests cancellation, the worker cancels the procedure. If the engine refuses a heartbeat because the call now
+/// belongs to another worker, the worker also cancels the procedure, and reports no outcome.
 public struct RemoteWorker: Sendable {
   private let registry: ProcedureRegistry
   private let queue: ProcedureQueue
@@ -19,9 +19,11 @@ public struct RemoteWorker: Sendable {
   ///
   /// - Parameters:
   ///   - registry: The procedures.
-  ///   - queue: The queue that executes the procedures. Its clock measures heartbeats and pauses, and its log receives the messages.
-  ///   - limit: How many calls the worker may execute at a time. `nil` uses the width of the queue, which must then be limited.
-  ///   - pauses: The pauses before the worker asks the source again after an error, and before it sends an outcome again.
+  ///   - queue: The queue that executes the procedures. Its clock measures the intervals between heartbeats and the pauses, and its log
+  ///     receives the worker's messages.
+  ///   - limit: How many calls the worker may execute at a time. If it is `nil`, the width of the queue is used, which must be limited in
+  ///     this case.
+  ///   - pauses: The pauses after an error, before the worker asks the source for a call again or sends an outcome again.
   public init(
     registry: ProcedureRegistry, queue: ProcedureQueue, maxConcurrentCalls limit: Int? = nil,
     reconnecting pauses: Schedule = .exponential(from: .milliseconds(100)).capped(at: .seconds(5))
@@ -30,13 +32,13 @@ public struct RemoteWorker: Sendable {
     (self.registry, self.queue, self.limit, self.pauses) = (registry, queue, limit, pauses)
   }
 
-  /// Executes calls until the source has no more.
+  /// Executes calls until the source has no more calls.
   ///
-  /// Cancelling the caller stops the worker: it takes no more calls, cancels the executing procedures, returns their calls to the engine,
-  /// and then throws an error.
+  /// Cancelling the calling task stops the worker: the worker takes no more calls, cancels the procedures that are executing, returns their
+  /// calls to the engine, and throws an error.
   ///
   /// - Parameter source: The source of calls.
-  /// - Throws: `CancellationError`; the last error of the source, if no pauses are left.
+  /// - Throws: `CancellationError` if the calling task is cancelled; the last error of the source if no more retries are left.
   public func run(from source: some RemoteTaskSource) async throws {
     let width = await queue.maxConcurrentProcedures
     require(limit != nil || width != .max, "RemoteWorker: pass maxConcurrentCalls, or limit the width of the queue")
@@ -67,14 +69,15 @@ public struct RemoteWorker: Sendable {
   }
 }
 
-/// A source of calls for a worker: the worker side of an engine.
+/// A source of calls for a worker. This protocol represents the worker side of an engine.
 public protocol RemoteTaskSource: Sendable {
-  /// Waits for a call. The call then belongs to the caller, until the caller ends the task or is silent for too long.
+  /// Waits for a call. The call belongs to the worker until the worker ends the task, or does not send heartbeats for too long.
   ///
-  /// Cancelling the caller ends the wait. A call that has already been taken is not lost: the engine delivers it again.
+  /// Cancelling the calling task ends the wait. If a call has already been taken at this moment, it is not lost, because the engine
+  /// delivers it again.
   ///
-  /// - Returns: The task; `nil` if there are no more calls.
-  /// - Throws: Any error, after which the worker asks again; `CancellationError`.
+  /// - Returns: The task that represents the call; `nil` if there are no more calls.
+  /// - Throws: `CancellationError` if the calling task is cancelled. After any other error, the worker calls the function again.
   func nextTask() async throws -> (any RemoteTask)?
 }
 
@@ -82,25 +85,25 @@ public protocol RemoteTaskSource: Sendable {
 public protocol RemoteTask: Sendable {
   /// The call.
   var call: RemoteCall { get }
-  /// The number of this delivery of the call, from 1.
+  /// The number of this delivery of the call, starting from 1.
   var delivery: Int { get }
-  /// The largest number of bytes in a value. Default: no limit.
+  /// The largest number of bytes that a value may have. By default, there is no limit.
   var payloadLimit: Int { get }
 
   /// Reports to the engine that the worker is active.
   ///
-  /// - Parameter progress: The latest progress, if there is any.
+  /// - Parameter progress: The latest progress; `nil` if no progress has been reported.
   /// - Returns: Whether the caller has cancelled the call.
-  /// - Throws: ``RemoteError`` of the kind ``RemoteError/Kind/superseded`` if the call no longer belongs to the worker; any other error
-  ///   means that the heartbeat did not arrive.
+  /// - Throws: A ``RemoteError`` of the kind ``RemoteError/Kind/superseded`` if the call no longer belongs to the worker. Any other error
+  ///   means that the heartbeat may not have arrived.
   func heartbeat(_ progress: RemoteProgress?) async throws -> Bool
 
-  /// Ends the delivery. After an error, the function can be called again.
+  /// Ends the delivery by reporting its outcome. After an error, the function can be called again.
   ///
   /// - Parameter outcome: The outcome.
-  /// - Throws: ``RemoteError`` of the kind ``RemoteError/Kind/superseded`` if the engine refuses the outcome because the call no longer
-  ///   belongs to the worker, or of the kind ``RemoteError/Kind/refused`` if it refuses for another reason; any other error means that the
-  ///   outcome may not have arrived.
+  /// - Throws: A ``RemoteError`` if the engine refuses the outcome. Its kind is ``RemoteError/Kind/superseded`` if the call no longer
+  ///   belongs to the worker, and ``RemoteError/Kind/refused`` if there is another reason. Any other error means that the outcome may not
+  ///   have arrived.
   func end(_ outcome: RemoteOutcome) async throws
 }
 
@@ -113,10 +116,10 @@ extension RemoteTask {
 public enum RemoteOutcome: Hashable, Sendable {
   /// The procedure returned a value.
   case finished([UInt8])
-  /// The procedure failed, or the worker refused the call. The engine does not deliver the call again.
+  /// The procedure failed, or the worker refused the call, which the engine does not deliver again.
   case failed(RemoteFailure)
-  /// The execution ended because the caller was cancelled.
+  /// The execution ended because the call was cancelled.
   case cancelled
-  /// The worker is stopping. The engine delivers the call again.
+  /// The execution ended because the worker is stopping. The engine delivers the call again.
   case abandoned
 }
