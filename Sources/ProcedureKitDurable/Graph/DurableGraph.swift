@@ -1,7 +1,7 @@
 public import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// A graph that remembers the values of its nodes in a journal, and executes only the nodes whose values are missing; see
+/// A graph that stores the values of its nodes in a journal, and executes only the nodes whose values are missing. To create one, use
 /// `durable(in:as:version:rememberingFailures:)`.
 public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
   private let graph: ProcedureGraph<Input, Output>
@@ -22,18 +22,18 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// The name of the graph.
   public var name: String { graph.name }
 
-  /// Runs the graph without a queue, or as part of the calling body.
+  /// Runs the graph without a queue; if a body calls this function, the graph becomes part of that body's run.
   ///
-  /// Cancelling the caller cancels the graph; the function returns when all nodes that are executing have ended.
+  /// Cancelling the caller cancels the graph. The function returns when all nodes that are executing have ended.
   ///
   /// - Parameter input: The input of the graph.
   /// - Returns: The value of the output node.
-  /// - Throws: The errors of `ProcedureGraph.execute(_:)`; ``JournalError``, or the journal's own errors.
+  /// - Throws: The errors that `ProcedureGraph.execute(_:)` throws; ``JournalError``, or any other error that the journal throws.
   @concurrent public func execute(_ input: Input) async throws -> Output {
     try await procedureTask.execute(input)
   }
 
-  /// The graph as a task.
+  /// The graph as a `ProcedureTask`.
   public var procedureTask: ProcedureTask<Input, Output> {
     ProcedureTask(name) { input in
       let run = try await DurableRun(plan, input: fingerprint(of: input))
@@ -41,11 +41,11 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Returns what a run would currently do with each node, and why. Does not execute any node. Cancelling the caller has no effect.
+  /// Returns what a run that started now would do with each node, and why. No node is executed. Cancelling the caller has no effect.
   ///
   /// - Parameter input: The input of the graph.
   /// - Returns: The nodes that the run would reuse, and the nodes that it would execute.
-  /// - Throws: The errors of the journal, and ``JournalError`` if the input cannot be encoded.
+  /// - Throws: ``JournalError`` if the input cannot be encoded; any error that the journal throws.
   public func resumptionPlan(for input: Input) async throws -> ResumptionPlan {
     try await ResumptionPlan(plan, input: fingerprint(of: input))
   }
@@ -68,7 +68,7 @@ extension DurableGraph: InputlessProcedure where Input == Void {
     try await execute(())
   }
 
-  /// Returns what a run would currently do with each node, and why; see ``resumptionPlan(for:)``.
+  /// Returns what a run that started now would do with each node, and why; see ``resumptionPlan(for:)``.
   ///
   /// - Throws: The errors of ``resumptionPlan(for:)``.
   public func resumptionPlan() async throws -> ResumptionPlan {
@@ -77,31 +77,32 @@ extension DurableGraph: InputlessProcedure where Input == Void {
 }
 
 extension ProcedureGraph where Input: Encodable {
-  /// Returns the graph with a journal that lets the next run continue a run that was killed.
+  /// Returns a graph that stores the values of its nodes in a journal, so that a run can continue where an earlier one was killed.
   ///
   /// ```swift
   /// let durable = thumbnails.durable(in: journal)
   /// let images = try await queue.run(durable, input: "kitten.ppm")
   /// ```
   ///
-  /// The value of each node is written when the node has finished, and before any node that depends on it starts. A new run uses the
-  /// existing values: for each node whose value exists, there is an event `reused` with the name of the journal. A node is executed again
-  /// if its name, its `version(_:)`, the version or the name of the graph, or the value of a dependency has changed. The nodes that depend
-  /// on it are then executed again as well. The reason is logged, and is available as `ProcedureEvent.executionCause`,
-  /// `QueueSnapshot.Entry.executionCause` and, before the run, from ``DurableGraph/resumptionPlan(for:)``.
+  /// When a node has finished, its value is written to the journal before any node that depends on it starts. A later run uses the existing
+  /// values: for each node whose value exists, the queue publishes an event `reused` with the name of the journal. A node is executed
+  /// again, as are all nodes that depend on it, if its name, its `version(_:)`, the version or the name of the graph, or the value of a
+  /// dependency has changed. The reason is logged, and is available as `ProcedureEvent.executionCause` and
+  /// `QueueSnapshot.Entry.executionCause`. To find it out before a run, use ``DurableGraph/resumptionPlan(for:)``.
   ///
-  /// A value is remembered if it is `Codable`. For a node without a value, the journal records that the node has finished. A node whose
-  /// value is not `Codable` is executed again if an executed node needs the value, or if no node depends on it. A cancelled node is not
-  /// remembered. A nested graph counts as one node; its own nodes are remembered only if the nested graph is itself durable. The
-  /// `keyed(by:)` of a node has no effect.
+  /// The journal stores a value only if it is `Codable`. For a node without a value, it records that the node has finished. A node whose
+  /// value is not `Codable` is executed again if a node that is executed needs the value, or if no node depends on it. For a cancelled
+  /// node, nothing is stored. A nested graph counts as one node; the values of its own nodes are stored only if the nested graph is durable
+  /// as well. The modifier `keyed(by:)` of a node has no effect.
   ///
   /// Each body is executed at least once: if a body was executing when the process was killed, it is executed again.
   ///
   /// - Parameters:
-  ///   - journal: The journal. If an append fails, the node fails.
-  ///   - key: The name of the graph in the journal. `nil` uses the graph's name. Two graphs that share a journal need different names.
-  ///   - version: The version of all nodes. Changing it causes all nodes to be executed again. A negative version traps.
-  ///   - rememberingFailures: Whether failures are remembered as well: a later run then fails with ``RememberedFailure``.
+  ///   - journal: The journal that stores the values. If an entry cannot be appended, the node fails.
+  ///   - key: The name of the graph in the journal. If it is `nil`, the graph's own name is used. Two graphs that share a journal need
+  ///     different names.
+  ///   - version: A version that applies to all nodes. If the version changes, all nodes are executed again. A negative version traps.
+  ///   - rememberingFailures: Whether failures are stored as well. If they are, a later run fails with ``RememberedFailure``.
   /// - Returns: The graph with the journal.
   public func durable(
     in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false
@@ -113,7 +114,7 @@ extension ProcedureGraph where Input: Encodable {
 }
 
 extension ProcedureGraph where Input == Void {
-  /// For a graph without an input, returns the graph with a journal; see `durable(in:as:version:rememberingFailures:)`.
+  /// Returns a graph without an input that stores the values of its nodes in a journal; see `durable(in:as:version:rememberingFailures:)`.
   public func durable(
     in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false
   ) -> DurableGraph<Input, Output> {
@@ -122,7 +123,7 @@ extension ProcedureGraph where Input == Void {
 }
 
 extension ProcedureGraph {
-  /// Unavailable, because the input of a durable graph is part of each key.
+  /// This overload is unavailable, because the input of a durable graph is part of each key, and must therefore be `Encodable`.
   @available(*, unavailable, message: "the input of a durable graph must be Encodable, since each key depends on it")
   public func durable(
     in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false

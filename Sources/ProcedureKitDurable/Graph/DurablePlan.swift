@@ -1,24 +1,25 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// Internal. The data that all durable runs of a graph share: the keys, dependencies and codecs of the nodes.
+/// Internal. The data that all runs of a durable graph share, such as the paths, dependencies, and codecs of the nodes.
 final class DurablePlan: Sendable {
   let graph: GraphPlan
   let name: String
   let version: UInt32
   let journal: any ProcedureJournal
   let remembersFailures: Bool
-  /// The layout, in which the journal is one of the consumers of each `Codable` value.
+  /// The layout of the values. In this layout, the journal is one of the consumers of each `Codable` value.
   let layout: ValueLayout
-  /// The path of each node in the journal: unique, and the same in each process.
+  /// The path of each node in the journal. A path is unique in the graph, and the same in every process.
   let paths: [String]
-  /// The dependencies of each node: first the inputs in order, then the others, sorted by path. The graph's input is -1.
+  /// The dependencies of each node. The nodes that provide its inputs come first, in order, followed by the others, sorted by path. The
+  /// value -1 represents the input of the graph.
   let dependencies: [[Int32]]
-  /// `nil` for a node whose value is not `Codable`.
+  /// The codec of each node's value; `nil` if the value is not `Codable`.
   let codecs: [(any NodeCodec)?]
   /// The nodes that no node depends on.
   let sinks: Set<Int32>
-  /// The nodes whose values are the value of the graph.
+  /// The nodes whose values make up the value of the graph.
   let outputs: Set<Int32>
 
   init(
@@ -42,7 +43,7 @@ final class DurablePlan: Sendable {
     sinks = Set(nodes).subtracting(dependencies.joined())
   }
 
-  /// Returns the paths of the nodes. Nodes with the same name are numbered in the order in which they were added.
+  /// Returns the paths of the nodes. Nodes that have the same name are numbered in the order in which they were added.
   private static func paths(of names: [String], in graph: String) -> [String] {
     var (taken, counts): (Set<ByteText>, [ByteText: Int]) = (Set(names.map(ByteText.init)), [:])
     return names.map { name in
@@ -60,7 +61,7 @@ final class DurablePlan: Sendable {
 
   func isRemembered(_ node: Int32) -> Bool { codecs[Int(node)] != nil }
 
-  /// Returns the name of a dependency in explanations.
+  /// Returns the name of a dependency for use in explanations.
   func name(of dependency: Int32) -> String { dependency < 0 ? "the input" : graph.traits[Int(dependency)].name }
 
   func versions(of node: Int32) -> [UInt32] { [version, graph.traits[Int(node)].version] }
@@ -75,7 +76,7 @@ final class DurablePlan: Sendable {
     return JournalKey(path: path, fingerprint: Fingerprint(parts: parts))
   }
 
-  /// Returns the dependencies of a node, with their fingerprints, in the form used in an entry.
+  /// Returns the names and fingerprints of a node's dependencies in the form in which they are stored in an entry.
   func recordedDependencies(of node: Int32, _ fingerprints: [Fingerprint]) -> [JournalRecord.Dependency] {
     zip(dependencies[Int(node)], fingerprints).map { .init(name: name(of: $0), prefix: $1.prefix) }
   }
@@ -94,9 +95,9 @@ final class DurablePlan: Sendable {
 extension DurablePlan {
   func typeName(of node: Int32) -> String { "\(layout.slots[Int(graph.slot(of: node))].type)" }
 
-  /// Returns the reason why the journal has no value for a node whose dependencies have the given fingerprints.
+  /// Returns the reason why the journal contains no value for a node whose dependencies have the given fingerprints.
   func cause(of node: Int32, _ fingerprints: [Fingerprint]) async throws -> ExecutionCause {
-    // An entry under the path that was not written by a node is ignored, because it explains nothing.
+    // An entry at this path that was not written by a node is ignored, because it does not explain why the node has to be executed.
     guard let latest = try await journal.latestKey(at: paths[Int(node)]), let bytes = try await journal.read(latest),
       let record = JournalRecord(bytes), record.versions.count == 2
     else { return .notRemembered }
@@ -108,16 +109,16 @@ extension DurablePlan {
   }
 }
 
-/// Internal. Encodes and decodes the value of one node, whose type is known only when the graph is created.
+/// Internal. Encodes and decodes the value of one node. The type of the value is known only when the graph is created.
 protocol NodeCodec: Sendable {
-  /// Returns the encoded value, and releases the journal's share in the value.
+  /// Returns the encoded value, and releases the journal's share of the value.
   func encode(_ values: GraphValues, _ coder: any ProcedureCoder) throws -> [UInt8]
 
-  /// Decodes the value for the node's consumers.
+  /// Decodes the value and stores it for the node's consumers.
   func decode(_ bytes: [UInt8], into values: GraphValues, _ coder: any ProcedureCoder) throws
 }
 
-/// Internal. The codec of a node with a `Codable` value.
+/// Internal. The codec for a node with a `Codable` value.
 struct CodableNode<Value: Codable>: NodeCodec {
   let slot: ValueSlot<Value>
 
@@ -131,7 +132,7 @@ struct CodableNode<Value: Codable>: NodeCodec {
   }
 }
 
-/// Internal. The codec of a node without a value. Its entry only records that the node has finished.
+/// Internal. The codec for a node without a value. The node's entry only records that the node has finished.
 struct VoidNode: NodeCodec {
   func encode(_ values: GraphValues, _ coder: any ProcedureCoder) -> [UInt8] { [] }
 
@@ -139,7 +140,7 @@ struct VoidNode: NodeCodec {
 }
 
 extension ValueLayout {
-  /// Returns the codec of the value in a slot, or `nil` if the value is not `Codable`.
+  /// Returns the codec for the value in a slot, or `nil` if the value is not `Codable`.
   func codec(of slot: Int32) -> (any NodeCodec)? {
     let (type, offset) = (slots[Int(slot)].type, slots[Int(slot)].offset)
     if type == Void.self { return VoidNode() }
@@ -149,7 +150,7 @@ extension ValueLayout {
     return (type as? any Codable.Type).map { open($0) }
   }
 
-  /// Adds the journal to a slot as a further consumer.
+  /// Adds the journal to the consumers of a slot's value.
   mutating func addJournal(to slot: Int32) {
     if countsConsumers { slots[Int(slot)].consumers += 1 }
   }

@@ -1,11 +1,12 @@
 internal import ProcedureKit
 
-/// Internal. One run of a durable graph: the nodes whose values come from the journal, and the fingerprints of the executed nodes.
+/// Internal. One run of a durable graph. It keeps track of the nodes whose values come from the journal, and of the fingerprints of all
+/// known values.
 final class DurableRun: Sendable {
   private let plan: DurablePlan
   private let look: JournalScan
   private let input: Fingerprint
-  /// The fingerprints of the known values.
+  /// The fingerprint of each node's value; `nil` if the value is not known yet.
   private let fingerprints: Locked<[Fingerprint?]>
 
   private var journal: any ProcedureJournal { plan.journal }
@@ -17,7 +18,8 @@ final class DurableRun: Sendable {
     fingerprints = Locked(look.fingerprints)
   }
 
-  /// Returns the graph in which each node reads from the journal before its body, and writes to it afterwards.
+  /// Returns a version of the graph that uses the journal. Each node looks for its value in the journal before executing its body, and
+  /// writes the value to the journal afterwards.
   func graph() -> GraphPlan {
     let graph = plan.graph
     var (bodies, traits) = (graph.bodies, graph.traits)
@@ -34,7 +36,7 @@ final class DurableRun: Sendable {
       inputEnds: graph.inputEnds, collection: graph.collection)
   }
 
-  /// Returns a node as a procedure that is either reused, or executed and remembered.
+  /// Returns a procedure for a node that either reuses the value in the journal, or executes the node and stores its value.
   private func task(
     of node: Int32, _ traits: NodeTraits, _ body: NodeBody, _ values: GraphValues
   ) -> ProcedureTask<Void, Void> {
@@ -46,7 +48,7 @@ final class DurableRun: Sendable {
     return ProcedureTask(layer) { try await self.execute(node, body, values) }
   }
 
-  /// Stores the value of a node if the journal contains it. Returns whether the node is finished.
+  /// Provides the value of a node if the journal contains the value. Returns whether the node has finished as a result.
   private func find(_ node: Int32, _ values: GraphValues) async throws -> Bool {
     let path = plan.paths[Int(node)]
     switch look.dispositions[Int(node)] {
@@ -56,14 +58,15 @@ final class DurableRun: Sendable {
       guard let record = try await journal.record(for: key), !record.isFailure else {
         throw JournalError(
           .entryMissing, journal: journal.name,
-          "has lost the entry of \(path) since the run started. Run again, and let no other program change a journal in use"
+          "has lost the entry for \(path) since the run started. Run the graph again, and let no other program change the journal"
         )
       }
-      // The keys of the nodes that depend on the value were computed from the earlier value.
+      // If the value is a different one, the keys of the nodes that depend on it are wrong, because they were computed from the earlier
+      // value.
       guard DurablePlan.fingerprint(of: record.content, of: key) == look.fingerprints[Int(node)] else {
         throw JournalError(
           .entryMissing, journal: journal.name,
-          "has a different value of \(path) than when the run started, since another run has executed the node, too. Run again"
+          "has a different value for \(path) than when the run started, since another run executed the node, too. Run the graph again"
         )
       }
       try put(record, of: node, values)
@@ -90,7 +93,7 @@ final class DurableRun: Sendable {
     return true
   }
 
-  /// Reports why a node is executed again: in the log, in the event for its start, and in snapshots.
+  /// Reports why a node is executed again. The reason appears in the log, in the event that reports the node's start, and in snapshots.
   private func explain(_ cause: ExecutionCause) {
     guard cause != .notRemembered, let context = ProcedureContext.current else { return }
     context.log.log(level: .info, "executes again: \(cause)")
@@ -103,12 +106,12 @@ final class DurableRun: Sendable {
     } catch {
       throw JournalError(
         .valueNotDecodable, journal: journal.name,
-        "has a value of \(plan.paths[Int(node)]) that cannot be decoded as \(plan.typeName(of: node)). Give the node "
+        "has a value for \(plan.paths[Int(node)]) that cannot be decoded as \(plan.typeName(of: node)). Give the node "
           + "another version if its type has changed", underlying: error)
     }
   }
 
-  /// Executes a node and writes its value before any dependent of the node starts.
+  /// Executes a node, and writes its value to the journal before any dependent of the node starts.
   private func execute(_ node: Int32, _ body: NodeBody, _ values: GraphValues) async throws {
     let known = known(node, values)
     do {
@@ -149,8 +152,8 @@ final class DurableRun: Sendable {
     return key
   }
 
-  /// Returns the fingerprints of the dependencies of a node that is starting; `nil` if one of them was cancelled and therefore has no
-  /// fingerprint.
+  /// Returns the fingerprints of the dependencies of a node that is starting. Returns `nil` if one of the dependencies was cancelled and
+  /// therefore has no fingerprint.
   private func known(_ node: Int32, _ values: GraphValues) -> [Fingerprint]? {
     let dependencies = plan.dependencies[Int(node)]
     let known = fingerprints.withLock { fingerprints in
@@ -170,32 +173,35 @@ final class DurableRun: Sendable {
   private var isCancelled: Bool { ProcedureContext.isCurrentCancelled }
 }
 
-/// Internal. The state of each node before the first node starts: which entries exist, and which nodes' values are not needed.
+/// Internal. What is known about each node before the first node starts: whether the journal contains its value, and whether the value is
+/// needed.
 struct JournalScan: Sendable {
   enum NodeDisposition: Sendable, Equatable {
-    /// The value comes from the journal. It is decoded only if an executed node or the caller uses it.
+    /// The value comes from the journal. It is decoded only if the caller or a node that is executed uses it.
     case reused(isLoaded: Bool)
-    /// The value is not `Codable`, and the values of all dependents come from the journal.
+    /// The value is not `Codable`, but the node does not have to be executed, because all of its dependents have values in the journal or
+    /// are skipped.
     case skipped
     case executed
   }
 
   private(set) var dispositions: [NodeDisposition]
-  /// The keys of the nodes whose dependencies are known.
+  /// The key of each node; `nil` if the fingerprint of a dependency is unknown.
   private(set) var keys: [JournalKey?]
-  /// The fingerprints of the nodes whose values are known, or would be the same whenever they are computed.
+  /// The fingerprint of each node's value; `nil` if it is unknown. The fingerprint of a value that is not `Codable` is derived from the
+  /// node's key.
   private(set) var fingerprints: [Fingerprint?]
-  /// The nodes that failed in an earlier run and whose failures are remembered.
+  /// The failures that the journal contains, for nodes that failed in an earlier run.
   private(set) var failures: [Int32: String] = [:]
 
   /// Whether the journal contains values from an earlier run.
   var isContinued: Bool { dispositions.contains { if case .reused = $0 { true } else { false } } }
 
-  /// Reads the journal. If the journal is an actor, the function is isolated to it, so that no read changes the thread. Other callers wait
-  /// in the meantime.
+  /// Reads the journal. If the journal is an actor, the initializer is isolated to it, so that reading does not switch threads each time.
+  /// Other callers of the journal wait in the meantime.
   ///
-  /// - Throws: The errors of the journal.
-  /// - Complexity: One read for each node whose dependencies are in the journal.
+  /// - Throws: Any error that the journal throws.
+  /// - Complexity: One read for each node whose dependencies all have known fingerprints.
   init(_ plan: DurablePlan, input: Fingerprint, isolation: isolated (any Actor)?) async throws {
     let nodes = Int32(0)..<Int32(plan.graph.bodies.count)
     dispositions = Array(repeating: .executed, count: nodes.count)
@@ -221,7 +227,8 @@ struct JournalScan: Sendable {
     findNeeded(plan)
   }
 
-  /// Finds the values that the caller or an executed node needs.
+  /// Determines which values have to be decoded, and which nodes can be skipped, because neither the caller nor a node that is executed
+  /// needs their values.
   private mutating func findNeeded(_ plan: DurablePlan) {
     var needed = plan.sinks.union(plan.outputs)
     for node in dispositions.indices.reversed().map(Int32.init) {

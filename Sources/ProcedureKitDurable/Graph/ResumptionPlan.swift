@@ -1,12 +1,13 @@
 public import ProcedureKit
 
-/// What a run of a durable graph would currently do: which nodes it would reuse, and why it would execute the others.
+/// Describes what a run of a durable graph would do if it started now: which values it would reuse, and why it would execute the other
+/// nodes.
 ///
 /// ```swift
 /// let plan = try await thumbnails.resumptionPlan(for: "kitten.ppm")
 /// ```
 public struct ResumptionPlan: Sendable, CustomStringConvertible {
-  /// One node.
+  /// The plan for one node.
   public struct Entry: Sendable {
     /// The name of the node.
     public let name: String
@@ -14,15 +15,15 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
     public let action: Action
   }
 
-  /// What a run does with a node.
+  /// What a run would do with a node.
   public enum Action: Hashable, Sendable {
-    /// The value is in the journal.
+    /// The run would use the value in the journal.
     case reuse
-    /// The node throws the failure that the journal remembers.
+    /// The node would fail with a ``RememberedFailure``, because the journal contains its failure.
     case fail(String)
-    /// The value is not `Codable`, and no executed node needs it.
+    /// The run would skip the node. Its value is not `Codable`, and no node that would be executed needs the value.
     case skip
-    /// The node is executed.
+    /// The run would execute the node, for the given reason.
     case execute(ExecutionCause)
   }
 
@@ -34,7 +35,7 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
     entries.count { if case .execute = $0.action { true } else { false } }
   }
 
-  /// A line for each node.
+  /// A description of the plan with one line for each node.
   public var description: String {
     entries.map { entry in
       let words =

@@ -1,9 +1,10 @@
 internal import Foundation
 internal import ProcedureKit
 
-/// Internal. An open file, with the system calls that a journal needs. Releasing the last reference closes the file and releases its lock.
+/// Internal. An open file, with the system calls that a journal needs. When the last reference is released, the file is closed and its lock
+/// is released.
 final class FileDescriptor {
-  /// A failed system call.
+  /// The error of a failed system call.
   struct Failure: Error, CustomStringConvertible {
     let code: Int32
 
@@ -14,16 +15,17 @@ final class FileDescriptor {
 
   private let number: Int32
 
-  /// Opens a file. A new file is readable and writable only by its owner.
+  /// Opens a file. If the file is created, only its owner can read and write it.
   ///
-  /// A path that contains a NUL is invalid, because the system would use only the part before it.
+  /// A path that contains a NUL is invalid, because the system would use only the part before the NUL.
   init(opening path: SystemText, _ flags: Int32) throws(Failure) {
     guard !path.containsZero else { throw Failure(code: EINVAL) }
     number = path.withCString { open($0, flags | O_CLOEXEC, 0o600) }
     if number < 0 { throw .latest }
   }
 
-  /// Creates a file, replacing any existing file at the path. If there is a link at the path, the link itself is removed, and not followed.
+  /// Creates a file, replacing any existing file at the path. If there is a symbolic link at the path, the link is replaced, and its target
+  /// is not changed.
   convenience init(replacing path: SystemText) throws(Failure) {
     guard !path.containsZero else { throw Failure(code: EINVAL) }
     _ = path.withCString { unlink($0) }
@@ -31,19 +33,21 @@ final class FileDescriptor {
   }
 
   deinit {
-    // A child process that is being spawned has a copy of the descriptor until its `exec`, and would hold the lock after `close`.
+    // The lock is released explicitly, because a child process that is being spawned has a copy of the descriptor until it calls `exec`,
+    // and would otherwise keep the lock after `close`.
     flock(number, LOCK_UN)
     close(number)
   }
 
-  /// Locks the file. Returns whether this succeeded. The system releases the lock when the process ends, even if it is killed.
+  /// Tries to lock the file, and returns whether this succeeded. The system releases the lock when the process ends, even if the process is
+  /// killed.
   func lock() throws(Failure) -> Bool {
     if flock(number, LOCK_EX | LOCK_NB) == 0 { return true }
     if errno == EWOULDBLOCK { return false }
     throw .latest
   }
 
-  /// Returns whether the path still refers to this file, and not to a file that has replaced it.
+  /// Returns whether the path still refers to this file, rather than to a file that has replaced it.
   func isFile(at path: SystemText) -> Bool {
     var (own, other) = (stat(), stat())
     return fstat(number, &own) == 0 && path.withCString { stat($0, &other) } == 0 && own.st_ino == other.st_ino
@@ -55,7 +59,7 @@ final class FileDescriptor {
     return fstat(number, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
-  /// Copies the permissions of another file.
+  /// Gives this file the permissions of another file.
   func takePermissions(of other: FileDescriptor) throws(Failure) {
     var status = stat()
     guard fstat(other.number, &status) == 0, fchmod(number, status.st_mode & 0o7777) == 0 else { throw .latest }
@@ -67,7 +71,7 @@ final class FileDescriptor {
     return Int(status.st_size)
   }
 
-  /// Reads bytes at a position. Returns fewer bytes at the end of the file.
+  /// Reads bytes at a position. Returns fewer bytes than requested if the file ends first.
   func read(_ count: Int, at position: Int) throws(Failure) -> [UInt8] {
     var failure: Failure?
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -83,7 +87,7 @@ final class FileDescriptor {
     return bytes
   }
 
-  /// Writes all bytes at a position.
+  /// Writes all the bytes at a position.
   func write(_ bytes: [UInt8], at position: Int) throws(Failure) {
     var failure: Failure?
     bytes.withUnsafeBytes { buffer in
@@ -106,10 +110,10 @@ final class FileDescriptor {
     guard ftruncate(number, off_t(size)) == 0 else { throw .latest }
   }
 
-  /// Waits until the bytes are stored durably.
+  /// Waits until everything that has been written is on the storage device.
   func flush() throws(Failure) {
     #if canImport(Darwin)
-      // A plain `fsync` would leave the bytes in the drive's cache.
+      // On Apple's platforms, `fsync` alone can leave the bytes in the drive's cache.
       if fcntl(number, F_FULLFSYNC) == 0 { return }
     #endif
     guard fsync(number) == 0 else { throw .latest }

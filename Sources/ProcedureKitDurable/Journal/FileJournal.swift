@@ -3,45 +3,46 @@ internal import Foundation
 public import ProcedureKit
 public import ProcedureKitFoundation
 
-/// A journal in a file, which survives if the process ends at any moment.
+/// A journal that is stored in a file. The file remains usable no matter when the process ends.
 ///
 /// ```swift
 /// let journal = try FileJournal("thumbnails.journal")
 /// let images = try await queue.run(thumbnails.durable(in: journal), input: "kitten.ppm")
 /// ```
 ///
-/// Entries are appended, each with its length and checksums. A process that is killed while it is writing an entry leaves an incomplete
-/// entry at the end. When the file is opened the next time, this entry is dropped, reported in ``recovery``, and logged. Changed bytes
-/// anywhere else cause an error, and never a wrong value. If an append fails, for example because the disk is full, all earlier entries
-/// stay readable, and later appends can succeed.
+/// Entries are appended to the file, each with its length and checksums. A process that is killed while it is writing an entry leaves an
+/// incomplete entry at the end of the file. The next time the file is opened, this entry is dropped, reported in ``recovery``, and logged.
+/// If bytes have been changed anywhere else, an error is thrown; the journal never returns a wrong value. If an append fails, for example
+/// because the disk is full, all earlier entries stay readable, and later appends can succeed.
 ///
-/// The file is locked: opening a file that another journal is using is an error. The system releases the lock when the process ends, even
-/// if the process is killed. The lock is advisory; on a network file system, it is only as reliable as that file system's locks.
+/// The journal locks its file, so opening a file that another journal is using is an error. The system releases the lock when the process
+/// ends, even if the process is killed. The lock is advisory, and on a network file system, it is only as reliable as that file system's
+/// locks.
 ///
-/// The path of the file must not change while the journal is open: if the file has been renamed, removed or replaced, the next append
-/// throws a `JournalError` of the kind `moved`. A new file is readable and writable only by its owner.
+/// The file must not be renamed, removed, or replaced while the journal is open. If this happens, the next append throws a `JournalError`
+/// of the kind `moved`. If the journal creates the file, only the file's owner can read and write it.
 ///
-/// The positions of all entries are kept in memory, but not the values. Reads and writes are performed on a thread of the journal's own.
+/// The journal keeps the positions of all entries in memory, but not their values. It reads and writes on a separate thread.
 public actor FileJournal: ProcedureJournal {
-  /// When the journal makes the system write to the storage device.
+  /// When the journal has the system write appended entries to the storage device.
   public enum Flush: Hashable, Sendable {
-    /// Before an append returns: no entry is lost, even if the power fails. Appends that are waiting at the same time share a flush. If the
-    /// power fails during an append, some file systems leave a damaged end; ``DamagePolicy/cutOff`` then drops no entry whose append had
-    /// already returned.
+    /// The file is flushed before an append returns, so no entry is lost, even if the power fails. Appends that are waiting at the same
+    /// time share a flush. If the power fails during an append, some file systems leave damaged bytes at the end of the file. In this case,
+    /// opening the file with ``DamagePolicy/cutOff`` drops no entry whose append had already returned.
     case everyEntry
-    /// After this many entries, and when the journal is closed. If the power fails, up to this many of the latest entries may be lost;
-    /// their procedures are executed again. If only the process is killed, no entry is lost.
+    /// The file is flushed after this many entries, and when the journal is closed. If the power fails, fewer than this many of the latest
+    /// entries may be lost, and the corresponding procedures are executed again. If only the process is killed, no entry is lost.
     case every(Int)
-    /// Never: the system chooses when to write, usually within a minute. If the power fails, the latest entries may be lost, or the file
-    /// may be damaged. If only the process is killed, no entry is lost.
+    /// The journal never flushes the file, and the system decides when to write, usually within a minute. If the power fails, the latest
+    /// entries may be lost, or the file may be damaged. If only the process is killed, no entry is lost.
     case never
   }
 
-  /// What happens if bytes in the file have been changed.
+  /// What the journal does when it opens a file in which bytes have been changed.
   public enum DamagePolicy: Hashable, Sendable {
-    /// Opening the file throws `JournalError`.
+    /// Opening the file throws a `JournalError`.
     case fail
-    /// The damaged entry and all entries after it are dropped: their procedures are executed again.
+    /// The damaged entry and all entries after it are dropped, so the corresponding procedures are executed again.
     case cutOff
   }
 
@@ -49,7 +50,7 @@ public actor FileJournal: ProcedureJournal {
   public struct Recovery: Hashable, Sendable, CustomStringConvertible {
     /// The number of dropped bytes.
     public let droppedByteCount: Int
-    /// Whether the bytes were an incomplete last entry, whose procedure had not finished.
+    /// Whether the bytes were an incomplete last entry. In this case, the entry's append had not returned.
     public let isTornEntry: Bool
     /// A sentence that describes the recovery.
     public let description: String
@@ -57,9 +58,9 @@ public actor FileJournal: ProcedureJournal {
 
   /// The path of the file.
   public nonisolated let name: String
-  /// The coder that converts values.
+  /// The coder that encodes and decodes values.
   public nonisolated let coder: any ProcedureCoder
-  /// The bytes that were dropped when the file was opened; `nil` if none were.
+  /// Describes the bytes that were dropped when the file was opened; `nil` if no bytes were dropped.
   public nonisolated let recovery: Recovery?
   private nonisolated let executor = JournalExecutor()
   private let flush: Flush
@@ -67,14 +68,14 @@ public actor FileJournal: ProcedureJournal {
   private var appendedCount = 0
   private var flushedCount = 0
 
-  /// Opens a journal, or creates one. The whole file is read on the calling thread.
+  /// Opens a journal, or creates one if the file does not exist. The initializer reads the whole file on the calling thread.
   ///
   /// - Parameters:
-  ///   - path: The path of the file, or of a link to it. Compaction writes a file in the same folder, whose name has `.compacting`
-  ///     appended, and replaces any existing file of that name. A path that contains a NUL is an error.
-  ///   - flush: When the journal makes the system write to the storage device.
-  ///   - onDamage: What happens if bytes in the file have been changed.
-  ///   - coder: The coder that converts values.
+  ///   - path: The path of the file, or of a symbolic link to it. Compaction creates a temporary file in the same folder, with
+  ///     `.compacting` appended to the name, and replaces any existing file with that name. A path that contains a NUL causes an error.
+  ///   - flush: When the journal has the system write appended entries to the storage device.
+  ///   - onDamage: What the journal does when it opens a file in which bytes have been changed.
+  ///   - coder: The coder that encodes and decodes values.
   ///   - log: The log that receives a message if bytes are dropped.
   /// - Throws: `JournalError` if the file is in use, is not a journal, has an unknown version, is damaged, or cannot be opened.
   public init(
@@ -84,7 +85,7 @@ public actor FileJournal: ProcedureJournal {
     try self.init(path: SystemText(path), flush: flush, onDamage: onDamage, coder: coder, log: log)
   }
 
-  /// Internal, for the examples. Opens a journal whose path may not be UTF-8.
+  /// Internal; for the examples. Opens a journal whose path does not have to be valid UTF-8.
   package init(
     path: SystemText, flush: Flush = .everyEntry, onDamage: DamagePolicy = .fail,
     coder: any ProcedureCoder = JSONProcedureCoder(), log: ProcedureLog = .shared
@@ -112,7 +113,7 @@ public actor FileJournal: ProcedureJournal {
     let own = appendedCount
     switch flush {
     case .everyEntry:
-      // Waiting appends write their entries before the one flush that they share.
+      // First, let the appends that are waiting for the journal write their entries, so that they share one flush.
       await executor.pass()
       if flushedCount < own { try flushAll() }
     case .every(let count): if appendedCount - flushedCount >= count { try flushAll() }
@@ -140,36 +141,37 @@ public actor FileJournal: ProcedureJournal {
   /// - Throws: `JournalError` if the journal was closed.
   public func latestKey(at path: String) async throws -> JournalKey? { try open().latest[ByteText(path)] }
 
-  /// The number of keys that have an entry; 0 after ``close()``.
+  /// The number of keys that have entries; 0 after ``close()``.
   public var entryCount: Int { file?.places.count ?? 0 }
 
-  /// The size of the file, including replaced entries; 0 after ``close()``.
+  /// The size of the file in bytes, including replaced entries; 0 after ``close()``.
   public var byteCount: Int { file?.end ?? 0 }
 
-  /// Rewrites the file without replaced entries, and without entries that should not be kept.
+  /// Makes the file smaller by removing entries that have been replaced, and entries that should not be kept.
   ///
-  /// The new file is written in the same folder, flushed, and renamed: at every moment, either the old or the new file exists. If the
-  /// process is killed, a temporary file may be left over, which the next compaction replaces. Cancelling the caller has no effect.
+  /// The function writes a new file in the same folder, flushes it, and renames it, so either the old or the new file exists at any moment.
+  /// If the process is killed, a temporary file may remain, which the next compaction replaces. Cancelling the caller has no effect.
   ///
   /// ```swift
   /// try await journal.compact { key in key.path.hasPrefix("thumbnails/") }
   /// ```
   ///
-  /// - Parameter isKept: Returns whether the entry for a key is kept. If it is dropped, its procedure is executed again.
-  /// - Throws: `JournalError` if the new file cannot be written, or an entry is damaged, in which case the old file stays in use; if the
-  ///   file was renamed, removed or replaced; or if the journal was closed.
+  /// - Parameter isKept: A closure that returns whether to keep the entry for a key. If the entry is dropped, the corresponding procedure
+  ///   is executed again.
+  /// - Throws: `JournalError` if the new file cannot be written, or if an entry is damaged; in these cases, the old file stays in use. Also
+  ///   `JournalError` if the file was renamed, removed, or replaced, or if the journal was closed.
   public func compact(keeping isKept: @Sendable (JournalKey) -> Bool = { _ in true }) async throws {
     try open().compact(isKept)
   }
 
-  /// Flushes and closes the file, and releases the lock. Cancelling the caller has no effect. Using the journal afterwards throws an error.
+  /// Flushes and closes the file, and releases its lock. Using the journal afterwards throws an error. Cancelling the caller has no effect.
   ///
-  /// - Throws: `JournalError` if the storage device failed, in which case the latest entries may be lost.
+  /// - Throws: `JournalError` if flushing the file failed, in which case the latest entries may be lost.
   public func close() async throws {
     defer { file = nil }
     if appendedCount > flushedCount, flush != .never {
       try file?.flush()
-      // Appends that were waiting for a flush have now been flushed.
+      // Appends that were waiting for a flush do not need another one.
       flushedCount = appendedCount
     }
   }
@@ -185,7 +187,8 @@ extension Duration {
   static var since1970: Duration { .seconds(Date().timeIntervalSince1970) }
 }
 
-/// Internal. Runs a journal on a separate thread: a flush to the disk takes milliseconds, and must not block a thread that runs tasks.
+/// Internal. An executor that runs a journal on a separate thread, because flushing a file takes milliseconds and must not block a thread
+/// that runs tasks.
 final class JournalExecutor: SerialExecutor {
   private let queue = DispatchQueue(label: "ProcedureKit journal")
 
@@ -194,7 +197,7 @@ final class JournalExecutor: SerialExecutor {
     queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
   }
 
-  /// Waits until all earlier jobs have been executed. Cancelling the caller has no effect.
+  /// Waits until all jobs that were enqueued earlier have been executed. Cancelling the caller has no effect.
   func pass() async {
     await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
   }

@@ -2,26 +2,26 @@ internal import Foundation
 internal import ProcedureKit
 public import ProcedureKitFoundation
 
-/// A journal in memory, for tests. Its entries outlive runs, but not the process.
+/// A journal for tests that keeps its entries in memory. The entries outlive runs, but not the process.
 public actor InMemoryJournal: ProcedureJournal {
-  /// The name of the journal in errors and events.
+  /// The name of the journal as it appears in errors and events.
   public nonisolated let name: String
-  /// The coder that converts values.
+  /// The coder that encodes and decodes values.
   public nonisolated let coder: any ProcedureCoder
   private nonisolated let now: @Sendable () -> Duration
 
   /// The entries.
   public private(set) var entries: [JournalKey: [UInt8]] = [:]
-  /// The number of appends.
+  /// How many times an entry has been appended.
   public private(set) var appendCount = 0
   private var latest: [ByteText: JournalKey] = [:]
 
   /// Creates an empty journal.
   ///
   /// - Parameters:
-  ///   - name: The name of the journal in errors and events.
-  ///   - coder: The coder that converts values.
-  ///   - now: Returns the time since 1970; `nil` uses the system's clock.
+  ///   - name: The name of the journal as it appears in errors and events.
+  ///   - coder: The coder that encodes and decodes values.
+  ///   - now: A closure that returns the time since 1970. If it is `nil`, the system's clock is used.
   public init(
     _ name: String = "memory", coder: any ProcedureCoder = JSONProcedureCoder(), now: (@Sendable () -> Duration)? = nil
   ) {
@@ -48,7 +48,7 @@ public actor InMemoryJournal: ProcedureJournal {
   /// Returns the key of the latest entry with a path, or `nil`. Cancelling the caller has no effect.
   public func latestKey(at path: String) async -> JournalKey? { latest[ByteText(path)] }
 
-  /// Removes all entries for whose keys the function returns `true`. Cancelling the caller has no effect.
+  /// Removes all entries whose keys satisfy the given predicate. Cancelling the caller has no effect.
   public func remove(where isRemoved: @Sendable (JournalKey) -> Bool) {
     entries = entries.filter { !isRemoved($0.key) }
     latest = latest.filter { !isRemoved($0.value) }

@@ -1,8 +1,8 @@
 import ProcedureKit
 
-/// An error of a ``ProcedureJournal``, or an error in encoding a value for a journal or decoding a value from it.
+/// An error that occurs in a ``ProcedureJournal``, or when a value is encoded for a journal or decoded from it.
 ///
-/// Later versions can add kinds, so a `switch` over ``kind-swift.property`` needs a `default`.
+/// Later versions of the library can add kinds, so a `switch` over ``kind-swift.property`` needs a `default`.
 public struct JournalError: Error, Sendable, CustomStringConvertible {
   /// The kind of a ``JournalError``.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
@@ -11,13 +11,14 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
 
     private init(_ name: String) { description = name }
 
-    /// A value could not be encoded. The procedure fails, because its value would be lost.
+    /// A value could not be encoded. The procedure fails, because its value would otherwise be lost.
     public static let valueNotEncodable = Kind("valueNotEncodable")
-    /// An entry could not be decoded as the type that the procedure now has. Give the procedure a new version.
+    /// An entry could not be decoded as the current type of the procedure's value. If the type has changed, give the procedure a new
+    /// version.
     public static let valueNotDecodable = Kind("valueNotDecodable")
-    /// An entry, or the storage, was changed by another program.
+    /// An entry or the storage is damaged, or was changed by another program.
     public static let damaged = Kind("damaged")
-    /// An entry that existed when the run started no longer exists, or has a different value now.
+    /// An entry that existed when the run started has been removed, or now has a different value.
     public static let entryMissing = Kind("entryMissing")
     /// The storage was written in the format of another version of the library.
     public static let unknownVersion = Kind("unknownVersion")
@@ -27,7 +28,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let inUse = Kind("inUse")
     /// The storage cannot be opened or read.
     public static let unreadable = Kind("unreadable")
-    /// An entry could not be written, for example because the disk is full. Earlier entries are still readable.
+    /// An entry could not be written, for example because the disk is full. Earlier entries remain readable.
     public static let unwritable = Kind("unwritable")
     /// The storage was renamed, removed or replaced while the journal was open.
     public static let moved = Kind("moved")
@@ -49,7 +50,8 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
   /// - Parameters:
   ///   - kind: The kind of the error.
   ///   - journal: The name of the journal.
-  ///   - explanation: What failed, why, and what can be done about it, as the rest of a sentence that begins with the name of the journal.
+  ///   - explanation: What failed, why, and what can be done about it. The text must continue a sentence that begins with the name of the
+  ///     journal.
   ///   - underlying: The underlying error.
   public init(_ kind: Kind, journal: String, _ explanation: String, underlying: (any Error)? = nil) {
     self.kind = kind
@@ -58,22 +60,22 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     self.underlying = underlying
   }
 
-  /// The journal, the explanation and the underlying error.
+  /// A description that consists of the journal's name, the explanation, and the underlying error.
   public var description: String {
     "the journal \(journal) \(explanation)".inOneLine + (underlying.map { ": \("\($0)".inLines)" } ?? "")
   }
 }
 
-/// The failure of an earlier run, for a procedure that also remembers failures.
+/// The error with which a procedure fails if the journal contains the failure of an earlier run.
 ///
-/// The original error was lost when its process ended; only its description is kept.
+/// A journal stores only the description of the original error, so the error itself is no longer available.
 public struct RememberedFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// The path of the procedure or the node in the journal.
   public let path: String
-  /// The description of the original error. The description of this error is the same.
+  /// The description of the original error, which is also the description of this error.
   public let description: String
 
-  /// Creates a failure for tests.
+  /// Creates a failure, for use in tests.
   ///
   /// - Parameters:
   ///   - path: The path of the procedure or the node in the journal.

@@ -1,38 +1,39 @@
 internal import Foundation
 internal import ProcedureKit
 
-/// Internal. The file of a journal, and the position of each entry. Used by one task at a time.
+/// Internal. The file of a journal, with the position of each entry. Only one task may use it at a time.
 final class JournalFile {
-  /// The position of an entry's value.
+  /// The position of an entry and its value in the file.
   struct Place {
-    /// The start of the entry.
+    /// The position at which the entry starts.
     let entry: Int
-    /// The start of the value.
+    /// The position at which the value starts.
     let position: Int
     let size: Int
 
     var end: Int { position + size }
   }
 
-  /// How many bytes are read at a time to compute the checksum of an entry.
+  /// The number of bytes that are read at a time to compute the checksum of an entry.
   private static let pieceSize = 1 << 16
 
   /// The path as it appears in error messages.
   private let path: String
-  /// The absolute path without links, so that a compaction replaces the file itself, even if the process has changed its working directory
-  /// since. The path is kept as bytes, because the name of a folder in it may not be UTF-8.
+  /// The absolute path without symbolic links. With this path, compaction replaces the file itself, even if the process has changed its
+  /// working directory in the meantime. The path is stored as bytes, because names of folders do not have to be valid UTF-8.
   private let realPath: SystemText
   private var file: FileDescriptor
   /// The end of the last complete entry, where the next entry is written.
   private(set) var end = JournalFormat.headerSize
   private(set) var places: [JournalKey: Place] = [:]
   private(set) var latest: [ByteText: JournalKey] = [:]
-  /// The bytes that were cut off when the file was opened.
+  /// Describes the bytes that were cut off when the file was opened.
   private(set) var recovery: FileJournal.Recovery?
-  /// The reason why no further entries are written: the storage device did not confirm earlier writes.
+  /// The error after which no more entries are written. Earlier data may not have reached the storage device, or the file may end with an
+  /// incomplete entry.
   private var failure: FileDescriptor.Failure?
 
-  /// Opens or creates a file, locks it, and reads it to the end.
+  /// Opens or creates a file, locks it, and finds all its entries.
   init(_ path: SystemText, onDamage: FileJournal.DamagePolicy) throws(JournalError) {
     self.path = path.description
     file = try Self.opened(path)
@@ -67,7 +68,7 @@ final class JournalFile {
   private static func opened(_ path: SystemText) throws(JournalError) -> FileDescriptor {
     let name = path.description
     guard !path.containsZero else {
-      throw Self.error(.unreadable, name, "cannot be opened, since its path contains NUL")
+      throw Self.error(.unreadable, name, "cannot be opened, since its path contains a NUL")
     }
     while true {
       do throws(FileDescriptor.Failure) {
@@ -76,7 +77,8 @@ final class JournalFile {
         guard try file.lock() else {
           throw FileDescriptor.Failure(code: EWOULDBLOCK)
         }
-        // Between the two calls, another process may have compacted the journal and ended. In that case, this is a lock on the old file.
+        // Between opening and locking, another process may have compacted the journal and ended. In this case, the old file has been
+        // locked, so the loop opens the new one.
         if file.isFile(at: path) { return file }
       } catch {
         if error.code == EWOULDBLOCK {
@@ -99,7 +101,8 @@ final class JournalFile {
     return SystemText(cString: real)
   }
 
-  /// Whether the process that created the file was stopped before it had written the header.
+  /// Returns whether the header is missing, because the file is new, or because the process that created it ended before it had written the
+  /// header.
   private func isUnwritten(_ size: Int) throws(FileDescriptor.Failure) -> Bool {
     let start = try file.read(min(size, JournalFormat.headerSize), at: 0)
     return size < JournalFormat.headerSize && JournalFormat.header().starts(with: start)
@@ -116,14 +119,14 @@ final class JournalFile {
     guard JournalFormat.number(header[12...]) == CRC32.checksum(of: header[..<12]) else {
       throw Self.error(
         .damaged, path,
-        "has a damaged header, in which a byte was changed. Restore the file, or begin with another one")
+        "has a damaged header, in which a byte was changed. Restore the file, or start a new one")
     }
     let version = JournalFormat.number(header[8..<12])
     guard version == JournalFormat.version else {
       throw Self.error(
         .unknownVersion, path,
         "has the format \(version), but this version of the library supports only the format \(JournalFormat.version). "
-          + "Open it with the version that wrote it, or begin with another file")
+          + "Open it with the version that wrote it, or start a new file")
     }
   }
 
@@ -132,7 +135,7 @@ final class JournalFile {
   private struct Damage {
     let position: Int
     let size: Int
-    /// Whether the last entry is incomplete, as it is if a process is killed while writing.
+    /// Whether the damage is an incomplete last entry, which a process leaves if it is killed while writing.
     let isTorn: Bool
 
     var explanation: String {
@@ -143,7 +146,7 @@ final class JournalFile {
     }
   }
 
-  /// Reads all entries. Returns where the file is damaged, if it is.
+  /// Finds all entries, up to the first damage. Returns `nil` if the file is not damaged.
   private func scan() throws(JournalError) -> Damage? {
     let size = try wrapped { () throws(FileDescriptor.Failure) in try file.size() }
     while end < size {
@@ -153,7 +156,7 @@ final class JournalFile {
         return Damage(position: end, size: rest, isTorn: true)
       }
       guard let (length, checksum) = JournalFormat.entryHeader(header) else {
-        // After a power failure, a file can be longer than the part that was written, and end with zeros.
+        // After a power failure, a file can end with zeros, because its size was stored before its contents.
         return Damage(position: end, size: rest, isTorn: try isZero(from: end, to: size))
       }
       let start = end + JournalFormat.entryHeaderSize
@@ -166,7 +169,7 @@ final class JournalFile {
     return nil
   }
 
-  /// Reads the key in a payload, after checking the lengths and the checksum; `nil` if one of them is wrong.
+  /// Reads the key in a payload. Returns `nil` if a length or the checksum is wrong.
   private func key(at start: Int, length: Int, checksum: UInt32) throws(JournalError) -> JournalKey? {
     let first = try read(min(length, Self.pieceSize), at: start)
     guard let keySize = JournalFormat.keySize(Array(first.prefix(4)), payloadLength: length) else { return nil }
@@ -187,7 +190,7 @@ final class JournalFile {
     return true
   }
 
-  /// Records the position of an entry. The next entry follows it.
+  /// Records the position of an entry. The next entry will be written after it.
   private func note(_ key: JournalKey, at start: Int, end: Int) {
     let position = start + JournalFormat.entryHeaderSize + 36 + key.path.utf8.count
     places[key] = Place(entry: start, position: position, size: end - position)
@@ -219,7 +222,7 @@ final class JournalFile {
     }
   }
 
-  /// Returns the value for a key, after checking the whole entry.
+  /// Returns the value for a key, after checking that the whole entry is intact.
   func value(for key: JournalKey) throws(JournalError) -> [UInt8]? {
     guard let place = places[key] else { return nil }
     let bytes = try read(place.end - place.entry, at: place.entry)
@@ -227,7 +230,7 @@ final class JournalFile {
     return Array(bytes[(place.position - place.entry)...])
   }
 
-  /// Returns whether the bytes are the complete entry for a key.
+  /// Returns whether the bytes are a complete and intact entry for a key.
   private static func isEntry(_ bytes: [UInt8], of key: JournalKey, _ place: Place) -> Bool {
     let start = JournalFormat.entryHeaderSize
     guard bytes.count == place.end - place.entry,
@@ -252,15 +255,16 @@ final class JournalFile {
     do {
       try file.write(entry, at: end)
     } catch {
-      // No entry may follow an incomplete entry, so it is removed. If that fails, nothing more is written, and the next opening drops the
-      // incomplete entry at the end.
+      // No entry may follow an incomplete entry, so the incomplete entry is removed. If that fails, nothing more is written, and the
+      // incomplete entry is dropped the next time the file is opened.
       do { try file.truncate(to: end) } catch { failure = error }
-      throw Self.error(.unwritable, path, "cannot store the entry of \(key); all earlier entries are readable", error)
+      throw Self.error(.unwritable, path, "cannot store the entry for \(key); all earlier entries are readable", error)
     }
     note(key, at: end, end: end + entry.count)
   }
 
-  /// Checks that the path still refers to the file, because entries in a removed file are lost when the process ends.
+  /// Throws an error if the path no longer refers to the file, because entries that are written to a removed file are lost when the process
+  /// ends.
   private func requireInPlace() throws(JournalError) {
     guard !file.isFile(at: realPath) else { return }
     throw Self.error(
@@ -279,14 +283,15 @@ final class JournalFile {
     do {
       try file.flush()
     } catch {
-      // The system may have dropped unwritten data, and may not report an error the next time.
+      // The system may have dropped unwritten data, and another flush may not report the error again.
       failure = error
       throw Self.error(
         .unwritable, path, "may have lost its latest entries, since the storage failed. Open it again", error)
     }
   }
 
-  /// Writes the latest entry for each kept key to a new file, which replaces the old one. After an error, the old file stays in use.
+  /// Writes the latest entry for each key that is kept to a new file, and replaces the old file with it. If the new file cannot be written,
+  /// the old file stays in use.
   func compact(_ isKept: (JournalKey) -> Bool) throws(JournalError) {
     try requireInPlace()
     let temporary: SystemText = "\(realPath).compacting"
@@ -313,25 +318,26 @@ final class JournalFile {
     } catch {
       _ = temporary.withCString { unlink($0) }
       (end, places, latest) = (oldEnd, oldPlaces, oldLatest)
-      // A damaged entry in the new file would damage the whole journal.
+      // Copying a damaged entry to the new file would make all entries after it unreadable.
       if let damaged { throw changed(damaged) }
       throw Self.error(.unwritable, path, "cannot be compacted, and was not changed", error)
     }
     do {
       try Self.flushFolder(of: realPath)
     } catch {
-      // After a power failure, the path may refer to the old file again, which does not contain the entries that are appended from now on.
+      // After a power failure, the path may refer to the old file again, which would not contain entries that are appended from now on.
+      // Therefore, no more entries are accepted.
       failure = error
       throw Self.error(.unwritable, path, "was compacted, but its folder cannot be flushed. Open it again", error)
     }
   }
 
-  /// Ensures that a new name in a folder survives a power failure.
+  /// Flushes the folder of a path, so that a new or renamed file is still there after a power failure.
   private static func flushFolder(of path: SystemText) throws(FileDescriptor.Failure) {
     do {
       try FileDescriptor(opening: path.parentFolder ?? ".", O_RDONLY).flush()
     } catch {
-      // A file system that does not need to flush folders returns this error.
+      // A file system on which folders cannot be flushed, and do not have to be, returns this error.
       if error.code != EINVAL { throw error }
     }
   }

@@ -4,12 +4,12 @@ internal import ProcedureKit
 ///
 /// | part | bytes |
 /// |---|---|
-/// | header | `PKJOURNL`, version (4), CRC-32 of the 12 bytes before (4) |
-/// | entry | length of the payload (4), CRC-32 of the payload (4), CRC-32 of the 8 bytes before (4), payload |
+/// | header | `PKJOURNL`, version (4), CRC-32 of the preceding 12 bytes (4) |
+/// | entry | length of the payload (4), CRC-32 of the payload (4), CRC-32 of the preceding 8 bytes (4), payload |
 /// | payload | length of the path (4), path, fingerprint (32), value |
 ///
-/// Numbers are stored with the least significant byte first. The length has a separate checksum, so that a changed length is not mistaken
-/// for an incomplete entry.
+/// Numbers are stored with the least significant byte first. The length has its own checksum, so that an entry with a damaged length is not
+/// mistaken for an incomplete entry.
 enum JournalFormat {
   static let version: UInt32 = 1
   static let magic = Array("PKJOURNL".utf8)
@@ -21,7 +21,7 @@ enum JournalFormat {
     return start + bytes(of: CRC32.checksum(of: start))
   }
 
-  /// The largest number of bytes in a path. The paths of all entries are kept in memory.
+  /// The largest number of bytes in a path. Paths are limited, because the paths of all entries are kept in memory.
   static let largestPath = 1 << 24
 
   /// Returns the bytes of an entry, or `nil` if the entry or its path is too large for the format.
@@ -37,21 +37,21 @@ enum JournalFormat {
     return start + bytes(of: CRC32.checksum(of: start)) + payload
   }
 
-  /// Reads the header of an entry; `nil` if its checksum is wrong.
+  /// Reads the header of an entry. Returns `nil` if the header's checksum is wrong.
   static func entryHeader(_ header: [UInt8]) -> (length: Int, checksum: UInt32)? {
     guard number(header[8..<12]) == CRC32.checksum(of: header[..<8]) else { return nil }
     return (Int(number(header[..<4])), number(header[4..<8]))
   }
 
-  /// Returns the size of the key at the start of a payload, including the length field of its path; `nil` if a payload of this length
-  /// cannot contain the key.
+  /// Returns the size of the key at the start of a payload, including the length field of the path. Returns `nil` if a payload of this
+  /// length cannot contain the key.
   static func keySize(_ start: [UInt8], payloadLength: Int) -> Int? {
     guard payloadLength >= 36, start.count == 4 else { return nil }
     let path = Int(number(start))
     return path <= largestPath && path + 36 <= payloadLength ? path + 36 : nil
   }
 
-  /// Reads the key at the start of a payload; `nil` if the path is not valid UTF-8.
+  /// Reads the key at the start of a payload. Returns `nil` if the path is not valid UTF-8.
   static func key(_ start: [UInt8]) -> JournalKey? {
     let end = start.count - 32
     guard end >= 4, let path = String(validating: start[4..<end], as: UTF8.self),
@@ -69,7 +69,7 @@ enum JournalFormat {
   }
 }
 
-/// Internal. The CRC-32 checksum of ISO 3309, as used in gzip and PNG.
+/// Internal. The CRC-32 checksum from ISO 3309, which gzip and PNG also use.
 enum CRC32 {
   private static let table: [UInt32] = (0..<256).map { byte in
     (0..<8).reduce(UInt32(byte)) { value, _ in value & 1 == 1 ? 0xedb8_8320 ^ value >> 1 : value >> 1 }
@@ -82,7 +82,7 @@ enum CRC32 {
     return checksum.value
   }
 
-  /// The checksum of bytes that are added in chunks.
+  /// Computes the checksum of bytes that are added in chunks.
   struct Checksum {
     private var state = UInt32.max
 

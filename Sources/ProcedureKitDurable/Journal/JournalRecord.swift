@@ -1,13 +1,13 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// Internal. The contents of an entry: a value or a failure, and what the entry's fingerprint was computed from, so that a change can be
-/// explained.
+/// Internal. The contents of an entry. They consist of a value or a failure, and of the versions and dependencies from which the entry's
+/// fingerprint was computed, which make it possible to explain changes.
 struct JournalRecord: Equatable, Sendable {
   /// A value on which another value depends.
   struct Dependency: Equatable, Sendable {
     let name: String
-    /// The first bytes of the fingerprint.
+    /// The first 8 bytes of the dependency's fingerprint.
     let prefix: UInt64
 
     static func == (one: Dependency, other: Dependency) -> Bool {
@@ -18,13 +18,13 @@ struct JournalRecord: Equatable, Sendable {
   private static let format: UInt8 = 1
 
   var isFailure = false
-  /// The version of the graph, and the version of the node. A procedure outside a graph has only the second one.
+  /// The version of the graph, followed by the version of the node. For a procedure outside a graph, there is only the procedure's version.
   var versions: [UInt32]
   var dependencies: [Dependency]
   /// The encoded value, or the description of the error.
   var content: [UInt8]
 
-  /// The description of the error, if the entry is a failure.
+  /// The description of the error; `nil` if the entry is not a failure.
   var failure: String? { isFailure ? String(decoding: content, as: UTF8.self) : nil }
 
   var bytes: [UInt8] {
@@ -46,7 +46,7 @@ struct JournalRecord: Equatable, Sendable {
     self.content = content
   }
 
-  /// Reads an entry; `nil` if the bytes are not an entry.
+  /// Reads an entry. Returns `nil` if the bytes are not an entry.
   init?(_ bytes: [UInt8]) {
     var rest = bytes[...]
     guard rest.popFirst() == Self.format, let kind = rest.popFirst(), kind < 2,
@@ -68,7 +68,7 @@ struct JournalRecord: Equatable, Sendable {
 }
 
 extension ArraySlice<UInt8> {
-  /// Removes a number from the front and returns it; `nil` if there are too few bytes.
+  /// Removes and returns a number from the front. Returns `nil` if there are too few bytes.
   mutating func readNumber<Number: FixedWidthInteger>() -> Number? {
     let size = Number.bitWidth / 8
     guard count >= size else { return nil }
@@ -90,12 +90,12 @@ extension ProcedureJournal {
   }
 }
 
-/// Internal. A number that is kept in a journal while a procedure is in progress, and outlives the process.
+/// Internal. A number that is stored in a journal while a procedure is in progress, and that outlives the process.
 struct JournalNumber: Sendable {
   let journal: any ProcedureJournal
   let key: JournalKey
 
-  /// Returns the number; 0 if none has been written. A number that the library never writes is an error.
+  /// Returns the number, or 0 if no number has been written. Throws an error for a number that the library never writes.
   func read(in range: ClosedRange<Int64> = .min ... .max) async throws -> Int64 {
     guard let bytes = try await journal.read(key) else { return 0 }
     var rest = bytes[...]

@@ -1,63 +1,65 @@
 internal import ProcedureKit
 public import ProcedureKitFoundation
 
-/// A store of finished values that outlives the process, for `remembered(in:as:version:rememberingFailures:)` and
-/// `durable(in:as:version:rememberingFailures:)`.
+/// A store for values of finished work that outlives the process. The modifiers `remembered(in:as:version:rememberingFailures:)` and
+/// `durable(in:as:version:rememberingFailures:)` use journals.
 ///
-/// A journal stores bytes under keys, and does not interpret them. A ``FileJournal`` is stored in a file, and an ``InMemoryJournal`` is for
-/// tests. A custom journal, for example one in a database, must keep these promises:
+/// A journal stores bytes under keys, and does not interpret the bytes. A ``FileJournal`` stores them in a file, and an ``InMemoryJournal``
+/// is intended for tests. A custom journal, for example one that uses a database, must keep these promises:
 ///
-/// - When ``append(_:for:)`` has returned, a later ``read(_:)`` returns the bytes, even in a process that starts after this process was
+/// - Once ``append(_:for:)`` has returned, ``read(_:)`` returns the bytes, even in a process that is started after this process has been
 ///   killed.
-/// - If an entry exists, so do all entries whose `append` had returned before that entry's `append` was called.
-/// - Reading a damaged entry is an error, and never returns other bytes.
+/// - If an entry exists, so do all entries whose `append` had returned when the `append` of this entry was called.
+/// - Reading a damaged entry throws an error. It never returns other bytes than those that were appended.
 ///
 /// All functions can be called concurrently.
 public protocol ProcedureJournal: Sendable {
-  /// The name of the journal in errors, logs, and events about reused values.
+  /// The name of the journal as it appears in errors, in logs, and in events that report reused values.
   var name: String { get }
 
-  /// The coder that converts values for this journal. A journal that was written with one coder cannot be read with another.
+  /// The coder that encodes and decodes values for this journal. Entries that were written with one coder cannot be read with another.
   var coder: any ProcedureCoder { get }
 
-  /// The time since 1970 according to a clock that continues while no process is running, for times that are measured across processes.
+  /// The time since 1970, which is used to measure times across processes. The clock must continue even while no process is running.
   var timeSince1970: Duration { get }
 
   /// Appends an entry, which replaces any earlier entry for the same key.
   ///
-  /// Cancelling the caller does not undo an append: the function returns when the entry has been stored as the journal promises.
+  /// Cancelling the caller has no effect: the function returns only when the entry has been stored as promised.
   ///
   /// - Parameters:
-  ///   - bytes: The bytes; they may be empty.
+  ///   - bytes: The bytes to store. They may be empty.
   ///   - key: The key.
-  /// - Throws: The reason why the entry was not stored. Earlier entries stay readable.
+  /// - Throws: An error that explains why the entry was not stored. Earlier entries stay readable.
   func append(_ bytes: [UInt8], for key: JournalKey) async throws
 
   /// Returns the bytes of the latest entry for a key. Cancelling the caller has no effect.
   ///
   /// - Parameter key: The key.
-  /// - Returns: The bytes, or `nil` if there is no entry.
+  /// - Returns: The bytes, or `nil` if there is no entry for the key.
   /// - Throws: An error if the entry is damaged or cannot be read.
   func read(_ key: JournalKey) async throws -> [UInt8]?
 
-  /// Returns the key of the latest entry with a path, whatever its fingerprint.
+  /// Returns the key of the latest entry with a path, regardless of the key's fingerprint.
   ///
-  /// The key is used to explain why a procedure is executed again. Cancelling the caller has no effect.
+  /// The library uses the key to explain why a procedure is executed again. Cancelling the caller has no effect.
   ///
   /// - Parameter path: The path.
-  /// - Returns: The key, or `nil` if there is none, or if the journal cannot find it. By default, `nil`.
+  /// - Returns: The key, or `nil` if there is no such entry or the journal cannot search by path. The default implementation returns `nil`.
   /// - Throws: An error if the journal cannot be read.
   func latestKey(at path: String) async throws -> JournalKey?
 }
 
 extension ProcedureJournal {
-  /// Returns `nil`, because the journal cannot look up the key; see ``latestKey(at:)``.
+  /// Returns `nil`, which means that the journal cannot search by path; see ``latestKey(at:)``.
   public func latestKey(at path: String) async throws -> JournalKey? { nil }
 }
 
-/// The key of an entry in a ``ProcedureJournal``: the path of the work, and a fingerprint of everything that the value depends on.
+/// The key of an entry in a ``ProcedureJournal``. It consists of a path that identifies the work, and a fingerprint of everything on which
+/// the value depends.
 ///
-/// Two keys are equal if their fingerprints and the bytes of their paths are equal, so two spellings of `é` are different keys.
+/// Two keys are equal if their fingerprints are equal and their paths consist of the same bytes. Paths that contain different encodings of
+/// `é` are therefore different.
 public struct JournalKey: Hashable, Sendable, CustomStringConvertible {
   /// The name of the procedure, or the names of the graph and the node, such as `thumbnails/resize`.
   public let path: String
@@ -68,18 +70,18 @@ public struct JournalKey: Hashable, Sendable, CustomStringConvertible {
   ///
   /// - Parameters:
   ///   - path: The name of the procedure, or the names of the graph and the node.
-  ///   - fingerprint: The fingerprint of everything that the value depends on.
+  ///   - fingerprint: The fingerprint of everything on which the value depends.
   public init(path: String, fingerprint: Fingerprint) {
     self.path = path
     self.fingerprint = fingerprint
   }
 
-  /// Compares the bytes of the paths, and the fingerprints.
+  /// Returns whether two keys have the same fingerprint and paths that consist of the same bytes.
   public static func == (one: JournalKey, other: JournalKey) -> Bool {
     one.fingerprint == other.fingerprint && one.path.hasBytes(of: other.path)
   }
 
-  /// Hashes the bytes of the path, and the fingerprint.
+  /// Hashes the bytes of the path and the fingerprint.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(bytesOf: path)
     hasher.combine(fingerprint)
@@ -89,13 +91,13 @@ public struct JournalKey: Hashable, Sendable, CustomStringConvertible {
   public var description: String { "\(path)@\(fingerprint.description.prefix(8))" }
 }
 
-/// A SHA-256 hash. Equal bytes have equal fingerprints in every process and on every machine.
+/// A SHA-256 hash that identifies data. Equal bytes have equal fingerprints in every process and on every machine.
 public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
-  /// The bytes, with the first one in the most significant place of the first word. They are not an array, because a journal holds many
-  /// fingerprints.
+  /// The bytes of the hash. The first byte is the most significant byte of the first word. The bytes are not stored in an array, because a
+  /// journal holds many fingerprints.
   private let first, second, third, fourth: UInt64
 
-  /// Creates a fingerprint from its bytes; `nil` if there are not exactly 32 of them.
+  /// Creates a fingerprint from its bytes. Returns `nil` if there are not exactly 32 bytes.
   public init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 32 else { return nil }
     self.init(Array(bytes))
@@ -110,7 +112,8 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
     self.init(hash.finished())
   }
 
-  /// Computes the fingerprint of several parts. Their boundaries matter: `["ab", "c"]` differs from `["a", "bc"]`.
+  /// Computes the fingerprint of a list of parts. The boundaries of the parts matter: the fingerprints of `["ab", "c"]` and `["a", "bc"]`
+  /// are different.
   init(parts: [[UInt8]]) {
     var hash = SHA256()
     for part in parts {
@@ -130,10 +133,10 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
   /// The 32 bytes of the hash.
   public var bytes: [UInt8] { words.flatMap { $0.littleEndianBytes.reversed() } }
 
-  /// The first 8 bytes, for comparing fingerprints where only an explanation depends on the result.
+  /// The first 8 bytes of the hash. They are compared instead of the whole fingerprint if only an explanation depends on the result.
   var prefix: UInt64 { first }
 
-  /// The bytes as 64 hexadecimal digits.
+  /// The bytes of the hash as 64 hexadecimal digits.
   public var description: String {
     words.map { word in
       let digits = String(word, radix: 16)

@@ -2,27 +2,28 @@ public import ProcedureKit
 internal import ProcedureKitFoundation
 
 extension Procedure where Input: Encodable {
-  /// Returns the procedure with retries whose attempts are counted in a journal.
+  /// Returns a procedure that retries this one, and counts the attempts in a journal, across processes.
   ///
-  /// If the process is killed, the next run immediately starts the next attempt; later retries use the remaining delays of the schedule.
+  /// If the process is killed, the next run starts the next attempt immediately, and its retries use the remaining delays of the schedule.
   ///
   /// ```swift
   /// let upload = Upload().retry(.exponential(from: .seconds(1)), maxAttempts: 5, countedIn: journal, as: "upload")
   /// ```
   ///
-  /// An attempt counts from its start, so the retries end even if the body ends its process each time: when no attempts are left, the run
-  /// fails with ``RememberedFailure``. A cancelled attempt does not count. When the procedure has succeeded or failed, the count starts
-  /// again at 0. A new run skips the delays that earlier runs have used, but at most the first million. Two concurrent runs with equal
-  /// inputs share the count; `coalesced(by:in:)` combines them into one. Each attempt costs one append, and the end of the run costs
-  /// another. Otherwise, the modifier behaves like `retry(_:maxAttempts:budget:when:)`.
+  /// An attempt is counted when it starts, so the number of retries is limited even if the body crashes the process each time. When no
+  /// attempts are left, the run fails with ``RememberedFailure``. A cancelled attempt does not count. When the procedure has succeeded or
+  /// failed, the count is reset to 0. A new run skips the delays that earlier runs have used, up to a million delays. Two concurrent runs
+  /// with equal inputs share the count; to combine such runs into one, use `coalesced(by:in:)`. The modifier appends one entry to the
+  /// journal for each attempt, and another one at the end of the run. Otherwise, it behaves like `retry(_:maxAttempts:budget:when:)`.
   ///
   /// - Parameters:
-  ///   - schedule: The delays before the retries, which also limit their number. A delay that was interrupted by a kill is not repeated.
-  ///   - maxAttempts: The largest number of attempts, including the first. A value below 1 traps.
-  ///   - journal: The journal.
+  ///   - schedule: The delays before the retries. There are at most as many retries as delays. A delay that was in progress when the
+  ///     process was killed is not repeated.
+  ///   - maxAttempts: The largest number of attempts, including the first one. A value below 1 traps.
+  ///   - journal: The journal that stores the count.
   ///   - key: The name of the procedure in the journal. Two procedures that share a journal need different names.
-  ///   - decide: Decides, for each error, whether to retry, given the number of the failed attempt.
-  /// - Returns: The procedure with its retries.
+  ///   - decide: A closure that decides whether to retry. It receives the error, and the number of the failed attempt.
+  /// - Returns: The procedure with retries.
   public func retry(
     _ schedule: Schedule, maxAttempts: Int = .max, countedIn journal: any ProcedureJournal, as key: String,
     when decide:
@@ -36,7 +37,7 @@ extension Procedure where Input: Encodable {
 }
 
 extension Procedure where Input == Void {
-  /// For a procedure without an input, returns the procedure with retries whose attempts are counted in a journal; see
+  /// Returns a procedure that retries this one, which has no input, and counts the attempts in a journal; see
   /// `retry(_:maxAttempts:countedIn:as:when:)`.
   public func retry(
     _ schedule: Schedule, maxAttempts: Int = .max, countedIn journal: any ProcedureJournal, as key: String,
@@ -63,7 +64,7 @@ extension ProcedureTask {
       guard used < maxAttempts, schedule.hasDelays(used) else {
         try await number.write(0)
         throw RememberedFailure(
-          path: place.path, description: "all \(used) attempts were used, and the last one ended with its process")
+          path: place.path, description: "all \(used) attempts were used, and the process ended during the last one")
       }
       let counter = AttemptCounter(number: number, used: used)
       do {
@@ -85,18 +86,18 @@ extension ProcedureTask {
   }
 }
 
-/// The attempts of a run, including those of earlier runs.
+/// Counts the attempts of a run, including those of earlier runs.
 private struct AttemptCounter: Sendable {
   let number: JournalNumber
   let used: Int
-  /// The number of attempts that have failed, not including cancelled ones.
+  /// The number of the last attempt that failed without having been cancelled.
   let failedCount: Locked<Int>
 
   init(number: JournalNumber, used: Int) {
     (self.number, self.used, failedCount) = (number, used, Locked(used))
   }
 
-  /// Returns a task that records the number of each attempt before the attempt begins.
+  /// Returns a task that writes the number of each attempt to the journal before the attempt starts.
   func counting<Input, Output>(_ task: ProcedureTask<Input, Output>) -> ProcedureTask<Input, Output> {
     task.wrapped { input in
       let context = ProcedureContext.requireCurrent(for: task.name)
@@ -113,19 +114,20 @@ private struct AttemptCounter: Sendable {
 }
 
 extension Schedule {
-  /// The largest number of delays that are skipped, because the time needed to find the next one grows with their number.
+  /// The largest number of delays that are skipped. The number is limited, because skipping delays takes time.
   private static let mostPassed = 1_000_000
 
-  /// Whether the schedule has this many delays, which means that another attempt follows. At most a million delays are counted.
+  /// Returns whether the schedule has at least this many delays, which means that another attempt is allowed. At most a million delays are
+  /// counted.
   fileprivate func hasDelays(_ count: Int) -> Bool {
     var delays = delays()
     for _ in 0..<min(count, Self.mostPassed) where delays.next() == nil { return false }
     return true
   }
 
-  /// Returns the schedule without its first delays, of which at most a million are dropped.
+  /// Returns the schedule without its first delays. At most a million delays are dropped.
   fileprivate func dropping(_ count: Int) -> Schedule {
-    // Returning the schedule itself preserves what is known about it.
+    // Returning the schedule itself preserves its expression, which would otherwise be hidden behind a closure.
     guard count > 0 else { return self }
     return Schedule(from: (rest: ScheduleEvaluation(expression), left: min(count, Self.mostPassed))) {
       state, generator in

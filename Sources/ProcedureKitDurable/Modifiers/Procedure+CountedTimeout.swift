@@ -2,19 +2,19 @@ public import ProcedureKit
 internal import ProcedureKitFoundation
 
 extension Procedure where Input: Encodable {
-  /// Returns the procedure with a time limit that also counts time during which no process is running; a journal stores the time of the
-  /// first start.
+  /// Returns the procedure with a time limit that applies across processes. The time during which no process is running counts as well,
+  /// because a journal stores the time at which the procedure first started.
   ///
-  /// The limit is measured with the journal's clock, ``ProcedureJournal/timeSince1970``. If the clock is set back, the remaining time is at
-  /// most the whole limit. When the procedure has ended, the next run has the whole time again. A run that was cancelled keeps its start
-  /// time. Two concurrent runs with equal inputs share the start time. Each run costs two appends. Otherwise, the modifier behaves like
-  /// `timeout(_:)`.
+  /// The time is measured with the journal's clock, ``ProcedureJournal/timeSince1970``. Even if the clock is set back, the remaining time
+  /// never exceeds the limit. When the procedure has succeeded or failed, the start time is removed, so the next run has the whole time
+  /// again. After a cancellation, the start time is kept. Two concurrent runs with equal inputs share the start time. The modifier appends
+  /// two entries to the journal for each run. Otherwise, it behaves like `timeout(_:)`.
   ///
   /// - Parameters:
-  ///   - duration: The time limit. A limit that is not positive means no limit.
-  ///   - journal: The journal.
+  ///   - duration: The time limit. If it is zero or negative, the time is not limited.
+  ///   - journal: The journal that stores the start time.
   ///   - key: The name of the procedure in the journal. Two procedures that share a journal need different names.
-  /// - Returns: The procedure with the limit.
+  /// - Returns: The procedure with the time limit.
   public func timeout(
     _ duration: Duration, countedIn journal: any ProcedureJournal, as key: String
   ) -> ProcedureTask<Input, Output> {
@@ -23,8 +23,7 @@ extension Procedure where Input: Encodable {
 }
 
 extension Procedure where Input == Void {
-  /// For a procedure without an input, returns the procedure with a time limit that also counts time during which no process is running;
-  /// see `timeout(_:countedIn:as:)`.
+  /// Returns the procedure, which has no input, with a time limit that applies across processes; see `timeout(_:countedIn:as:)`.
   public func timeout(
     _ duration: Duration, countedIn journal: any ProcedureJournal, as key: String
   ) -> ProcedureTask<Input, Output> {
@@ -40,7 +39,8 @@ extension ProcedureTask {
       let start = JournalNumber(journal: place.journal, key: try place.key(of: input, for: "start").key)
       let now = place.journal.timeSince1970
       let before = try await start.read()
-      // 0 stands for a missing start time, so a start time is stored one millisecond too late, because a journal's clock can begin at 0.
+      // The number 0 means that there is no start time. A journal's clock can begin at 0, so the number that is stored is one millisecond
+      // greater than the start time.
       if before == 0 { try await start.write(Int64(now / .milliseconds(1)) + 1) }
       let passed = before == 0 ? .zero : max(now - .milliseconds(before) + .milliseconds(1), .zero)
       do {

@@ -2,24 +2,25 @@ public import ProcedureKit
 internal import ProcedureKitFoundation
 
 extension Procedure where Input: Encodable, Output: Codable {
-  /// Returns the procedure with a journal that stores the value for later runs with an equal input.
+  /// Returns a procedure that stores its value in a journal, so that later runs with an equal input can use the value.
   ///
   /// ```swift
   /// let resize = ResizeImage(size: .small).timeout(.seconds(5)).remembered(in: journal, as: "small")
   /// ```
   ///
-  /// If a run finds a value, it executes neither the body nor the modifiers before this one, and has an event `reused` with the name of the
-  /// journal. A cancelled run is not remembered. Two concurrent runs with equal inputs are both executed; `coalesced(by:in:)` combines them
-  /// into one.
+  /// A run that finds a value in the journal executes neither the body nor the modifiers that are written before this one, and publishes an
+  /// event `reused` with the name of the journal. For a cancelled run, nothing is stored. Two concurrent runs with equal inputs are both
+  /// executed; to combine such runs into one, use `coalesced(by:in:)`.
   ///
   /// The body is executed at least once for each input: if a body was executing when the process was killed, it is executed again.
   ///
   /// - Parameters:
-  ///   - journal: The journal. If an append fails, the procedure fails.
+  ///   - journal: The journal that stores the values. If an entry cannot be appended, the procedure fails.
   ///   - key: The name of the procedure in the journal. Two procedures that share a journal need different names.
-  ///   - version: The version of the procedure. Raise it if the body computes a different value from the same input.
-  ///   - rememberingFailures: Whether failures are remembered as well: a later run then fails with ``RememberedFailure``.
-  /// - Returns: The procedure with the journal.
+  ///   - version: The version of the procedure. Increase it when you change the body in such a way that it computes a different value from
+  ///     the same input.
+  ///   - rememberingFailures: Whether failures are stored as well. If they are, a later run fails with ``RememberedFailure``.
+  /// - Returns: The procedure that uses the journal.
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
   ) -> ProcedureTask<Input, Output> {
@@ -30,8 +31,7 @@ extension Procedure where Input: Encodable, Output: Codable {
 }
 
 extension Procedure where Input == Void, Output: Codable {
-  /// For a procedure without an input, returns the procedure with a journal; see
-  /// `remembered(in:as:version:rememberingFailures:)`.
+  /// Returns a procedure without an input that stores its value in a journal; see `remembered(in:as:version:rememberingFailures:)`.
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
   ) -> ProcedureTask<Input, Output> {
@@ -42,7 +42,7 @@ extension Procedure where Input == Void, Output: Codable {
 }
 
 extension Procedure where Input: Encodable, Output == Void {
-  /// For a procedure without a value, returns the procedure with a journal, which stores that the procedure has finished; see
+  /// Returns a procedure without a value that records in a journal that it has finished; see
   /// `remembered(in:as:version:rememberingFailures:)`.
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
@@ -54,7 +54,7 @@ extension Procedure where Input: Encodable, Output == Void {
 }
 
 extension Procedure where Input == Void, Output == Void {
-  /// For a procedure with neither an input nor a value, returns the procedure with a journal, which stores that it has finished.
+  /// Returns a procedure with neither an input nor a value that records in a journal that it has finished.
   ///
   /// See `remembered(in:as:version:rememberingFailures:)`.
   public func remembered(
@@ -67,7 +67,7 @@ extension Procedure where Input == Void, Output == Void {
 }
 
 extension Procedure {
-  /// Unavailable, because a value that is not `Codable` cannot be remembered.
+  /// This overload is unavailable, because a journal cannot store a value that is not `Codable`.
   @available(*, unavailable, message: "only a procedure with an Encodable input and a Codable value can be remembered")
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
@@ -76,7 +76,7 @@ extension Procedure {
   }
 }
 
-/// Internal. Where a procedure's entries are stored in a journal.
+/// Internal. Describes where a procedure's entries are stored in a journal.
 struct JournalEntryLocation<Input: Sendable>: Sendable {
   let journal: any ProcedureJournal
   let path: String
@@ -92,7 +92,8 @@ struct JournalEntryLocation<Input: Sendable>: Sendable {
     (self.version, self.encode) = (.version(version, of: path), encode)
   }
 
-  /// Returns the key for an input, and the fingerprint of the input alone. `purpose` distinguishes the value from the state of a retry.
+  /// Returns the key for an input, and the fingerprint of the input alone. The parameter `purpose` distinguishes a procedure's value from
+  /// its count of attempts and its start time.
   func key(of input: Input, for purpose: String = "value") throws -> (key: JournalKey, input: Fingerprint) {
     let fingerprint: Fingerprint
     do {
@@ -132,7 +133,7 @@ extension ProcedureTask {
         } catch {
           throw JournalError(
             .valueNotDecodable, journal: journal.name,
-            "has a value of \(place.path) that cannot be decoded as \(Output.self). Raise the version if the type has changed",
+            "has a value for \(place.path) that cannot be decoded as \(Output.self). Increase the version if the type has changed",
             underlying: error)
         }
       }
@@ -161,11 +162,12 @@ extension ProcedureTask {
 }
 
 extension Procedure {
-  /// Returns the procedure with a version, for the nodes of a durable graph.
+  /// Returns the procedure with a version, for use in a durable graph.
   ///
-  /// If the version of a node has changed, the node is executed again, and so are all nodes that depend on it.
+  /// If the version of a node has changed since its value was stored, the node is executed again, as are all nodes that depend on it.
   ///
-  /// Raise the version if the body computes a different value from the same input. The default is 1. Later modifiers keep the version.
+  /// Increase the version when you change the body in such a way that it computes a different value from the same input. The default
+  /// version is 1. Modifiers that are written after this one keep the version.
   ///
   /// - Parameter version: The version. A negative version traps.
   /// - Returns: The procedure with the version.
@@ -176,7 +178,7 @@ extension Procedure {
 }
 
 extension UInt32 {
-  /// Checks a version that was set by the programmer. Traps if it is too small or too large.
+  /// Converts a version that the programmer has set. Traps if the version is too small or too large.
   static func version(_ version: Int, of name: String) -> UInt32 {
     require(
       0...Int(UInt32.max) ~= version,

@@ -290,7 +290,7 @@ import TestingProcedureKit
       try await graph.maxConcurrentNodes(1).durable(in: swapping)()
     }
     #expect(error?.kind == .entryMissing)
-    #expect("\(try #require(error))".contains("a different value of replaced/download than when the run started"))
+    #expect("\(try #require(error))".contains("a different value for replaced/download than when the run started"))
     #expect(await journal.latestKey(at: "replaced/sum") == nil)
   }
 

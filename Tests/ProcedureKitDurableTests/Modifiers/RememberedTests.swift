@@ -90,6 +90,6 @@ import TestingProcedureKit
     let text = double.map { "\($0)" }.remembered(in: journal, as: "double")
     let error = await #expect(throws: JournalError.self) { try await text(1) }
     #expect(error?.kind == .valueNotDecodable)
-    #expect("\(error!)".contains("Raise the version"))
+    #expect("\(error!)".contains("Increase the version"))
   }
 }
