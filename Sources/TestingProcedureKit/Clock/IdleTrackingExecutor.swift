@@ -2,25 +2,25 @@ import Synchronization
 
 /// An executor that runs one job at a time on the global executor, and reports when no jobs are left.
 ///
-/// Jobs run in order of arrival. Each batch of ready jobs is run by one task on the global executor.
+/// Jobs run in the order in which they arrive. One task on the global executor, the driver, runs each batch of ready jobs.
 final class IdleTrackingExecutor: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
-    /// Whether a driver is running jobs, or is about to.
+    /// Whether a driver is running jobs, or is about to run them.
     var isDriven = false
   }
 
   private let state = Mutex(State())
   private let didBecomeIdle: @Sendable (IdleTrackingExecutor) -> Void
 
-  /// Makes an executor.
+  /// Creates an executor.
   ///
-  /// - Parameter didBecomeIdle: Called without the lock after the last job, unless another job has become ready.
+  /// - Parameter didBecomeIdle: A closure that is called after the last job, without holding the lock, unless another job has become ready.
   init(didBecomeIdle: @escaping @Sendable (IdleTrackingExecutor) -> Void) {
     self.didBecomeIdle = didBecomeIdle
   }
 
-  /// Whether no job is ready or running.
+  /// Whether the executor is idle, which means that no job is ready or running.
   var isIdle: Bool { state.withLock { !$0.isDriven } }
 
   func enqueue(_ job: consuming ExecutorJob) {
@@ -33,8 +33,8 @@ final class IdleTrackingExecutor: TaskExecutor {
     if needsDriver { KitSpawner.startDriver { self.runReadyJobs() } }
   }
 
-  /// Runs the ready jobs. Another driver runs the jobs that become ready in the meantime, so that other tasks can use the thread in
-  /// between.
+  /// Runs the jobs that are ready. Jobs that become ready in the meantime are left to another driver, so that other tasks can use the
+  /// thread first.
   private func runReadyJobs() {
     let jobs = state.withLock { state in
       defer { state.jobs = [] }

@@ -1,9 +1,10 @@
-/// The pending sleeps in the order in which they will end: earlier deadlines first, and equal deadlines in the order of registration.
+/// A queue of pending sleeps, ordered by deadline. Sleeps with equal deadlines are in the order in which they were registered.
 ///
-/// A pure value made of deadlines and numbers, without continuations: a binary heap. A removed sleep stays in the heap until it is the
-/// first one, or until half of the heap has been removed. Every operation takes amortized O(log n).
+/// The queue is a value type that contains only deadlines and numbers, and no continuations. It is implemented as a binary heap. A sleep
+/// that has been removed stays in the heap until it is the first element, or until half of the elements have been removed. Every operation
+/// takes amortized O(log n).
 struct SleepQueue {
-  /// The identity of a sleep. Numbers grow in the order of registration.
+  /// The identity of a sleep. Sleeps that are registered later have greater numbers.
   struct Sleep: Comparable, Hashable {
     var deadline: VirtualClock.Instant
     var number: UInt64
@@ -13,8 +14,8 @@ struct SleepQueue {
     }
   }
 
-  /// No element is less than its parent: the children of the element at position `i` are at `2 * i + 1` and `2 * i + 2`. The root is always
-  /// pending.
+  /// The elements of the heap. No element is less than its parent. The children of the element at position `i` are at the positions
+  /// `2 * i + 1` and `2 * i + 2`. The root is always pending.
   private var heap: [Sleep] = []
   private var pending: Set<Sleep> = []
 
@@ -34,7 +35,7 @@ struct SleepQueue {
     return true
   }
 
-  /// Removes and returns every sleep with a deadline up to `instant`, in the order in which they end.
+  /// Removes and returns all sleeps whose deadlines are not later than `instant`, in the order in which they end.
   mutating func removeAll(through instant: VirtualClock.Instant) -> [Sleep] {
     var due: [Sleep] = []
     while let first, first.deadline <= instant {

@@ -1,4 +1,4 @@
-/// A clock that moves only on demand, so an hour of waiting takes no time in a test.
+/// A clock that moves only when a test tells it to, so that waiting for an hour takes no time.
 ///
 /// ```swift
 /// let clock = VirtualClock()
@@ -9,26 +9,26 @@
 /// ```
 ///
 /// Sleepers wake in the order of their deadlines; sleepers with equal deadlines wake in the order in which their sleeps began. `advance`
-/// moves the clock immediately. ``run(for:)`` moves the clock from deadline to deadline, and between these steps waits until the tasks on
-/// ``executor`` have done their work. Within `exploreSchedules`, the clock moves automatically: when no job is ready, it jumps to the next
-/// deadline.
+/// moves the clock immediately. ``run(for:)`` moves the clock from deadline to deadline, and waits between these steps until the tasks on
+/// ``executor`` have done their work. Within `exploreSchedules`, the clock moves automatically: it jumps to the next deadline when no job
+/// is ready.
 ///
-/// Beginning, ending and cancelling a sleep take O(log n) for n sleepers. All methods can be called from any thread.
-/// Cancelling a sleeping task ends the sleep immediately with `CancellationError`.
+/// Starting, ending and cancelling a sleep take O(log n) for n sleepers. All methods can be called from any thread. Cancelling a sleeping
+/// task ends the sleep immediately with `CancellationError`.
 public final class VirtualClock: Clock {
-  /// The clock of the test with the trait `.virtualClock`, or of the exploration with the trait `.explored`, that is executing the calling
-  /// code; `nil` elsewhere.
+  /// The clock for the calling code, if the code is part of a test with the trait `.virtualClock` or `.explored`; otherwise `nil`.
   @TaskLocal public static var current: VirtualClock?
 
   private struct State {
     var now: Instant
     var queue = SleepQueue()
-    /// The number of sleepers that each call of `nextSleep` is waiting for, keyed by the number of its waiter.
+    /// The number of sleepers for which each call of `nextSleep` is waiting, keyed by the number of the waiter.
     var awaitedSleepers: [UInt64: Int] = [:]
-    /// The numbers of the callers that are waiting for the executor to become quiet, in order of arrival; cancelled callers are skipped.
+    /// The numbers of the callers that are waiting for the executor to become quiet, in order of arrival. Callers that were cancelled are
+    /// skipped.
     var awaitingQuiet: [UInt64] = []
 
-    /// Moves to `instant`.
+    /// Moves the clock to `instant`.
     ///
     /// - Returns: The numbers of the sleepers that are due, in order.
     mutating func move(to instant: Instant) -> [UInt64] {
@@ -52,14 +52,14 @@ public final class VirtualClock: Clock {
   private let list: List
   private let reportIfIdle: @Sendable () -> Void
 
-  /// The executor whose work ``run(for:)`` waits for. It runs one job at a time.
+  /// An executor that runs one job at a time. ``run(for:)`` waits for the work on this executor.
   ///
   /// Pass the executor to a queue (`ProcedureQueue.Configuration.executor`), to `withTaskExecutorPreference`, or to
   /// `Task(executorPreference:)`. Child tasks inherit the executor, and code isolated to a default actor runs on the executor of the
   /// calling task. The clock of an exploration uses the executor of the exploration.
   public let executor: any TaskExecutor
 
-  /// Makes a clock that shows `start`.
+  /// Creates a clock whose current time is `start`.
   public init(start: Instant = Instant()) {
     let list = List(State(now: start))
     let executor = IdleTrackingExecutor { Self.didBecomeIdle($0, list) }
@@ -68,7 +68,7 @@ public final class VirtualClock: Clock {
     reportIfIdle = { Self.didBecomeIdle(executor, list) }
   }
 
-  /// Makes the clock for an exploration, which moves from deadline to deadline whenever `executor` is quiet.
+  /// Creates the clock for an exploration. The clock moves to the next deadline whenever `executor` is quiet.
   init(ofExplorationOn executor: any TaskExecutor) {
     list = List(State(now: Instant()))
     self.executor = executor
@@ -93,9 +93,10 @@ public final class VirtualClock: Clock {
     list.withLock { state, _ in state.queue.first?.deadline }
   }
 
-  /// Waits until the clock reaches `deadline`. If the deadline has already passed, the function returns at once; `tolerance` is ignored.
+  /// Waits until the clock reaches `deadline`. If the deadline has already passed, the function returns immediately. The parameter
+  /// `tolerance` is ignored.
   ///
-  /// Cancelling the task ends the wait at once.
+  /// Cancelling the task ends the wait immediately.
   ///
   /// - Throws: `CancellationError` if the task is cancelled before `deadline`.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
@@ -119,8 +120,8 @@ public final class VirtualClock: Clock {
 
   /// Moves the clock forward by `duration`, and wakes every sleeper that is due, in order.
   ///
-  /// The function returns at once. A sleep that a woken task begins is measured from the new time. If a task sleeps several times in a row,
-  /// use ``run(for:)``, or alternate with `nextSleep`.
+  /// The function returns immediately. If a task that wakes starts another sleep, the new sleep is measured from the new time. To test a
+  /// task that sleeps several times in a row, use ``run(for:)``, or call `nextSleep` before each call of `advance`.
   ///
   /// - Precondition: `duration` is not negative.
   public func advance(by duration: Duration) {
@@ -134,7 +135,7 @@ public final class VirtualClock: Clock {
     advance { _ in instant }
   }
 
-  /// Moves the clock under a single lock, so that concurrent calls add up.
+  /// Computes the new time and moves the clock while holding the lock, so that the durations of concurrent calls add up.
   private func advance(to instant: (Instant) -> Instant) {
     list.withLock { state, waiters in
       let instant = instant(state.now)
@@ -145,7 +146,7 @@ public final class VirtualClock: Clock {
 
   /// Waits until at least `count` tasks are sleeping on the clock, and returns the earliest deadline.
   ///
-  /// Cancelling the task ends the wait at once.
+  /// Cancelling the task ends the wait immediately.
   ///
   /// - Throws: `CancellationError` if the task is cancelled before `count` tasks are sleeping.
   @discardableResult
@@ -167,11 +168,11 @@ extension VirtualClock {
   /// Moves the clock forward by `duration` from deadline to deadline. Before the first step and after each step, the function waits until
   /// ``executor`` is quiet.
   ///
-  /// If a task on the executor wakes and sleeps again until a deadline within `duration`, it therefore wakes again during the call. The
-  /// function is equivalent to `run(until: clock.now.advanced(by: duration))`.
+  /// Therefore, a task on the executor that wakes and sleeps again wakes again during the call, if its new deadline is within `duration`.
+  /// The function is equivalent to `run(until: clock.now.advanced(by: duration))`.
   ///
   /// - Precondition: `duration` is not negative.
-  /// - Throws: `CancellationError` if the calling task is cancelled. The clock then stays where the last step left it.
+  /// - Throws: `CancellationError` if the calling task is cancelled. In this case, the clock stays where the last step left it.
   public func run(for duration: Duration) async throws {
     try await run(until: now.advanced(by: duration))
   }
@@ -182,7 +183,7 @@ extension VirtualClock {
   /// If several tasks call the function concurrently, the order of their steps is not specified.
   ///
   /// - Precondition: `instant` is not in the clock's past.
-  /// - Throws: `CancellationError` if the calling task is cancelled. The clock then stays where the last step left it.
+  /// - Throws: `CancellationError` if the calling task is cancelled. In this case, the clock stays where the last step left it.
   public func run(until instant: Instant) async throws {
     precondition(instant >= now, "a virtual clock cannot move back from \(now) to \(instant)")
     try await waitUntilQuiet()
@@ -191,10 +192,10 @@ extension VirtualClock {
 
   /// Waits until no job on ``executor`` is ready or running.
   ///
-  /// Each task on the executor has then ended, or is sleeping or waiting for something else. The executor does not know about work
-  /// elsewhere: tasks that do not use this executor, the main actor, actors with their own executors, dispatch queues, `Task.sleep`, and
-  /// input and output. If such work resumes a task on the executor later, the executor is no longer quiet. If several tasks are waiting,
-  /// the executor resumes them in order, one each time it becomes quiet.
+  /// When the function returns, each task on the executor has ended, or is sleeping or waiting for something else. The executor does not
+  /// know about work elsewhere, such as tasks that do not use this executor, the main actor, actors with their own executors, dispatch
+  /// queues, `Task.sleep`, and input and output. If such work resumes a task on the executor later, the executor is no longer quiet. If
+  /// several callers are waiting, they are resumed in order, one each time the executor becomes quiet.
   ///
   /// - Throws: `CancellationError` if the calling task is cancelled while it is waiting.
   public func waitUntilQuiet() async throws {
@@ -205,9 +206,10 @@ extension VirtualClock {
       didWait: reportIfIdle)
   }
 
-  /// Moves to the earliest deadline up to `instant` and wakes its sleepers; if there is no such deadline, moves to `instant`.
+  /// Moves the clock to the earliest deadline that is not later than `instant`, and wakes the sleepers that are due. If there is no such
+  /// deadline, moves the clock to `instant`.
   ///
-  /// - Returns: Whether sleepers were woken.
+  /// - Returns: Whether any sleepers were woken.
   private func step(through instant: Instant) -> Bool {
     list.withLock { state, waiters in
       let deadline = state.queue.first.map(\.deadline).flatMap { $0 <= instant ? $0 : nil }
@@ -219,12 +221,13 @@ extension VirtualClock {
   /// Resumes the first task that is waiting for the executor to become quiet, unless a job has arrived since then.
   private static func didBecomeIdle(_ executor: IdleTrackingExecutor, _ list: List) {
     list.withLock { state, waiters in
-      // The executor takes no other lock under its own. A job that arrives later comes from work elsewhere, because the caller is waiting.
+      // Asking the executor while holding this lock cannot cause a deadlock, because the executor acquires no other lock while holding its
+      // own. If a job arrives after the check, it comes from work elsewhere, because the caller is waiting.
       if executor.isIdle { _ = state.answerQuiet(&waiters) }
     }
   }
 
-  /// Resumes the first task that is waiting for the executor to become quiet, in an exploration in which no job is ready.
+  /// Resumes the first task that is waiting for the executor to become quiet. An exploration calls this function when no job is ready.
   ///
   /// - Returns: Whether a task was waiting.
   func answerQuiet() -> Bool {
@@ -246,12 +249,13 @@ extension VirtualClock {
     /// The time since zero, at which a clock starts by default.
     public var offset: Duration
 
-    /// Makes the instant `offset` after zero.
+    /// Creates the instant that is `offset` after zero.
     public init(offset: Duration = .zero) {
       self.offset = offset
     }
 
-    /// Returns the instant `duration` later. If the result would be out of range, it is the last or the first representable instant.
+    /// Returns the instant that is `duration` later. If the result would be out of range, returns the last or the first representable
+    /// instant.
     public func advanced(by duration: Duration) -> Instant {
       Instant(offset: offset.addingSaturated(duration))
     }

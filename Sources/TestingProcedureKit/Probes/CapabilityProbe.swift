@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A capability whose requests a test grants or denies.
+/// A capability for tests, which grant or deny the requests for authorization.
 ///
 /// ```swift
 /// let camera = CapabilityProbe("camera")
@@ -9,12 +9,12 @@ import Synchronization
 /// camera.grant()
 /// ```
 ///
-/// Each request waits for one instruction: `grant`, `deny` or `fail`. Requests take instructions in the order in which the requests were
-/// made. If a waiting request is cancelled, it throws `CancellationError` immediately.
+/// Each request waits for one instruction, which is `grant`, `deny` or `fail`. Requests receive instructions in the order in which the
+/// requests were made. If a waiting request is cancelled, it throws `CancellationError` immediately.
 public final class CapabilityProbe: Capability {
   /// The authorization status of the app.
   public enum Status: AuthorizationStatus {
-    /// No request was made.
+    /// No request has been granted or denied.
     case undetermined
     /// A request was denied.
     case denied
@@ -39,7 +39,7 @@ public final class CapabilityProbe: Capability {
   private let commands = CommandQueue<Status>()
   private let requested = AwaitableCounter()
 
-  /// Makes a capability.
+  /// Creates a capability.
   ///
   /// - Parameters:
   ///   - name: The name of the capability in errors.
@@ -50,13 +50,13 @@ public final class CapabilityProbe: Capability {
     contents = Mutex(Contents(status: status, isAvailable: isAvailable))
   }
 
-  /// Grants the oldest waiting request, or the next request.
+  /// Grants the oldest waiting request, or the next request if none is waiting.
   public func grant() { commands.send(.success(.granted)) }
 
-  /// Denies the oldest waiting request, or the next request.
+  /// Denies the oldest waiting request, or the next request if none is waiting.
   public func deny() { commands.send(.success(.denied)) }
 
-  /// Makes the oldest waiting request, or the next request, throw `error`.
+  /// Makes the oldest waiting request throw `error`, or the next request if none is waiting.
   public func fail(_ error: any Error) { commands.send(.failure(error)) }
 
   /// The number of requests that have begun.
@@ -80,7 +80,7 @@ public final class CapabilityProbe: Capability {
 
   /// Waits for the test's instruction. Cancelling the caller ends the wait.
   ///
-  /// - Throws: The error given to ``fail(_:)``; `CancellationError` if the task is cancelled before the instruction arrives.
+  /// - Throws: The error that was passed to ``fail(_:)``; `CancellationError` if the task is cancelled before an instruction arrives.
   public func requestAuthorization(_ requirement: Void) async throws {
     contents.withLock { contents in
       contents.currentRequests += 1

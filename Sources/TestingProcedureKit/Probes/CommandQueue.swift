@@ -1,9 +1,9 @@
-/// A queue of commands. Tasks wait for commands in order of arrival.
+/// A queue of commands. Tasks that are waiting receive commands in order of arrival.
 final class CommandQueue<Command: Sendable>: Sendable {
   private struct State {
     /// The commands that no task has received yet.
     var pending: [Result<Command, any Error>] = []
-    /// The command for every task that finds `pending` empty.
+    /// The command that every task receives if `pending` is empty.
     var broadcast: Result<Command, any Error>?
     /// The numbers of the waiting tasks in order of arrival. Numbers of tasks that are no longer waiting are skipped.
     var line: [UInt64] = []
@@ -18,7 +18,7 @@ final class CommandQueue<Command: Sendable>: Sendable {
   /// The number of waiting tasks.
   var waitingCount: Int { list.withLock { _, waiters in waiters.count } }
 
-  /// Sends a command to the first waiting task, or to the next task that asks for one.
+  /// Sends a command to the first waiting task. If no task is waiting, the next task that requests a command receives it.
   func send(_ command: Result<Command, any Error>) {
     list.withLock { state, waiters in
       while !state.line.isEmpty {
@@ -28,7 +28,7 @@ final class CommandQueue<Command: Sendable>: Sendable {
     }
   }
 
-  /// Sends a command to all waiting tasks, and to every later task that finds no other command.
+  /// Sends a command to all waiting tasks, and to every task that requests a command later, when no other command is pending.
   func broadcast(_ command: Result<Command, any Error>) {
     list.withLock { state, waiters in
       state.broadcast = command
@@ -48,7 +48,7 @@ final class CommandQueue<Command: Sendable>: Sendable {
   }
 }
 
-/// A counter whose values tasks can wait for.
+/// A counter that lets tasks wait until it reaches a value.
 final class AwaitableCounter: Sendable {
   private let list = WaiterList<Int, Int, Void>(0)
 

@@ -24,7 +24,7 @@ public final class ConcurrencyMonitor: Sendable {
 
   private let state = Mutex(State())
 
-  /// Makes a monitor with all counts at zero.
+  /// Creates a monitor with all counts at zero.
   public init() {}
 
   /// The number of bodies that are currently executing.
@@ -48,7 +48,7 @@ public final class ConcurrencyMonitor: Sendable {
 
   /// Counts `body` as executing, in all given categories, until it returns or throws.
   ///
-  /// The body executes in the caller's task and on the caller's actor; cancelling the caller cancels the body.
+  /// The body executes in the caller's task and on the caller's actor. Cancelling the caller cancels the body.
   ///
   /// - Throws: The error thrown by `body`.
   public nonisolated(nonsending) func during<R>(
@@ -79,7 +79,7 @@ public final class ConcurrencyMonitor: Sendable {
     }
   }
 
-  /// Ends the count started by a matching call of `enter` with the same categories.
+  /// Ends the counting of a body that was started by a call of `enter` with the same categories.
   public func leave(_ categories: [String] = []) {
     state.withLock { state in
       state.current -= 1

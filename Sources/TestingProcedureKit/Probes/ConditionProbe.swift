@@ -7,8 +7,8 @@
 /// online.satisfy()
 /// ```
 ///
-/// Each evaluation waits for one instruction: `satisfy`, `ignore` or `fail`. Evaluations take instructions in the order in which the
-/// evaluations began. If a waiting evaluation is cancelled, it throws `CancellationError` immediately.
+/// Each evaluation waits for one instruction, which is `satisfy`, `ignore` or `fail`. Evaluations receive instructions in the order in
+/// which the evaluations began. If a waiting evaluation is cancelled, it throws `CancellationError` immediately.
 public final class ConditionProbe: Sendable {
   /// The name of the condition in errors and outcomes.
   public let name: String
@@ -17,27 +17,27 @@ public final class ConditionProbe: Sendable {
   private let prepared = AwaitableCounter()
   private let evaluated = AwaitableCounter()
 
-  /// Makes a probe for a condition called `name`.
+  /// Creates a probe for a condition called `name`.
   public init(_ name: String = "ConditionProbe") {
     self.name = name
   }
 
-  /// Satisfies the oldest waiting evaluation, or the next evaluation.
+  /// Makes the oldest waiting evaluation return `true`, or the next evaluation if none is waiting.
   public func satisfy() {
     commands.send(.success(true))
   }
 
-  /// Makes the oldest waiting evaluation, or the next evaluation, return `false`.
+  /// Makes the oldest waiting evaluation return `false`, or the next evaluation if none is waiting.
   public func ignore() {
     commands.send(.success(false))
   }
 
-  /// Makes the oldest waiting evaluation, or the next evaluation, throw `error`.
+  /// Makes the oldest waiting evaluation throw `error`, or the next evaluation if none is waiting.
   public func fail(_ error: any Error) {
     commands.send(.failure(error))
   }
 
-  /// Satisfies all waiting evaluations, and every later evaluation that has no other instruction.
+  /// Makes all waiting evaluations, and every later evaluation for which there is no other instruction, return `true`.
   public func satisfyAll() {
     commands.broadcast(.success(true))
   }

@@ -10,8 +10,8 @@ import Synchronization
 /// #expect(recorder.events.orderViolations().isEmpty)
 /// ```
 ///
-/// The recorder's own task reads the stream to its end. After the recorder has been released, the task ends with the next event, and stays
-/// subscribed to the queue until then. A recorder that is created within an exploration is part of it.
+/// A task of the recorder reads the stream to its end. If the recorder is released, this task stays subscribed to the queue until the next
+/// event arrives. A recorder that is created within an exploration is part of the exploration.
 public final class EventRecorder: Sendable {
   private struct State {
     var events: [ProcedureEvent] = []
@@ -26,8 +26,8 @@ public final class EventRecorder: Sendable {
   ///
   /// - Parameters:
   ///   - events: The events of a queue or a handle.
-  ///   - executor: The executor of the reading task. `nil` uses the exploration's executor within an exploration, and
-  ///     otherwise the global executor.
+  ///   - executor: The executor of the task that reads the events. If it is `nil`, the exploration's executor is used within an
+  ///     exploration, and the global executor elsewhere.
   public init(
     _ events: some AsyncSequence<ProcedureEvent, Never> & Sendable, executor: (any TaskExecutor)? = nil
   ) {
@@ -42,8 +42,8 @@ public final class EventRecorder: Sendable {
   ///
   /// - Parameters:
   ///   - queue: The queue to record.
-  ///   - executor: The executor of the reading task. `nil` uses the exploration's executor within an exploration, and
-  ///     otherwise the global executor.
+  ///   - executor: The executor of the task that reads the events. If it is `nil`, the exploration's executor is used within an
+  ///     exploration, and the global executor elsewhere.
   public convenience init(_ queue: ProcedureQueue, executor: (any TaskExecutor)? = nil) {
     self.init(queue.events(bufferingNewest: .max), executor: executor)
   }
@@ -51,7 +51,7 @@ public final class EventRecorder: Sendable {
   /// The events so far, in order.
   public var events: [ProcedureEvent] { state.withLock { $0.events } }
 
-  /// Whether the stream has ended. If it has, no more events follow.
+  /// Whether the stream has ended, which means that no more events follow.
   public var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
   /// Returns the kinds of the events so far, for the run `id` or for all runs.
@@ -64,7 +64,7 @@ public final class EventRecorder: Sendable {
     events.first { $0.kind == step && (id == nil || $0.id == id) }
   }
 
-  /// Returns whether both events have occurred in the given order. Each event is the first of its kind in its run.
+  /// Returns whether two events have occurred in the given order. For each kind, only the first event of the run counts.
   ///
   /// Events of different runs are ordered only if one event causes the other.
   public func happened(
@@ -79,7 +79,7 @@ public final class EventRecorder: Sendable {
     return first < second
   }
 
-  /// Waits until an event of a kind is recorded, for the run `id` or for any run. Cancelling the caller ends the wait.
+  /// Waits until an event of a kind has been recorded, for the run `id` or for any run. Cancelling the caller ends the wait.
   ///
   /// - Returns: The first matching event.
   /// - Throws: ``StreamEnded`` if the stream ends without a matching event; `CancellationError` if the task is cancelled while it is
@@ -91,7 +91,7 @@ public final class EventRecorder: Sendable {
     }
   }
 
-  /// Waits until `isSatisfied` returns `true` for the events so far. Cancelling the caller ends the wait.
+  /// Waits until `isSatisfied` returns `true` for the events that have been recorded. Cancelling the caller ends the wait.
   ///
   /// - Throws: ``StreamEnded`` if the stream ends first; `CancellationError` if the task is cancelled while it is waiting.
   public func wait(until isSatisfied: ([ProcedureEvent]) -> Bool) async throws {
@@ -131,7 +131,7 @@ public final class EventRecorder: Sendable {
 }
 
 extension EventRecorder {
-  /// The error that is thrown if the stream ends without the event that was waited for.
+  /// The error that is thrown if the stream ends without the awaited event.
   public struct StreamEnded: Error, CustomStringConvertible {
     /// The description of the awaited event.
     public var awaited: String
@@ -152,11 +152,11 @@ extension Sequence<ProcedureEvent> {
     filter { id == nil || $0.id == id }.map(\.kind)
   }
 
-  /// Returns a description of each violation of the rules for the order of a run's events.
+  /// Checks the order of each run's events, and returns a description of each violation of the rules.
   ///
   /// `didAttach` comes first; `didCancel` occurs at most once and precedes `willFinish`; `didFinish` comes last. The body ends as many
-  /// times as it starts, and instants never decrease. The events must include the first event of each run. For unfinished runs, the events
-  /// so far are checked.
+  /// times as it starts, and instants never decrease. The events must include the first event of each run. If a run has not finished, only
+  /// the events so far are checked.
   public func orderViolations() -> [String] {
     let runs = Dictionary(grouping: self, by: \.id)
     return runs.keys.sorted().flatMap { id in

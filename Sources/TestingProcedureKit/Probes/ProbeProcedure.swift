@@ -10,9 +10,9 @@ import Synchronization
 /// #expect(try await handle.value == 42)
 /// ```
 ///
-/// Each execution waits for one instruction: `finish` or `fail`. Executions take instructions in the order in which they started; an
-/// instruction that arrives when no execution is waiting is kept for the next one. If a waiting execution is cancelled, it throws
-/// `CancellationError` immediately, unless the probe ignores cancellation.
+/// Each execution waits for one instruction, which is `finish` or `fail`. Executions receive instructions in the order in which they
+/// started. An instruction that is given while no execution is waiting is kept for the next execution. If a waiting execution is cancelled,
+/// it throws `CancellationError` immediately, unless the probe ignores cancellation.
 public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure {
   /// The name of the procedure in errors and events.
   public let name: String
@@ -34,7 +34,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
     var cancellations = 0
   }
 
-  /// Makes a probe.
+  /// Creates a probe.
   ///
   /// - Parameters:
   ///   - name: The name of the procedure in errors and events.
@@ -67,7 +67,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
   /// Waits for an instruction, and returns or throws accordingly. Cancelling the caller ends the wait, unless the probe ignores
   /// cancellation.
   ///
-  /// - Throws: The error given to `fail`; `CancellationError` if the caller is cancelled during the wait.
+  /// - Throws: The error that was passed to `fail`; `CancellationError` if the caller is cancelled during the wait.
   public func execute(_ input: Input) async throws -> Output {
     journal.withLock { $0.inputs.append(input) }
     monitor.enter(categories)
@@ -89,22 +89,22 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
 
   // MARK: Instructions
 
-  /// Makes the oldest waiting execution, or the next execution, return `value`.
+  /// Makes the oldest waiting execution return `value`, or the next execution if none is waiting.
   public func finish(_ value: Output) {
     commands.send(.success(value))
   }
 
-  /// Makes the oldest waiting execution, or the next execution, throw `error`.
+  /// Makes the oldest waiting execution throw `error`, or the next execution if none is waiting.
   public func fail(_ error: any Error) {
     commands.send(.failure(error))
   }
 
-  /// Makes all waiting executions, and every later execution that has no other instruction, return `value`.
+  /// Makes all waiting executions, and every later execution for which there is no other instruction, return `value`.
   public func finishAll(_ value: Output) {
     commands.broadcast(.success(value))
   }
 
-  /// Makes all waiting executions, and every later execution that has no other instruction, throw `error`.
+  /// Makes all waiting executions, and every later execution for which there is no other instruction, throw `error`.
   public func failAll(_ error: any Error) {
     commands.broadcast(.failure(error))
   }
@@ -114,13 +114,13 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
   /// The number of executions that have started.
   public var startCount: Int { started.count }
 
-  /// The number of executions that have ended, by returning or throwing.
+  /// The number of executions that have ended by returning a value or throwing an error.
   public var endCount: Int { ended.count }
 
   /// The number of executions that have returned a value.
   public var returnCount: Int { journal.withLock { $0.returns } }
 
-  /// The number of executions that have thrown, including cancelled executions.
+  /// The number of executions that have thrown an error, including cancelled executions.
   public var failureCount: Int { journal.withLock { $0.failures } }
 
   /// The number of executions that ended because of a cancellation.
@@ -152,14 +152,14 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
 extension ProbeProcedure: InputlessProcedure where Input == Void {
   /// Waits for an instruction; see ``execute(_:)``.
   ///
-  /// - Throws: The errors of ``execute(_:)``.
+  /// - Throws: The errors that ``execute(_:)`` throws.
   public func execute() async throws -> Output {
     try await execute(())
   }
 }
 
 extension ProbeProcedure where Input == Void, Output == Void {
-  /// Makes a probe without an input or a value: `ProbeProcedure("upload")`.
+  /// Creates a probe without an input or a value: `ProbeProcedure("upload")`.
   ///
   /// - Parameters:
   ///   - name: The name of the procedure in errors and events.
@@ -175,12 +175,12 @@ extension ProbeProcedure where Input == Void, Output == Void {
 }
 
 extension ProbeProcedure where Output == Void {
-  /// Makes the oldest waiting execution, or the next execution, return.
+  /// Makes the oldest waiting execution return, or the next execution if none is waiting.
   public func finish() {
     finish(())
   }
 
-  /// Makes all waiting executions, and every later execution that has no other instruction, return.
+  /// Makes all waiting executions, and every later execution for which there is no other instruction, return.
   public func finishAll() {
     finishAll(())
   }

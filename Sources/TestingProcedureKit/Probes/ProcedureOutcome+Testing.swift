@@ -24,22 +24,22 @@ extension ProcedureOutcome {
     if case .failed(let error) = self { error } else { nil }
   }
 
-  /// Returns the error of a failed run, if it has the given type.
+  /// Returns the error of a failed run if the error has the given type; otherwise `nil`.
   public func error<Failure: Error>(as type: Failure.Type) -> Failure? {
     error as? Failure
   }
 
-  /// The ``ProcedureError`` of a failed run, or the one that is the reason for a cancellation.
+  /// The ``ProcedureError`` with which a run failed, or which is the reason for its cancellation.
   public var procedureError: ProcedureError? {
     error(as: ProcedureError.self) ?? cancellationReason(as: ProcedureError.self)
   }
 
-  /// The reason for the cancellation of a cancelled run; `nil` if there is no reason, and for every other outcome.
+  /// The reason for which a run was cancelled; `nil` if there is no reason, and for every other outcome.
   public var cancellationReason: (any Error)? {
     if case .cancelled(let reason) = self { reason } else { nil }
   }
 
-  /// Returns the reason for the cancellation of a cancelled run, if the reason has the given type.
+  /// Returns the reason for which a run was cancelled if the reason has the given type; otherwise `nil`.
   public func cancellationReason<Reason: Error>(as type: Reason.Type) -> Reason? {
     cancellationReason as? Reason
   }

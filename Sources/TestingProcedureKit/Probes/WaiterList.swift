@@ -1,10 +1,10 @@
 import Synchronization
 
-/// A lock with guarded state, and a list of the tasks that are waiting for a change of the state. Waiting tasks can be cancelled.
+/// A state that is guarded by a lock, with a list of the tasks that are waiting for the state to change. Waiting tasks can be cancelled.
 ///
-/// Invariant: a continuation is added to `Waiters.waiting` while the lock is held. The thread that removes a continuation resumes it once,
-/// after releasing the lock. A waiter stays in the list until it is answered or cancelled. The use of unchecked continuations is therefore
-/// sound.
+/// Invariant: A continuation is added to `Waiters.waiting` while the lock is held. The thread that removes a continuation resumes it once,
+/// after releasing the lock. A waiter stays in the list until it is answered or cancelled. Therefore, unchecked continuations can be used
+/// safely.
 final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Sendable {
   /// A waiting task.
   struct Waiter: Sendable {
@@ -67,11 +67,11 @@ final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Se
   ///
   /// - Parameters:
   ///   - isCancellable: Whether cancelling the task ends the wait.
-  ///   - request: Makes the request from the number of the waiter. Called while the lock is held.
-  ///   - immediateAnswer: Returns an answer if the caller need not wait. Called while the lock is held.
-  ///   - didArrive: Called while the lock is held, when the waiter has been added to the list.
-  ///   - didWait: Called without the lock, when the waiter has been added to the list.
-  ///   - didCancel: Called while the lock is held, when a cancelled waiter has been removed from the list.
+  ///   - request: A closure that creates the request, given the number of the waiter. It is called while the lock is held.
+  ///   - immediateAnswer: A closure that returns an answer if the caller does not have to wait. It is called while the lock is held.
+  ///   - didArrive: A closure that is called when the waiter has been added to the list, while the lock is held.
+  ///   - didWait: A closure that is called when the waiter has been added to the list, after the lock has been released.
+  ///   - didCancel: A closure that is called when a cancelled waiter has been removed from the list, while the lock is held.
   /// - Returns: The answer.
   /// - Throws: The error of the answer; `CancellationError` if the task is cancelled before the answer.
   func wait(

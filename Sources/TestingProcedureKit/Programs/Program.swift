@@ -1,9 +1,9 @@
-/// A concurrent program: sequences of commands that tasks execute concurrently.
+/// A concurrent program, which consists of sequences of commands that tasks execute concurrently.
 public struct Program<Command: Sendable>: Sendable, CustomStringConvertible {
   /// The commands of each task, in order.
   public var tasks: [[Command]]
 
-  /// Makes a program with the commands of each task.
+  /// Creates a program with the commands of each task.
   public init(_ tasks: [[Command]]) {
     self.tasks = tasks
   }
@@ -20,7 +20,7 @@ public struct Program<Command: Sendable>: Sendable, CustomStringConvertible {
 }
 
 extension Program {
-  /// Makes a random program with up to `taskLimit` tasks of up to `commandLimit` commands.
+  /// Creates a random program with up to `taskLimit` tasks of up to `commandLimit` commands.
   init(
     taskLimit: Int, commandLimit: Int, using random: inout SeededGenerator,
     makeCommand: (inout SeededGenerator) -> Command
@@ -32,7 +32,7 @@ extension Program {
   }
 }
 
-/// A generated program, identified by the seed of the exploration and its number, written as `seed:number`.
+/// Identifies a generated program by the seed of the exploration and the number of the program. The description has the form `seed:number`.
 struct GeneratedProgram: Sendable, Equatable, LosslessStringConvertible {
   var seed: UInt64
   var number: Int
@@ -52,7 +52,7 @@ struct GeneratedProgram: Sendable, Equatable, LosslessStringConvertible {
 
 /// A failing program after simplification, with its failing schedule.
 public struct ProgramFailure<Command: Sendable>: Error, CustomStringConvertible {
-  /// The number of the generated program, from `0`; `nil` for a program that was not generated.
+  /// The number of the generated program, counted from `0`; `nil` for a program that was not generated.
   public var number: Int?
 
   /// The seed of the programs and schedules.
@@ -64,7 +64,7 @@ public struct ProgramFailure<Command: Sendable>: Error, CustomStringConvertible 
   /// The number of commands in the program as it was generated.
   public var originalCommandCount: Int
 
-  /// The failing schedule of `program`. Its notes are the history, with a line for each call that ended.
+  /// The failing schedule of `program`. Its notes contain the history, with one line for each call that ended.
   public var failure: ExplorationFailure
 
   /// A report with the program and the failing schedule. For a generated program, the last line shows the environment variable that repeats

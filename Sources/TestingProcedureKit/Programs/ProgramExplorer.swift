@@ -1,8 +1,8 @@
-/// An explorer that generates random programs from a specification, runs each under many schedules, and simplifies the
-/// first failing program and its schedule.
+/// An explorer that generates random programs from a specification, and runs each of them under many schedules. It simplifies the first
+/// failing program and its schedule.
 ///
-/// `explorePrograms` is a shorthand for an explorer. Each task of a program is a child task on the executor of the schedule, and yields
-/// between two commands.
+/// `explorePrograms` is a shorthand for creating and running an explorer. Each task of a program is a child task on the executor of the
+/// schedule, and yields between two commands.
 public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// A command of a program.
   public typealias Command = Specification.Command
@@ -19,7 +19,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// The largest number of commands in a task. A value below 1 counts as 1.
   public var commandLimit = 4
 
-  /// The largest number of programs that are tried to simplify a failing program.
+  /// The largest number of programs that are tried in order to simplify a failing program.
   public var shrinkLimit = 200
 
   /// The explorer for each program, with the number of schedules, the strategy and the seed. The seed also determines the programs.
@@ -28,15 +28,15 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// to ten times `programs`.
   public var explorer = ScheduleExplorer(schedules: 20)
 
-  /// Makes an explorer of the programs of `specification`.
+  /// Creates an explorer of the programs of `specification`.
   public init(of specification: Specification) {
     self.specification = specification
   }
 
   /// Returns a generated program, for example to execute it outside explorations.
   ///
-  /// - Parameter number: The number of the program, from `0`.
-  /// - Returns: The program. The same seed, limits and number give the same program.
+  /// - Parameter number: The number of the program, counted from `0`.
+  /// - Returns: The program, which depends only on the seed, the limits and the number.
   public func program(_ number: Int) -> Program<Command> {
     var random = SeededGenerator(seed: seed(of: number))
     return Program(

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The history of an execution of a program: each call with its response, and the order in which calls began and ended.
+/// The history of an execution of a program. It contains each call with its response, and the order in which calls began and ended.
 public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, CustomStringConvertible {
   /// An executed command.
   public struct Call: Sendable {
@@ -10,14 +10,14 @@ public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, C
     /// The response of the system.
     public var response: Response
 
-    /// The time of the call, in steps of the history: it began at `lowerBound` and ended at `upperBound`. A call precedes another call if
-    /// it ended before the other one began.
+    /// The time of the call, in steps of the history. The call began at `lowerBound` and ended at `upperBound`. A call precedes another
+    /// call if it ended before the other one began.
     public var interval: ClosedRange<Int>
 
     /// The command and the response. The response is left out if its type is `Void`.
     var text: String { Response.self == Void.self ? "\(command)" : "\(command) → \(response)" }
 
-    /// Makes a call.
+    /// Creates a call.
     public init(_ command: Command, _ response: Response, during interval: ClosedRange<Int>) {
       self.command = command
       self.response = response
@@ -28,7 +28,7 @@ public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, C
   /// The calls of each task, in order.
   public var tasks: [[Call]]
 
-  /// Makes a history from the calls of each task.
+  /// Creates a history from the calls of each task.
   public init(_ tasks: [[Call]]) {
     self.tasks = tasks
   }
@@ -70,7 +70,7 @@ final class ProgramRecording<Specification: ProgramSpecification>: Sendable {
 
   var history: History { state.withLock { $0.history } }
 
-  /// Executes a command and records the call, also as a note.
+  /// Executes a command, and records the call in the history and as a note.
   func record(
     _ command: Specification.Command, of task: Int, in env: ExplorationEnvironment,
     execute: () async throws -> Specification.Response
@@ -120,7 +120,8 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     zip(state.positions, tasks).allSatisfy { $0 == $1.count }
   }
 
-  /// Returns the states after each call that can come next: no other call ended before it began, and the model gives the same response.
+  /// Returns the states after each call that can come next. A call can come next if no other remaining call ended before it began, and the
+  /// model gives the same response.
   private func successors(of state: State) -> [State] {
     let next = tasks.indices.filter { state.positions[$0] < tasks[$0].count }
     let firstEnd = next.map { tasks[$0][state.positions[$0]].interval.upperBound }.min() ?? 0

@@ -1,7 +1,7 @@
-/// A search for a simpler program that still fails: with fewer tasks, fewer commands, or simpler commands.
+/// A search for a simpler program that still fails. A simpler program has fewer tasks, fewer commands, or simpler commands.
 ///
-/// A pure value: read `candidate`, run the program, and report whether the program failed in the same way. If it did, its simplifications
-/// are tried next.
+/// The search is a value type. To perform a step, read `candidate`, run the program, and report whether it failed in the same way. If it
+/// did, its own simplifications are tried next.
 struct ProgramShrinker<Command: Sendable> {
   /// The simplest failing program so far.
   private(set) var program: Program<Command>
@@ -15,7 +15,7 @@ struct ProgramShrinker<Command: Sendable> {
     candidates = simplifications().reversed()
   }
 
-  /// The next program to try; `nil` at the end of the search.
+  /// The next program to try; `nil` if the search has ended.
   var candidate: Program<Command>? { candidates.last }
 
   /// Reports that the candidate failed in the same way.

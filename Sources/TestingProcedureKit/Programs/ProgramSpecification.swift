@@ -1,9 +1,8 @@
-/// A specification of random concurrent programs: the commands, the system that executes them, and the condition that every
+/// A specification of random concurrent programs. It defines the commands, the system that executes them, and the condition that every
 /// execution must meet.
 ///
-/// ``explorePrograms(of:programs:seed:)`` generates programs from the specification and explores their schedules. If a
-/// sequential model describes the system, conform to ``SequentialSpecification``: the explorer then checks that every
-/// history is linearizable.
+/// ``explorePrograms(of:programs:seed:)`` generates programs from the specification and explores their schedules. If a sequential model
+/// describes the system, conform to ``SequentialSpecification``, so that the explorer checks that every history is linearizable.
 public protocol ProgramSpecification<Command, System, Response>: Sendable {
   /// A command of a program, with its arguments. Its description appears in reports.
   associatedtype Command: Sendable
@@ -14,11 +13,11 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
   /// The result of a command.
   associatedtype Response: Sendable
 
-  /// Makes a new system for one execution of a program.
+  /// Creates a new system for one execution of a program.
   ///
   /// - Parameter env: The environment of the schedule, for its clock and executor.
   /// - Returns: The system.
-  /// - Throws: Any error, which fails the schedule.
+  /// - Throws: Any error, which makes the schedule fail.
   func makeSystem(_ env: ExplorationEnvironment) async throws -> System
 
   /// Returns a random command. The same random numbers must give the same command.
@@ -26,19 +25,20 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
 
   /// Executes a command. Several tasks call the function concurrently.
   ///
-  /// In a random program, a command that waits for another one may wait forever, which is reported as a deadlock. Limit the wait with
-  /// `env.clock`, and return a response that stands for the timeout.
+  /// In a random program, a command that waits for another command may wait forever, which is reported as a deadlock. Therefore, limit the
+  /// wait with `env.clock`, and return a response that represents the timeout.
   ///
-  /// - Throws: Any error, which fails the schedule. Return an expected error as a response instead.
+  /// - Throws: Any error, which makes the schedule fail. If an error is expected, return it as a response instead.
   func execute(_ command: Command, on system: System, _ env: ExplorationEnvironment) async throws -> Response
 
-  /// Returns commands that are simpler than `command`, the simplest first, which are tried to simplify a failing program. Default: none.
+  /// Returns commands that are simpler than `command`, starting with the simplest. They are used to simplify a failing program. By default,
+  /// there are none.
   func simplerCommands(than command: Command) -> [Command]
 
-  /// Checks an execution with `env.check` after all tasks have ended. By default, nothing is checked; for a ``SequentialSpecification``,
-  /// the default checks whether the history is linearizable.
+  /// Checks an execution with `env.check` after all tasks have ended. By default, nothing is checked, except that for a
+  /// ``SequentialSpecification``, the history must be linearizable.
   ///
-  /// - Throws: Any error, which fails the schedule.
+  /// - Throws: Any error, which makes the schedule fail.
   func check(
     _ history: ProgramHistory<Command, Response>, of system: System, _ env: ExplorationEnvironment
   ) async throws
@@ -81,7 +81,8 @@ extension SequentialSpecification {
 
   /// Returns whether an order of the commands explains all responses of `history`.
   ///
-  /// The search takes time proportional to the number of reachable states of the model, times at most the product of the tasks' lengths.
+  /// The time for the search is proportional to the number of reachable states of the model, multiplied by at most the product of the
+  /// tasks' lengths.
   public func isLinearizable(_ history: ProgramHistory<Command, Response>) -> Bool {
     var search = LinearizationSearch(self, history)
     return search.succeeds()

@@ -3,7 +3,7 @@ internal import Synchronization
 /// A text file with the failing seeds of explorations. Each line contains the seed, the number of schedules up to the failure, and the name
 /// of the test.
 ///
-/// In contrast to a replay string, a seed remains useful after the code has changed. A line in another format is an error.
+/// Unlike a replay string, a seed remains useful after the code has changed. A line in any other format is an error.
 struct ExplorationCorpus: Sendable {
   /// A failing exploration.
   struct Entry: Hashable, Sendable {
@@ -63,7 +63,7 @@ struct ExplorationCorpus: Sendable {
 }
 
 extension ExplorationCorpus.Entry {
-  /// Makes the entry for a failure.
+  /// Creates the entry for a failure.
   init(_ failure: ExplorationFailure) {
     self.init(seed: failure.seed, schedules: failure.schedule + 1)
   }

@@ -1,4 +1,4 @@
-/// The settings for the explorations in a test run that come from environment variables.
+/// The settings for the explorations in a test run, which are read from environment variables.
 struct ExplorationSettings: Sendable {
   /// The variables; `ExploredTrait` documents the values.
   enum Variable: String, CustomStringConvertible {
@@ -12,7 +12,7 @@ struct ExplorationSettings: Sendable {
     var description: String { rawValue }
   }
 
-  /// A variable with a malformed value.
+  /// The error for a variable with a malformed value.
   struct Malformed: Error, CustomStringConvertible {
     var variable: Variable
     var value: String

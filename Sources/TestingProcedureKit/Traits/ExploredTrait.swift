@@ -18,15 +18,16 @@ internal import Synchronization
   ///
   /// The function is called once for each schedule, up to the first failing schedule. Expectations that do not hold (`#expect`, `#require`,
   /// `Issue.record`) fail the schedule instead of the test. The failing schedule is simplified, and the test gets one issue at the
-  /// expectation, with the report of the exploration and the replay string. ``ExplorationEnvironment/current`` gives the function access to
-  /// the clock, the executor and the random numbers of the schedule. A test on the main actor, or on another actor that has its own
-  /// executor, is not controlled. In the body of an added procedure, Swift Testing cannot associate an issue with the test, so use
-  /// `ExplorationEnvironment.check` there.
+  /// expectation, with the report of the exploration and the replay string. Through ``ExplorationEnvironment/current``, the function can
+  /// use the clock, the executor and the random numbers of the schedule. A test on the main actor, or on another actor that has its own
+  /// executor, is not controlled. In the body of a procedure that the test adds to a queue, use `ExplorationEnvironment.check`, because
+  /// Swift Testing cannot associate an issue from there with the test.
   ///
-  /// A function that hangs and ignores cancellation ends the test process after the report, because Swift Testing cannot abandon a test.
-  /// Use `exploreSchedules` for such a function.
+  /// If the function hangs and ignores cancellation, the test process exits after the report, because Swift Testing cannot abandon a test.
+  /// For such a function, use `exploreSchedules` instead.
   ///
-  /// Environment variables change the explorations in a test run without a change to the code. A malformed value is reported as an issue:
+  /// Environment variables change the explorations in a test run without changes to the code. A malformed value is reported as an issue.
+  /// These variables are supported:
   ///
   /// | variable | effect |
   /// |---|---|
@@ -43,7 +44,7 @@ internal import Synchronization
     /// The explorer for each test case.
     public var explorer: ScheduleExplorer
 
-    /// `true`: the tests of a suite and of its inner suites are explored.
+    /// Whether the trait also applies to the tests of inner suites. The value is `true`.
     public var isRecursive: Bool { true }
 
     /// Runs the exploration, and records an issue if a schedule fails. Swift Testing calls the function.
@@ -130,8 +131,8 @@ internal import Synchronization
 
 /// A function that an exploration can call until the function is revoked.
 ///
-/// The explorer's own task may release the body of an exploration a moment after the exploration has ended. Only this object retains the
-/// function, so that no reference to the function is left after `revoke`.
+/// The explorer's own task may release the body of an exploration slightly later than the exploration ends. Only this object retains the
+/// function, so that no reference to the function remains after `revoke`.
 final class RevocableClosure: Sendable {
   typealias Function = @Sendable @concurrent () async throws -> Void
 

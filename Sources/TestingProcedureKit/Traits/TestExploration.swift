@@ -2,16 +2,16 @@
   internal import Synchronization
   internal import Testing
 
-  /// The exploration of one test case, first with the seeds in the corpus, then with the explorer's own seed.
+  /// Explores one test case, first with the seeds in the corpus, and then with the explorer's own seed.
   struct TestExploration: Sendable {
-    /// The name of the test in the corpus: the module, the suites and the function.
+    /// The name of the test in the corpus, which consists of the module, the suites and the function.
     let key: String
     let location: SourceLocation
     let explorer: ScheduleExplorer
     let settings: ExplorationSettings
 
-    /// Explores `function`. If `function` hangs and ignores cancellation, the process is ended after a report, because Swift Testing waits
-    /// for every call of the function.
+    /// Explores `function`. If `function` hangs and ignores cancellation, the process exits after a report, because Swift Testing waits for
+    /// every call of the function.
     ///
     /// - Throws: `ExplorationFailure` for the first failing schedule, and the other errors of an exploration.
     func run(_ function: @Sendable @concurrent () async throws -> Void) async throws {
@@ -80,7 +80,7 @@
   }
 
   extension TestExploration {
-    /// Makes the exploration of a test.
+    /// Creates the exploration of a test.
     init(of test: Test, explorer: ScheduleExplorer, settings: ExplorationSettings) {
       let location = test.sourceLocation
       let (id, suffix) = ("\(test.id)", "/\(location.fileName):\(location.line):\(location.column)")

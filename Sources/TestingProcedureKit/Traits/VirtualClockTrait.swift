@@ -17,7 +17,7 @@
   /// waits for them. A test on the main actor, or on another actor that has its own executor, stays there. The trait has no effect in an
   /// exploration, which has its own clock. If the trait is applied to a suite, it applies to each test of the suite.
   public struct VirtualClockTrait: TestTrait, SuiteTrait, TestScoping {
-    /// `true`: the tests of a suite and of its inner suites get clocks.
+    /// Whether the trait also applies to the tests of inner suites. The value is `true`.
     public var isRecursive: Bool { true }
 
     /// Runs the test with a new clock. Swift Testing calls the function.
@@ -39,7 +39,7 @@
   }
 
   extension Trait where Self == VirtualClockTrait {
-    /// Gives each test case its own virtual clock, ``VirtualClock/current``.
+    /// Gives each test case its own virtual clock, which is available as ``VirtualClock/current``.
     public static var virtualClock: Self { VirtualClockTrait() }
   }
 #endif

@@ -1,11 +1,12 @@
 /// A search for simpler choices with which a schedule still fails.
 ///
-/// The simplest choice is `0`: the running task continues if it can. First, a bisection finds the shortest prefix that still fails when it
-/// is continued with zeros. Then smaller and smaller groups of the remaining nonzero choices are replaced with zeros (delta debugging:
-/// Zeller and Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, TSE 2002). Finally, one or two neighbouring choices are
-/// replaced, and the later choices are moved by a few positions.
+/// The simplest choice is `0`, with which the running task continues if it can. First, a bisection finds the shortest prefix of the choices
+/// with which the schedule still fails if all later choices are zeros. Then smaller and smaller groups of the remaining nonzero choices are
+/// replaced with zeros (delta debugging: Zeller and Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, TSE 2002). Finally,
+/// one or two neighbouring choices are replaced, and the later choices are moved by a few positions.
 ///
-/// A pure value: read `candidate`, run the schedule, and report whether the schedule failed in the same way.
+/// The search is a value type. To perform a step, read `candidate`, run the schedule with these choices, and report whether it failed in
+/// the same way.
 struct ChoiceShrinker {
   private enum Phase {
     /// The shortest failing prefix has at most `upper` choices; prefixes with fewer than `lower` choices have passed.
@@ -17,8 +18,9 @@ struct ChoiceShrinker {
     case finished
   }
 
-  /// The number of consecutive deviations to replace, and the number of zeros to insert (or of choices to drop) after the first of them.
-  /// Replacing a choice usually changes how many choices follow before the next switch.
+  /// The number of consecutive deviations to replace, and the number of zeros to insert after the first of them (or of choices to drop, if
+  /// negative). The later choices have to be moved, because replacing a choice usually changes the number of choices before the next
+  /// switch.
   private static let variants: [(width: Int, zeros: Int)] =
     [(2, 0)] + [-1, 1, -2, 2, -3, 3].flatMap { [(1, $0), (2, $0)] }
 
@@ -37,7 +39,7 @@ struct ChoiceShrinker {
     choices.count { $0 != 0 }
   }
 
-  /// The next choices to try, which are simpler than all failing choices so far; `nil` at the end of the search.
+  /// The next choices to try, which are simpler than the failing choices found so far; `nil` if the search has ended.
   var candidate: [Int]? {
     switch phase {
     case .bisecting(let lower, let upper):
@@ -60,7 +62,7 @@ struct ChoiceShrinker {
     }
   }
 
-  /// Reports that the candidate failed in the same way. `actual` contains the choices of the run.
+  /// Reports that the candidate failed in the same way. `actual` contains the choices that the run made.
   mutating func candidateFailed(_ actual: [Int]) {
     let actual = Self.trimmed(actual)
     switch phase {

@@ -1,12 +1,13 @@
 /// A schedule that cannot continue: no job is ready, no task is sleeping, and the body has not finished.
 ///
-/// Work outside the exploration's control that takes longer than `ScheduleExplorer.patience` is also reported as a deadlock.
+/// If the schedule is waiting for work outside the exploration's control that takes longer than `ScheduleExplorer.patience`, this is also
+/// reported as a deadlock.
 public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
-  /// What happened to the blocked tasks after the deadlock.
+  /// What happened to the blocked tasks after the deadlock had been detected.
   public enum Aftermath: Hashable, Sendable {
-    /// They ended when the body's task was cancelled.
+    /// The tasks ended when the body's task was cancelled.
     case endedByCancelling
-    /// They ignored cancellation and were abandoned. Their memory is leaked.
+    /// The tasks ignored the cancellation and were abandoned. Their memory is leaked.
     case abandoned
   }
 
@@ -16,16 +17,16 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   /// The virtual time of the deadlock.
   public var instant: VirtualClock.Instant
 
-  /// The known waits, each described by a string.
+  /// Descriptions of the waits that the exploration knows about.
   ///
-  /// The strings are the snapshots of busy queues created with `ExplorationEnvironment.makeQueue`, the unfinished procedures passed to
-  /// `ExplorationEnvironment.watch`, and the lines from `ExplorationEnvironment.explainDeadlock`.
+  /// The strings describe the busy queues that were created with `ExplorationEnvironment.makeQueue` and the unfinished procedures that were
+  /// passed to `ExplorationEnvironment.watch`, and contain the lines that `ExplorationEnvironment.explainDeadlock` added.
   public var waits: [String]
 
-  /// The tasks that have not ended. Empty if the schedule was not run again for a report.
+  /// The tasks that have not ended. The array is empty if the schedule was not run again for a report.
   public var stuck: [StuckTask] = []
 
-  /// What happened to the blocked tasks after the deadlock.
+  /// What happened to the blocked tasks after the deadlock had been detected.
   public var aftermath: Aftermath
 
   /// The tasks that are waiting for each other's explored locks; `nil` for any other deadlock.
@@ -36,10 +37,10 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
     if let locks {
       let members = locks.members.map { "\n    \($0)" }.joined()
       return locks.members.count == 1
-        ? "deadlock at \(instant): a task takes a lock that it already holds:\(members)"
-        : "deadlock at \(instant): tasks wait for each other's locks:\(members)"
+        ? "deadlock at \(instant): a task requests a lock that it already holds:\(members)"
+        : "deadlock at \(instant): tasks are waiting for each other's locks:\(members)"
     }
-    var text = "deadlock at \(instant): no job is ready, no task sleeps, and the body has not finished"
+    var text = "deadlock at \(instant): no job is ready, no task is sleeping, and the body has not finished"
     text += "; a wait for real time or for work elsewhere that takes longer than `patience` looks the same"
     text += " (\(tasks.counting("task")) took part)"
     switch aftermath {
@@ -57,19 +58,20 @@ public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
   /// The number of the task; see `ExplorationFailure.order`.
   public var task: Int
 
-  /// The task's number, and its `Task.name` if known.
+  /// The task's number, followed by its `Task.name` if the name is known.
   public var title: String
 
-  /// The number and the name of the task that started this one; `nil` for the body, and for a task from outside the exploration.
+  /// The number and the name of the task that started this one; `nil` for the body, and for a task that was started outside the
+  /// exploration.
   public var starter: String?
 
-  /// The step at which the task was started, from `1`; `0` for the body.
+  /// The step at which the task was started, counted from `1`; `0` for the body.
   public var firstStep: Int
 
-  /// The last step of the task, from `1`, since which the task has been waiting; `0` if the task never ran.
+  /// The last step of the task, counted from `1`. The task has been waiting since that step. The number is `0` if the task never ran.
   public var lastStep: Int
 
-  /// The last event of the task: starting or waking another task, a note, a check or a sleep; `nil` if there was none.
+  /// The last event of the task, such as starting or waking another task, a note, a check or a sleep; `nil` if there was no event.
   public var lastEvent: String?
 
   /// The task, its origin, its last step and its last event, on one line.
@@ -83,7 +85,7 @@ public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
 
 /// A schedule that does not end: its tasks keep running, but the body does not finish within the step limit.
 ///
-/// After the limit, the explorer lets the tasks take turns for a number of steps to find the reason.
+/// To find the reason, the explorer lets the tasks take turns for a number of steps after the limit has been reached.
 public struct Livelock: Hashable, Sendable, CustomStringConvertible {
   /// The step limit that the schedule reached.
   public var steps: Int
@@ -96,7 +98,8 @@ public struct Livelock: Hashable, Sendable, CustomStringConvertible {
 
   /// The number of additional steps, with the tasks taking turns, after which the body finished; `nil` if it did not finish.
   ///
-  /// If the body finished, the schedule was merely long, or a task was starved, for example by a task that waits by yielding.
+  /// If the body finished, the schedule was merely long, or a task was starved, for example by another task that waits by yielding in a
+  /// loop.
   public var furtherSteps: Int?
 
   /// A description of the livelock.

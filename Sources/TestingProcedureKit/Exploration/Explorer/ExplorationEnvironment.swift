@@ -14,14 +14,14 @@ public final class ExplorationEnvironment: Sendable {
   /// The clock of the schedule, which jumps to the next deadline when no job is ready.
   public let clock: VirtualClock
 
-  /// The resource table of the schedule's queues, independent of all other tables.
+  /// The resource table that the schedule's queues share. It is independent of all other resource tables.
   public let resources = ResourceTable()
 
   /// The environment of the exploration that is executing the calling code; `nil` outside explorations, and for work that the exploration
   /// does not control.
   public static var current: ExplorationEnvironment? { ScheduleExecutor.current?.environment }
 
-  /// The number of the schedule, from `0`.
+  /// The number of the schedule, counted from `0`.
   public let schedule: Int
 
   /// The seed of the random numbers.
@@ -46,9 +46,9 @@ public final class ExplorationEnvironment: Sendable {
     generator = Mutex(SeededGenerator(seed: seed))
   }
 
-  /// The schedule's random numbers, for example `Int.random(in: 0..<10, using: &env.random)`.
+  /// The schedule's random number generator, to be used as in `Int.random(in: 0..<10, using: &env.random)`.
   ///
-  /// The seed and the number of the schedule determine the numbers. A replay draws the same numbers.
+  /// The random numbers depend only on the seed and the number of the schedule, so a replay draws the same numbers.
   public var random: SeededGenerator {
     get { generator.withLock { $0 } }
     set { generator.withLock { $0 = newValue } }
@@ -67,12 +67,12 @@ public final class ExplorationEnvironment: Sendable {
     journal.withLock { $0.failedChecks.append(failure) }
   }
 
-  /// Records a failure if `condition` is never `true` between the call and the end of the schedule.
+  /// Records a failure unless `condition` becomes `true` between this call and the end of the schedule.
   ///
-  /// The condition is checked after each step. If a schedule ends, deadlocks or reaches the step limit before the condition has been
-  /// `true`, it fails, and the report shows the location of the call as `file:line`. Use the function for an event that must happen
-  /// eventually, for example that a task gets its turn. `comment` names the event. `condition` is called on the threads of the exploration,
-  /// between two steps, and must not wait.
+  /// The condition is checked after each step. If the schedule ends, deadlocks or reaches the step limit before the condition has been
+  /// `true`, the schedule fails, and the report shows the location of the call as `file:line`. Use this function for an event that must
+  /// happen eventually, for example that a task gets its turn. The parameter `comment` names the event. The closure `condition` is called
+  /// between steps, on the threads of the exploration, and must not wait.
   public func eventually(
     _ comment: String, fileID: StaticString = #fileID, line: UInt = #line,
     _ condition: @escaping @Sendable () -> Bool
@@ -113,11 +113,11 @@ public final class ExplorationEnvironment: Sendable {
     throw FailedCheck(comment: comment(), fileID: "\(fileID)", line: line)
   }
 
-  /// Reports a failure to the exploration that is executing the calling code, like `check`.
+  /// Reports a failure to the exploration to which the calling code belongs, in the same way as `check`.
   ///
-  /// Use the function to forward the expectations of a test framework; see <doc:TestingYourProcedures>.
+  /// Use this function to forward failed expectations from a test framework; see <doc:TestingYourProcedures>.
   ///
-  /// - Returns: Whether an exploration is executing the code. Outside an exploration, the function has no effect.
+  /// - Returns: Whether the calling code belongs to an exploration. Outside explorations, the function has no effect.
   public static func report(_ failure: String, fileID: String = #fileID, line: Int = #line) -> Bool {
     guard let environment = current else { return false }
     let failure = FailedCheck(comment: failure, fileID: fileID, line: UInt(clamping: line))
@@ -136,22 +136,22 @@ public final class ExplorationEnvironment: Sendable {
     return value
   }
 
-  /// Adds a note to the report, in case the schedule fails.
+  /// Records a note, which appears in the report if the schedule fails.
   public func note(_ text: String) {
     scheduleExecutor.log("note: \(text)")
     journal.withLock { $0.notes.append(text) }
   }
 
-  /// Counts an outcome, so that `exploreRace` can verify that every outcome of a race has occurred.
+  /// Counts an outcome of a race, so that `exploreRace` can verify that every outcome has occurred.
   ///
   /// `ExplorationSummary.tallies` contains the number of successful schedules for each outcome.
   public func tally(_ outcome: String) {
     journal.withLock { $0.tallies[outcome] = 1 }
   }
 
-  /// Adds a line to the report of a deadlock.
+  /// Adds a line to the report if the schedule deadlocks.
   ///
-  /// - Parameter description: Returns the line, or `nil` for no line. Called if the schedule deadlocks.
+  /// - Parameter description: A closure that returns the line, or `nil` to add no line. The closure is called if the schedule deadlocks.
   public func explainDeadlock(_ description: @escaping @Sendable () -> String?) {
     journal.withLock { $0.waits.append(description) }
   }
@@ -165,16 +165,16 @@ public final class ExplorationEnvironment: Sendable {
 }
 
 extension ExplorationEnvironment {
-  /// Makes a queue with the schedule's executor and clock. A deadlock report includes the waits of the queue's procedures.
+  /// Creates a queue with the schedule's executor and clock. A deadlock report includes the waits of the queue's procedures.
   ///
   /// - Parameters:
   ///   - name: The name of the queue in errors and deadlock reports.
-  ///   - maxConcurrentProcedures: The number of bodies that may execute at a time. A value below 1 traps.
+  ///   - maxConcurrentProcedures: The largest number of bodies that may execute at a time. A value below 1 traps.
   ///   - isSuspended: Whether the queue starts suspended.
-  ///   - maxWaitingProcedures: The largest number of added procedures that may be waiting. A value below 1 traps.
+  ///   - maxWaitingProcedures: The largest number of procedures that may be waiting on the queue. A value below 1 traps.
   ///   - overflow: What happens when a procedure is added to a full queue.
-  ///   - contextCarriers: The task-local values that `add` passes on from the caller to the body.
-  ///   - resources: The resource table of the queue; `nil` uses the schedule's own table.
+  ///   - contextCarriers: The task-local values that `add` passes from its caller to the body.
+  ///   - resources: The resource table of the queue. If it is `nil`, the schedule's own table is used.
   /// - Returns: The queue. Its tasks end after the queue has been shut down or released.
   public func makeQueue(
     _ name: String = "queue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
@@ -190,7 +190,7 @@ extension ExplorationEnvironment {
     return makeQueue(configuration)
   }
 
-  /// Makes a queue from a configuration, with the clock, the executor and the seed of the schedule.
+  /// Creates a queue from a configuration, with the clock, the executor and the seed of the schedule.
   ///
   /// The schedule's resource table replaces the shared one. If the configuration has no log, the queue's messages are not printed, but
   /// added to the trace that the report of a failure shows.
@@ -202,7 +202,8 @@ extension ExplorationEnvironment {
     return queue
   }
 
-  /// Returns the configuration with the clock, the executor, the seed, the log and the resources of the schedule, for use with a scope.
+  /// Returns a copy of the configuration with the clock, the executor, the seed, the log and the resources of the schedule. Use it to
+  /// create a scope.
   public func adapted(_ configuration: ProcedureQueue.Configuration) -> ProcedureQueue.Configuration {
     var configuration = configuration
     configuration.clock = clock

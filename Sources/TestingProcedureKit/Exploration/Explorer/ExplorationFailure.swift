@@ -3,13 +3,13 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The seed of the exploration.
   public var seed: UInt64
 
-  /// The number of the failing schedule, from `0`.
+  /// The number of the failing schedule, counted from `0`.
   public var schedule: Int
 
   /// The strategy of the exploration.
   public var strategy: ExplorationStrategy
 
-  /// The problems of the simplest failing schedule that was found; never empty.
+  /// The problems of the simplest failing schedule that was found. The array is never empty.
   public var problems: [ExplorationProblem]
 
   /// The replay string of the failing schedule, for `exploreSchedules(strategy: .replay("pk2:…")) { … }`.
@@ -17,18 +17,20 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
 
   /// The number of the task that ran at each step of the failing schedule.
   ///
-  /// Tasks are numbered in the order of their first ready job; the number of the body is `0`. A job that does not belong to a `Task`, such
-  /// as the first job of an actor that begins to serve its callers, counts as a job of the task that enqueued it, or has its own number.
+  /// Tasks are numbered in the order in which their first jobs become ready, and the body has the number `0`. A job that does not belong to
+  /// a `Task`, such as a job of an actor that starts to serve its callers, counts as a job of the task that enqueued it, or has its own
+  /// number if this task is unknown.
   public var order: [Int]
 
   /// The notes recorded with `ExplorationEnvironment.note`.
   public var notes: [String]
 
-  /// The number of choices other than the first ready job, in the schedule as it was found and as it is reported.
+  /// The number of choices that differ from the default order, in the schedule as it was found and in the simplified schedule that is
+  /// reported.
   public var deviations: (found: Int, reported: Int)
 
-  /// Whether the reported schedule failed in the same way when the explorer ran it again; `nil` if the schedule was not run again, which is
-  /// the case for a replay, and after work has escaped the exploration's control.
+  /// Whether the reported schedule failed in the same way when the explorer ran it again. The value is `nil` if the schedule was not run
+  /// again, because it was a replay, or because work had escaped the exploration's control.
   public var failsAgain: Bool?
 
   /// The trace of the failing schedule; `nil` if the schedule was not run again (see `failsAgain`).
@@ -36,7 +38,8 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
 
   /// The files that were written for the failure: its ``json``, and its trace for Perfetto.
   ///
-  /// The environment variable `PROCEDUREKIT_TRACES` names the directory. If it is not set, no files are written.
+  /// The files are written to the directory that the environment variable `PROCEDUREKIT_TRACES` names. If the variable is not set, no files
+  /// are written.
   public var files: [String] = []
 
   /// The error that the body threw; `nil` if it did not throw.
@@ -75,8 +78,8 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
 }
 
 extension ExplorationFailure {
-  /// The failure as JSON: an object with `seed`, `schedule`, `strategy`, `problems`, `replay`, `failsAgain`, `switches`,
-  /// `order`, `notes`, and `trace` (see `ScheduleTrace.json`).
+  /// The failure as JSON. The object has the keys `seed`, `schedule`, `strategy`, `problems`, `replay`, `failsAgain`, `switches`, `order`,
+  /// `notes`, and `trace` (see `ScheduleTrace.json`).
   public var json: String {
     let quoted = ScheduleTrace.quoted
     let members = [
@@ -89,8 +92,8 @@ extension ExplorationFailure {
     return "{\(members.joined(separator: ","))}"
   }
 
-  /// Writes two files to the directory that the environment variable `PROCEDUREKIT_TRACES` names: the failure as JSON, and the trace for
-  /// Perfetto. Nothing is written if the variable is not set, or if the files cannot be created.
+  /// Writes the failure as JSON, and the trace for Perfetto, to files in the directory that the environment variable `PROCEDUREKIT_TRACES`
+  /// names. Nothing is written if the variable is not set, or if the files cannot be created.
   mutating func writeFiles() {
     guard let directory = TestProcess.environment["PROCEDUREKIT_TRACES"], !directory.isEmpty else { return }
     writeFiles(to: directory)
@@ -115,7 +118,7 @@ public struct FailedCheck: Error, Hashable, Sendable, CustomStringConvertible {
   /// The line of the check.
   public var line: UInt
 
-  /// The comment with the file and the line.
+  /// The comment, followed by the file and the line.
   public var description: String {
     "\(comment) (\(fileID):\(line))"
   }
@@ -123,7 +126,8 @@ public struct FailedCheck: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// The error that is thrown if an exploration is started within the body of another exploration.
 ///
-/// The inner exploration would wait for a permit that the outer one holds, and the outer one for a thread that it does not control.
+/// Otherwise, the inner exploration could wait forever for a permit that the outer exploration holds, while the outer exploration waits for
+/// a thread that it does not control.
 struct NestedExploration: Error, CustomStringConvertible {
   var description: String {
     "an exploration started within the body of another exploration. "

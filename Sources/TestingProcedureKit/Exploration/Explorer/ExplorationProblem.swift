@@ -6,13 +6,13 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
   case thrown(any Error)
   /// The schedule deadlocked before the body finished.
   case deadlock(Deadlock)
-  /// The schedule took explored locks in a cycle, which causes a deadlock if the tasks run in a different order.
+  /// The tasks acquired explored locks in a cycle, which causes a deadlock if the tasks run in a different order.
   case lockOrder(LockCycle)
-  /// The schedule was stopped at the step limit: its tasks are running in a loop, or it is very long.
+  /// The schedule was stopped at the step limit, because its tasks run in a loop, or because it is very long.
   case endless(Livelock)
-  /// A step did not end within `ScheduleExplorer.stepTimeout`: it is waiting for a lock or a semaphore, or is in an infinite loop.
+  /// A step did not end within `ScheduleExplorer.stepTimeout`, because it is waiting for a lock or a semaphore, or is in an infinite loop.
   case hanging(task: Int, step: Int)
-  /// The same choices led to different runs: the body is not deterministic.
+  /// The same choices led to different runs, so the body is not deterministic.
   case nondeterminism(step: Int)
   /// Work escaped the exploration's control, so a replay may run differently.
   case uncontrolled(UncontrolledJob)
@@ -24,10 +24,10 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .thrown(let check as FailedCheck): "requirement failed: \(check)"
     case .thrown(let error): "the body threw: \(error)"
     case .deadlock(let deadlock): deadlock.description
-    case .lockOrder(let cycle): "possible deadlock: locks are taken in a cycle: \(cycle)"
+    case .lockOrder(let cycle): "possible deadlock: locks are acquired in a cycle: \(cycle)"
     case .endless(let livelock): livelock.description
     case .hanging(let task, let step):
-      "step \(step), of task \(task), does not end: it waits for a lock or a semaphore, or loops forever"
+      "step \(step), of task \(task), does not end: it is waiting for a lock or a semaphore, or loops forever"
     case .nondeterminism(let step):
       "equal choices led to different runs by step \(step). Possible causes: random numbers, the time of day, the order of a Set or "
         + "Dictionary, state that outlives a schedule, and work on other threads"
@@ -38,7 +38,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
   /// The livelock; `nil` for any other problem.
   var livelock: Livelock? { if case .endless(let livelock) = self { livelock } else { nil } }
 
-  /// The kind of problem. Shrinking accepts only schedules with a problem of the same kind.
+  /// The kind of the problem. A simpler schedule is accepted only if it has a problem of the same kind.
   var kind: String {
     switch self {
     case .check(let check): "check \(check.fileID):\(check.line)"
@@ -54,28 +54,28 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
   }
 }
 
-/// A job that an exploration could not put in order, because the job did not go through the exploration's executor.
+/// A job that escaped the exploration's control, because it was not enqueued on the exploration's executor.
 public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
-  /// The way in which a job escaped.
+  /// The way in which a job escaped the exploration's control.
   public enum Reason: Hashable, Sendable {
     /// A thread outside the exploration made one of its tasks ready.
     ///
-    /// Possible causes are dispatch work, a callback from the system, an actor with its own executor, and a wait for real time within an
-    /// actor in a task that does not use `env.executor`. Waits for real time, work on the main actor and `Task { … }` are further causes
-    /// unless `ScheduleExplorer.controlsRealTime`, `controlsMainActor` and `controlsGlobalTasks`, respectively, are `true`.
+    /// Possible causes are work on a dispatch queue, a callback from the system, an actor with its own executor, and a wait for real time
+    /// within an actor in a task that does not use `env.executor`. Waits for real time, work on the main actor, and `Task { … }` are
+    /// further causes if `ScheduleExplorer.controlsRealTime`, `controlsMainActor`, and `controlsGlobalTasks`, respectively, are `false`.
     case enqueuedFromOutside
   }
 
-  /// The way in which the job escaped.
+  /// The way in which the job escaped the exploration's control.
   public var reason: Reason
 
-  /// The task that was running (see `ExplorationFailure.order`); `nil` if there was none.
+  /// The task that was running (see `ExplorationFailure.order`); `nil` if no task was running.
   public var task: Int?
 
-  /// The number of steps before the escape.
+  /// The number of steps before the job escaped.
   public var step: Int
 
-  /// A description of the escape, with a remedy.
+  /// A description of what happened, and of what can be done about it.
   public var description: String {
     switch reason {
     case .enqueuedFromOutside:
@@ -87,11 +87,11 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
 
 /// The error that is thrown if the order of tasks in a replay differs from that in the failure.
 ///
-/// The string may belong to another body, to another build (debug or release), or to an earlier version of the code. Otherwise, the body is
-/// not deterministic: it uses random numbers that are not from `ExplorationEnvironment.random`, the time of day, the order of a `Set` or
-/// `Dictionary`, state that outlives a schedule, or work on other threads.
+/// The replay string may belong to another body, to another kind of build (debug or release), or to an earlier version of the code. If it
+/// does not, the body is not deterministic: for example, it depends on random numbers that are not from `ExplorationEnvironment.random`,
+/// the time of day, the order of a `Set` or `Dictionary`, state that outlives a schedule, or work on other threads.
 public struct ReplayDiverged: Error, Sendable, CustomStringConvertible {
-  /// The step, from `1`, at which the orders start to differ, or one shortly after that step.
+  /// The step, counted from `1`, at which the orders start to differ, or a step shortly after it.
   public var step: Int
 
   /// The number of steps in the failure.

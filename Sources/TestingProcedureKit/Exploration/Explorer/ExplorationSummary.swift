@@ -26,27 +26,27 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The number of schedules in which each outcome passed to `ExplorationEnvironment.tally` occurred.
   public var tallies: [String: Int] = [:]
 
-  /// The number of wakes that were not choices because the waker held a lock: one that belongs to the runtime, for example while cancelling
-  /// a task, or one that belongs to the code under test.
+  /// The number of wakes that were not choices because the waker held a lock. The lock may belong to the runtime, which holds one while it
+  /// cancels a task, or to the code under test.
   public var wakesUnderLock = 0
 
   /// Whether every possible order has been run. Only `ExplorationStrategy.exhaustive` sets the property.
   ///
-  /// The orders are complete with respect to the choices of the explorer: every next job at each suspension, and up to `preemptionLimit`
-  /// preempted tasks in each schedule, at wakes and at operations on explored locks and atomics. Wakes under a lock are not choices, and
-  /// neither is a call from one actor directly to another that is idle. Synchronous code that contains neither a wake nor such an operation
-  /// is indivisible.
+  /// The orders are complete with respect to the choices that the explorer makes: which job runs next after each suspension, and which
+  /// tasks are preempted at wakes and at operations on explored locks and atomics, with up to `preemptionLimit` preempted tasks in each
+  /// schedule. A wake under a lock is not a choice, and neither is a direct call from one actor to another actor that is idle. Synchronous
+  /// code that contains neither a wake nor such an operation is indivisible.
   public var isComplete = false
 
-  /// The number of preempted wakers up to which every possible order has been run; `nil` if not even all orders without a preempted waker
-  /// have been run.
+  /// The largest number for which all orders with at most that many preempted wakers have been run. The value is `nil` if not even all
+  /// orders without a preempted waker have been run.
   ///
   /// Only `ExplorationStrategy.exhaustive` sets the property, even if the exploration ends before all orders have been run.
   public var completePreemptions: Int?
 
-  /// The number of new traces in each thousand schedules. The last thousand may be incomplete.
+  /// The number of orders that had not occurred before, for each thousand schedules. The last thousand may be incomplete.
   ///
-  /// A number near zero shows that more schedules with the same strategy are unlikely to find anything new.
+  /// If the last number is close to zero, more schedules with the same strategy are unlikely to find anything new.
   public var newOrders: [Int] = []
 
   /// The largest number of preempted wakers in one schedule; see `ScheduleExplorer.preemptionLimit`.
@@ -67,12 +67,12 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
     wakesUnderLock += outcome.record.wakesUnderLock
   }
 
-  /// Returns those of the `outcomes` that have not been counted, in alphabetical order.
+  /// Returns the elements of `outcomes` that have not been counted, in alphabetical order.
   func missing(of outcomes: Set<String>) -> [String] {
     outcomes.filter { tallies[$0] == nil }.sorted()
   }
 
-  /// The statistics in one line.
+  /// The statistics on one line.
   public var description: String {
     "\(isComplete ? "all " : "")\(schedules.counting("schedule")), \(distinctTraces.counting("distinct trace")), "
       + "\(decisions.counting("decision")) in \(steps.counting("step"))"

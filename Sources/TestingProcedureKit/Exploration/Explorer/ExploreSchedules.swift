@@ -16,11 +16,11 @@
 ///
 /// - Parameters:
 ///   - count: The number of schedules.
-///   - seed: The seed for all choices and random numbers. The same seed gives the same exploration.
+///   - seed: The seed for all choices and random numbers. Explorations with the same seed are identical.
 ///   - strategy: The strategy for choosing the next job.
 ///   - preemptionLimit: The largest number of wakers that are preempted in one schedule; see
 ///     `ScheduleExplorer.preemptionLimit`.
-///   - body: The body to explore, called once for each schedule. Every call must start from the same state.
+///   - body: The body to explore. It is called once for each schedule, and every call must start from the same state.
 /// - Returns: The statistics.
 /// - Throws: `ExplorationFailure` for the first failing schedule; `ReplayDiverged` if the order of tasks in a replay differs from that in
 ///   the failure; `CancellationError` if the caller is cancelled; a format error for a malformed replay string.
@@ -50,19 +50,19 @@ public func exploreSchedules(
 /// }
 /// ```
 ///
-/// Use the function instead of `exploreSchedules` for tests that prove nothing unless the race occurs. All `schedules` are run; if an
-/// outcome is still missing after that, up to ten times as many are run. Cancelling the caller ends the exploration after the current
-/// schedule.
+/// Use this function instead of `exploreSchedules` for a test that proves nothing unless the race occurs. The exploration always runs at
+/// least `schedules` schedules. If an outcome is still missing, it continues with up to ten times as many. Cancelling the caller ends the
+/// exploration after the current schedule.
 ///
 /// - Parameters:
-///   - outcomes: The required outcomes, by the names that `body` passes to `ExplorationEnvironment.tally`. The body may count further
-///     outcomes.
+///   - outcomes: The names of the required outcomes, which `body` passes to `ExplorationEnvironment.tally`. The body may count other
+///     outcomes as well.
 ///   - schedules: The number of schedules.
-///   - seed: The seed for all choices and random numbers. The same seed gives the same exploration.
+///   - seed: The seed for all choices and random numbers. Explorations with the same seed are identical.
 ///   - strategy: The strategy for choosing the next job.
 ///   - preemptionLimit: The largest number of wakers that are preempted in one schedule; see
 ///     `ScheduleExplorer.preemptionLimit`.
-///   - body: The body to explore, called once for each schedule. Every call must start from the same state.
+///   - body: The body to explore. It is called once for each schedule, and every call must start from the same state.
 /// - Returns: The statistics.
 /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if an outcome never occurred;
 ///   `CancellationError` if the caller is cancelled; a format error for a malformed replay string.
@@ -83,9 +83,10 @@ public func exploreRace(
 
 /// The error that is thrown if required outcomes of a race did not occur in any schedule.
 ///
-/// Either the outcome is impossible, or the two sides of the race never overlap. Both sides should `await` something before the race.
+/// Either an outcome is impossible, or the two sides of the race never overlap. To let them overlap, have both sides `await` something
+/// before the race.
 public struct MissingOutcomes: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The missing outcomes in alphabetical order; never empty.
+  /// The missing outcomes in alphabetical order. The array is never empty.
   public var outcomes: [String]
 
   /// The statistics of the exploration, with the outcomes that occurred.

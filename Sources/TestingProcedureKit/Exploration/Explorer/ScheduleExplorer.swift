@@ -3,44 +3,44 @@ import ProcedureKit
 
 /// An explorer that runs a body under many different, reproducible schedules, and reports the first failing schedule.
 ///
-/// `exploreSchedules` is a shorthand for an explorer. Concurrency bugs hide in orders that rarely occur on a test machine; the explorer
-/// produces such orders deliberately. It holds every ready job and chooses the next one. A schedule is therefore a sequence of choices: the
-/// same choices lead to the same run, so a failure can be reproduced.
+/// `exploreSchedules` is a shorthand for creating and running an explorer. Concurrency bugs hide in orders of execution that rarely occur
+/// on a test machine, and the explorer produces such orders deliberately. It holds back every ready job, and chooses which job runs next. A
+/// schedule is therefore a sequence of choices. The same choices lead to the same run, so a failure can be reproduced.
 ///
 /// **Controlled work** consists of the body's task, its child tasks, tasks created with `Task { … }` (if `controlsGlobalTasks`) or with
 /// `executorPreference: env.executor`, the default actors that these tasks call, and every wait on `env.clock`. One job runs at a time. The
-/// explorer makes a choice at
+/// explorer makes a choice at the following points:
 ///
-/// - each `await` that suspends the task, enters an actor from outside actors, or returns from there. A call from one actor
-///   directly to another that is idle is not a choice;
-/// - each wake: a task that makes another task ready (by `yield`, `resume`, `addTask`, `async let`, `cancel`) can be preempted by a ready
-///   job before it executes its next line;
+/// - each `await` that suspends the task, enters an actor from code outside actors, or returns from there. A direct call from one actor to
+///   another actor that is idle is not a choice.
+/// - each wake: a task that makes another task ready (by `yield`, `resume`, `addTask`, `async let`, or `cancel`) can be preempted by a
+///   ready job before it executes its next line.
 /// - each operation on an `ExploredMutex` or `ExploredAtomic`.
 ///
 /// The explorer makes no other choices within synchronous code. To find races on other memory, use the thread sanitizer.
 ///
 /// **Wakes under a lock** are not choices, because the preempting job could wait for that lock, which may belong to the runtime (while it
-/// cancels a task) or to the code under test. The explorer recognizes such a wake by a wait that does not end. It then runs the schedule
-/// again, and `ExplorationSummary.wakesUnderLock` counts these wakes.
+/// cancels a task) or to the code under test. The explorer recognizes such a wake when a preempting job waits without end, and runs the
+/// schedule again. `ExplorationSummary.wakesUnderLock` counts these wakes.
 ///
 /// **Code that needs no changes:** `Task.sleep` and the system's clocks wait for the virtual time of `env.clock` (if `controlsRealTime`).
 /// Main-actor code of the exploration runs on the exploration's threads (if `controlsMainActor`), and all other main-actor code stays on
 /// the real main actor.
 ///
-/// **Detected, but not controlled:** every task of the exploration that another thread makes ready, for example dispatch work or a callback
-/// from the system. Such jobs are reported as `ExplorationProblem.uncontrolled` unless `allowsUncontrolledJobs` is `true`.
+/// **Detected, but not controlled:** every task of the exploration that another thread makes ready, for example from a dispatch queue or in
+/// a callback from the system. Such jobs are reported as `ExplorationProblem.uncontrolled` unless `allowsUncontrolledJobs` is `true`.
 ///
-/// **Not detected:** work elsewhere that never returns to the exploration. If nothing else is ready, work elsewhere that takes longer than
-/// `patience` is reported as a deadlock.
+/// **Not detected:** work elsewhere that never returns to the exploration. If no job is ready, and work elsewhere takes longer than
+/// `patience`, a deadlock is reported.
 ///
 /// The optimizer merges consecutive visits to an actor, so a replay string is valid only for the kind of build (debug or release) that
 /// printed it.
 ///
-/// **A crash** leaves a file `procedurekit-exploration-….txt` in the directory for temporary files (`TMPDIR`), with the seed, the schedule
-/// and a replay string. The file is removed when the exploration ends normally.
+/// **Crashes:** if the process crashes, a file `procedurekit-exploration-….txt` with the seed, the schedule and a replay string remains in
+/// the directory for temporary files (`TMPDIR`). The file is removed when an exploration ends normally.
 ///
-/// Each exploration has its own threads. At most one exploration per processor runs at a time; others wait without occupying a thread.
-/// Starting an exploration within the body of another one throws an error.
+/// Each exploration has its own threads. At most one exploration per processor runs at a time. Other explorations wait without occupying a
+/// thread. Starting an exploration within the body of another one throws an error.
 public struct ScheduleExplorer: Sendable {
   /// The number of schedules to run.
   public var schedules: Int
@@ -54,14 +54,15 @@ public struct ScheduleExplorer: Sendable {
   /// The strategy for choosing the next job.
   public var strategy: ExplorationStrategy
 
-  /// The number of jobs and of operations on explored locks and atomics after which a schedule fails as endless.
+  /// The largest number of steps, which are jobs and operations on explored locks and atomics, in a schedule. A schedule that reaches the
+  /// limit fails.
   public var stepLimit = 100_000
 
-  /// When no job can run, how long (in real time) the explorer waits for code outside its control to enqueue one before it reports a
-  /// deadlock.
+  /// The real time for which the explorer waits when no job can run, before it reports a deadlock. In this time, code outside its control
+  /// can enqueue a job.
   public var patience: Duration = .milliseconds(200)
 
-  /// The real time after which a step that does not end is reported. The report ends the exploration.
+  /// The real time after which a step that does not end is reported. The exploration ends with this report.
   ///
   /// The thread that runs the step, and the tasks of the schedule, are abandoned.
   public var stepTimeout: Duration = .seconds(60)
@@ -70,31 +71,32 @@ public struct ScheduleExplorer: Sendable {
   /// no task is preempted.
   public var preemptionLimit = Int.max
 
-  /// Whether `env.clock` may move to the next deadline although jobs are ready, as on a slow machine.
+  /// Whether `env.clock` may move to the next deadline even though jobs are ready, as happens on a slow machine.
   ///
-  /// Timeouts can then end work that has not had its turn yet. By default, time passes only when no job is ready.
+  /// If the value is `true`, timeouts can end work that has not had its turn yet. By default, time passes only when no job is ready.
   public var timersOvertakeWork = false
 
   /// The largest number of additional runs that are used to simplify a failing schedule.
   public var shrinkLimit = 500
 
-  /// The required outcomes of a race, by the names that the body passes to `ExplorationEnvironment.tally`. The exploration
-  /// continues until all outcomes have occurred, for up to ten times `schedules`.
+  /// The names of the required outcomes of a race, which the body passes to `ExplorationEnvironment.tally`. The exploration continues until
+  /// all outcomes have occurred, with up to ten times as many schedules.
   public var expectedOutcomes: Set<String> = []
 
-  /// Whether every hundredth successful schedule is run twice, and fails if the same choices lead to different runs.
+  /// Whether every hundredth successful schedule is run a second time, and the exploration fails if the same choices lead to a different
+  /// run.
   public var checksDeterminism = true
 
-  /// Whether a schedule that takes explored locks in a cycle fails, even if the schedule itself does not deadlock.
+  /// Whether a schedule in which tasks acquire explored locks in a cycle fails, even if the schedule itself does not deadlock.
   ///
-  /// Set this to `false` if tasks take locks in a cycle, but something the explorer cannot see keeps them from doing so concurrently. Locks
-  /// that are always taken while holding a common lock do not count as a cycle.
+  /// Set this property to `false` if tasks acquire locks in a cycle, but are prevented from doing so concurrently by something that the
+  /// explorer cannot see. Locks that are always acquired while holding a common lock do not count as a cycle.
   public var checksLockOrder = true
 
-  /// Whether schedules may perform uncontrolled work, at the price of unreliable replay strings.
+  /// Whether schedules may perform uncontrolled work, which makes replay strings unreliable.
   public var allowsUncontrolledJobs = false
 
-  /// Makes an explorer.
+  /// Creates an explorer.
   public init(schedules: Int = 1_000, seed: UInt64 = 0, strategy: ExplorationStrategy = .mixed()) {
     self.schedules = schedules
     self.seed = seed
@@ -104,34 +106,34 @@ public struct ScheduleExplorer: Sendable {
   /// Whether tasks that do not specify an executor, such as `Task { … }`, are controlled.
   ///
   /// The value is `false` if the runtime does not offer its hook for the global executor, for example because the runtime is linked
-  /// statically, or if another run loop uses the hook. Such tasks are then reported as uncontrolled.
+  /// statically, or if another run loop uses the hook. In these cases, such tasks are reported as uncontrolled.
   public static var controlsGlobalTasks: Bool { GlobalExecutorWatch.shared.isInstalled }
 
   /// Whether waits for real time (`Task.sleep`, `ContinuousClock`, `SuspendingClock`) become waits for the virtual time
   /// of `ExplorationEnvironment.clock`.
   ///
-  /// The value is `true` with Swift 6.3 on Linux; a test at the first use determines it. One kind of wait is not controlled: a wait within
-  /// an actor other than the main actor, in a task that does not use the executor of the schedule. The body, its child tasks and tasks with
-  /// `executorPreference: env.executor` use that executor; `Task { … }` and `Task.detached` do not. Such waits are reported as
-  /// uncontrolled, or as a deadlock if they take longer than `patience`.
+  /// The value, which is determined by a test at the first use, is `true` with Swift 6.3 on Linux. One kind of wait is not controlled: a
+  /// wait within an actor other than the main actor, in a task that does not use the executor of the schedule. The body, its child tasks,
+  /// and tasks with `executorPreference: env.executor` use that executor, but `Task { … }` and `Task.detached` do not. Waits of this kind
+  /// are reported as uncontrolled, or as a deadlock if they take longer than `patience`.
   public static var controlsRealTime: Bool { RealSleepTest.isSuccessful }
 
   /// Whether code on the main actor is controlled.
   ///
-  /// The value is `false` if the runtime does not offer its hook for the main actor, or if another library uses the hook.
-  /// Work on the main actor is then reported as uncontrolled.
+  /// The value is `false` if the runtime does not offer its hook for the main actor, or if another library uses the hook. In these cases,
+  /// work on the main actor is reported as uncontrolled.
   public static var controlsMainActor: Bool { GlobalExecutorWatch.shared.controlsMainActor }
 
   /// Whether a waker can also be preempted by tasks that are waiting within an actor.
   ///
-  /// The value is `false` if the explorer cannot distinguish the kinds of jobs in this version of the runtime; a test at the
-  /// first use determines it.
+  /// The value, which is determined by a test at the first use, is `false` if the explorer cannot distinguish the kinds of jobs in this
+  /// version of the runtime.
   public static var seesWakesOfActors: Bool { JobKind.isKnown }
 
   /// Runs `body` under one schedule after another until a schedule fails or all have been run.
   ///
-  /// The body's task has the task-local values of the caller. A schedule ends when the body has returned and no remaining job is ready; any
-  /// remaining sleeps are then cancelled. Cancelling the caller ends the exploration after the current schedule.
+  /// The body's task inherits the task-local values of the caller. A schedule ends when the body has returned and no job is ready any more.
+  /// Sleeps that are still in progress are cancelled. Cancelling the caller ends the exploration after the current schedule.
   ///
   /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if one of `expectedOutcomes` never occurred, except
   ///   in a replay; `ReplayDiverged` if the order of tasks in a replay differs from that in the failure; `CancellationError` if the caller
@@ -201,8 +203,8 @@ public struct ScheduleExplorer: Sendable {
     return summary
   }
 
-  /// Returns whether a successful schedule is run twice to check for determinism. Every hundredth one is. The first of these depends on the
-  /// seed, so that short explorations are checked as well.
+  /// Returns whether a successful schedule is run a second time to check that the body is deterministic. This is the case for every
+  /// hundredth schedule. The first of these depends on the seed, so that short explorations are sometimes checked as well.
   private func isChecked(_ schedule: Int) -> Bool {
     checksDeterminism && (UInt64(schedule) &+ seed) % 100 == 99 && !allowsUncontrolledJobs
   }
@@ -222,7 +224,7 @@ public struct ScheduleExplorer: Sendable {
 }
 
 extension ScheduleExplorer {
-  /// Returns the failure of `run`, with the simplest schedule with the same problem that can be found in `shrinkLimit` runs.
+  /// Returns the failure of `run`, with the simplest schedule that has the same problem and can be found in `shrinkLimit` runs.
   private func shrunk(
     _ found: ScheduleRun.Outcome, of run: ScheduleRun, on pool: ThreadPool, _ body: @escaping ScheduleRun.Body
   ) throws -> ExplorationFailure {
@@ -257,10 +259,10 @@ extension ScheduleExplorer {
     return report
   }
 
-  /// Returns the failure of an endless schedule, simplified to a short schedule in which the tasks run in a loop, if one can be found in
-  /// `shrinkLimit` runs.
+  /// Returns the failure of an endless schedule, simplified if possible. The search uses up to `shrinkLimit` runs to find a short schedule
+  /// in which the tasks run in a loop.
   ///
-  /// The replay string has no trail, because a replay runs up to its own step limit.
+  /// The replay string contains no trail, because a replay runs up to its own step limit.
   private func shrunkLivelock(
     _ found: ScheduleRun.Outcome, of run: ScheduleRun, on pool: ThreadPool, _ body: @escaping ScheduleRun.Body
   ) throws -> ExplorationFailure {

@@ -1,8 +1,8 @@
-/// The trace of a failing schedule: the order of the tasks, and the events of each.
+/// The trace of a failing schedule, which contains the order of the tasks and the events of each task.
 public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
   /// Consecutive steps of one task.
   public struct Stretch: Hashable, Sendable {
-    /// The numbers of the steps, from `1`.
+    /// The numbers of the steps, counted from `1`.
     public var steps: ClosedRange<Int>
 
     /// The task; see `ExplorationFailure.order`.
@@ -14,7 +14,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
 
   /// An event in which one task starts or wakes another.
   public struct Wake: Hashable, Sendable {
-    /// The step of the waker, from `1`.
+    /// The step of the waker, counted from `1`.
     public var step: Int
 
     /// The task that starts or wakes `task`.
@@ -33,7 +33,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
   /// The stretches in order.
   public var stretches: [Stretch] = []
 
-  /// The names of those tasks with a `Task.name` that started or woke another task.
+  /// The names of those tasks that started or woke another task and have a `Task.name`.
   public var names: [Int: String] = [:]
 
   /// Returns the task's number, and its name if there is one.
@@ -96,8 +96,8 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ScheduleTrace {
-  /// The trace in the Trace Event Format, which <https://ui.perfetto.dev> and `chrome://tracing` can display: a lane for each task, a slice
-  /// for each stretch of steps, and an arrow for each start and wake. One step lasts one microsecond.
+  /// The trace in the Trace Event Format, which <https://ui.perfetto.dev> and `chrome://tracing` can display. It contains a lane for each
+  /// task, a slice for each stretch of steps, and an arrow for each start and wake. Each step takes one microsecond.
   public var perfetto: String {
     let tasks = Set(stretches.map(\.task)).sorted()
     var events = [#"{"name":"process_name","ph":"M","pid":1,"args":{"name":"schedule"}}"#]

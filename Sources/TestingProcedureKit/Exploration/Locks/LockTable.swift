@@ -1,29 +1,29 @@
 import ExploredLocks
 
-/// The explored locks of one schedule: their holders, the waiting tasks, and the order in which locks were taken.
+/// The explored locks of one schedule, with their holders, the tasks that are waiting for them, and the order in which locks were acquired.
 struct LockTable {
-  /// The answer to a request for a lock.
+  /// The response to a task's request for a lock.
   enum Answer {
     case taken
     /// Another task holds the lock.
     case held
-    /// The task would wait for itself, directly or through other tasks.
+    /// If the task waited, it would wait for itself, either directly or through other tasks.
     case deadlock(LockCycle)
   }
 
   private var holders: [LockIdentity: LockUse] = [:]
-  /// The held locks by worker, with the outermost lock first.
+  /// The locks that are held, keyed by worker. The outermost lock comes first.
   private var held: [ObjectIdentifier: [LockUse]] = [:]
   /// The waiting tasks in the order of their requests.
   private var waiting: [LockUse] = []
   private var order = LockOrder()
-  /// The locks in the order of their first use, for numbering locks that were created at the same location.
+  /// The position of each lock in the order of first use, which distinguishes locks that were created at the same location.
   private var known: [LockIdentity: Int] = [:]
 
-  /// The first cycle in the order in which locks were taken.
+  /// The first cycle that was found in the order in which locks were acquired.
   private(set) var possibleDeadlock: LockCycle?
 
-  /// Takes a lock, or adds the task to the waiters of the lock.
+  /// Acquires a lock, or adds the task to those that are waiting for the lock.
   mutating func willLock(_ use: LockUse) -> Answer {
     if known[use.lock] == nil { known[use.lock] = known.count }
     let outer = held[ObjectIdentifier(use.worker), default: []]
@@ -38,9 +38,9 @@ struct LockTable {
     return cycle(from: use).map(Answer.deadlock) ?? .held
   }
 
-  /// Takes a lock unless the lock is held.
+  /// Acquires a lock unless the lock is held.
   ///
-  /// - Returns: Whether the lock was taken.
+  /// - Returns: Whether the lock was acquired.
   mutating func willLockIfAvailable(_ use: LockUse) -> Bool {
     if known[use.lock] == nil { known[use.lock] = known.count }
     guard holders[use.lock] == nil else { return false }
@@ -50,7 +50,7 @@ struct LockTable {
 
   /// Releases a lock.
   ///
-  /// - Returns: The tasks that were waiting for the lock, in order. They have to request it again.
+  /// - Returns: The tasks that were waiting for the lock, in order. They have to request the lock again.
   mutating func didUnlock(_ lock: LockIdentity) -> [LockUse] {
     guard let holder = holders.removeValue(forKey: lock) else { return [] }
     let worker = ObjectIdentifier(holder.worker)
@@ -70,7 +70,7 @@ struct LockTable {
   /// Whether a waiting task holds a lock of the runtime.
   var isUrgent: Bool { waiting.contains { $0.point.isUnderLock } }
 
-  /// Returns the worker at the end of the chain of waits that begins with a request for `lock`.
+  /// Follows the chain of waits that starts with a request for `lock`, and returns the worker at its end.
   func lastHolder(of lock: LockIdentity) -> WorkerThread? {
     var holder = holders[lock]
     while let next = holder, let wait = waiting.first(where: { $0.worker === next.worker }) {
@@ -79,11 +79,11 @@ struct LockTable {
     return holder?.worker
   }
 
-  /// The held locks and the waiting tasks, one line each.
+  /// A description of each lock that is held, and of each task that is waiting for a lock, one per line.
   var lines: [String] {
     let holders = holders.values.sorted { known[$0.lock, default: 0] < known[$1.lock, default: 0] }
-    return holders.map { "task \($0.task) holds the lock made at \(name(of: $0.lock)), taken at \($0.location)" }
-      + waiting.map { "task \($0.task) waits at \($0.location) for the lock made at \(name(of: $0.lock))" }
+    return holders.map { "task \($0.task) holds the lock created at \(name(of: $0.lock)), acquired at \($0.location)" }
+      + waiting.map { "task \($0.task) is waiting at \($0.location) for the lock created at \(name(of: $0.lock))" }
   }
 
   private mutating func take(_ use: LockUse) {
@@ -91,7 +91,7 @@ struct LockTable {
     held[ObjectIdentifier(use.worker), default: []].append(use)
   }
 
-  /// Returns the cycle of waits that begins with `use`; `nil` if the chain ends at a task that can continue.
+  /// Returns the cycle of waits that starts with `use`; `nil` if the chain of waits ends with a task that can continue.
   private func cycle(from use: LockUse) -> LockCycle? {
     var path = [use]
     while let request = path.last, let holder = holders[request.lock] {
@@ -123,43 +123,43 @@ struct LockTable {
 /// A lock that a task holds or requests.
 struct LockUse {
   var lock: LockIdentity
-  /// The worker on which the task runs: a held lock belongs to a thread.
+  /// The worker on which the task runs, because a held lock belongs to a thread.
   var worker: WorkerThread
   var task: Int
-  /// The location in the code at which the lock is taken.
+  /// The location in the code at which the lock is acquired.
   var location: CodeLocation
   var point: OperationPoint
 }
 
-/// The point at which a task takes a lock or performs an atomic operation.
+/// The point at which a task acquires a lock or performs an atomic operation.
 struct OperationPoint {
   var thread: Platform.Thread
   /// The depth of the stack.
   var depth: UInt = 0
-  /// Whether operations at this depth happen under a lock of the runtime. Such operations are not choices, and a task that is waiting here
-  /// must continue as soon as possible, because other tasks could be waiting for the runtime's lock.
+  /// Whether operations at this depth happen while a lock of the runtime is held. Such operations are not choices, and a task that is
+  /// waiting at this point must continue as soon as possible, because other tasks could be waiting for the runtime's lock.
   var isUnderLock = false
 }
 
-/// The order in which the tasks of a schedule take locks while holding other locks.
+/// The order in which the tasks of a schedule acquire locks while they hold other locks.
 ///
-/// A pure value: a graph with an edge from each held lock to each lock that is taken while it is held. A cycle whose edges belong to
-/// different tasks is a possible deadlock, unless two of the tasks hold a common lock, which keeps them from taking the locks at the same
-/// time (Havelund, *Using Runtime Analysis to Guide Model Checking of Java Programs*, SPIN 2000).
+/// The order is a graph, which has an edge from a lock to each lock that is acquired while the first one is held. A cycle whose edges
+/// belong to different tasks is a possible deadlock, unless two of the tasks hold a common lock, which prevents them from acquiring the
+/// locks at the same time (Havelund, *Using Runtime Analysis to Guide Model Checking of Java Programs*, SPIN 2000).
 struct LockOrder {
-  /// A task that takes a lock while holding another lock.
+  /// A task that acquires a lock while it holds another lock.
   struct Edge {
     var held: LockUse
     var taken: LockUse
-    /// All locks that the task holds.
+    /// All the locks that the task holds.
     var guards: Set<LockIdentity>
   }
 
   private var edges: [LockIdentity: [Edge]] = [:]
 
-  /// Records that a task is taking `taken` while it holds the locks `held`.
+  /// Records that a task is acquiring the lock `taken` while it holds the locks `held`.
   ///
-  /// - Returns: A cycle through a new edge; `nil` if there is none.
+  /// - Returns: A cycle that contains a new edge; `nil` if there is no such cycle.
   mutating func willLock(_ taken: LockUse, holding held: [LockUse]) -> [Edge]? {
     let guards = Set(held.map(\.lock))
     var cycle: [Edge]?
@@ -175,7 +175,7 @@ struct LockOrder {
     return cycle
   }
 
-  /// Returns the cycle that begins with the edges of `path`; `nil` if there is none.
+  /// Returns a cycle that begins with the edges of `path`; `nil` if there is no such cycle.
   private func closing(_ path: [Edge]) -> [Edge]? {
     guard let first = path.first, let last = path.last else { return nil }
     if last.taken.lock == first.held.lock { return path }
@@ -187,32 +187,32 @@ struct LockOrder {
   }
 }
 
-/// Tasks that take explored locks in a cycle: each task holds a lock and takes the lock that the next task holds.
+/// A cycle of tasks, each of which holds an explored lock and requests the lock that the next task holds.
 public struct LockCycle: Hashable, Sendable, CustomStringConvertible {
-  /// A task that holds a lock and takes another lock.
+  /// A task that holds a lock and requests another lock.
   public struct Member: Hashable, Sendable, CustomStringConvertible {
     /// The task; see `ExplorationFailure.order`.
     public var task: Int
 
-    /// The location at which the held lock was created. Locks created at the same location are numbered.
+    /// The location at which the held lock was created. Locks that were created at the same location are numbered.
     public var held: String
 
-    /// The location at which the held lock was taken.
+    /// The location at which the held lock was acquired.
     public var heldSince: String
 
-    /// The location at which the other lock was created. Locks created at the same location are numbered.
+    /// The location at which the requested lock was created. Locks that were created at the same location are numbered.
     public var taken: String
 
-    /// The location at which the other lock is taken.
+    /// The location at which the other lock is requested.
     public var takenAt: String
 
     /// A description of the task, the locks and the locations.
     public var description: String {
-      "task \(task) holds the lock made at \(held), taken at \(heldSince), and takes the lock made at \(taken) at \(takenAt)"
+      "task \(task) holds the lock created at \(held), acquired at \(heldSince), and requests the lock created at \(taken) at \(takenAt)"
     }
   }
 
-  /// The tasks in the order of the cycle. A single member is a task that takes a lock that it already holds.
+  /// The tasks in the order of the cycle. If there is only one, the task requests a lock that it already holds.
   public var members: [Member]
 
   /// A description of the tasks, the locks and the locations.

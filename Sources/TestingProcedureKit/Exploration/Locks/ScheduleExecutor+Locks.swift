@@ -34,8 +34,8 @@ extension ScheduleExecutor: LockSchedule {
 
   /// Lets other ready jobs run before an operation if the chooser decides to.
   ///
-  /// The driver must never be part of a deadlock. The first operation in an exploration therefore restarts the schedule, with all jobs on
-  /// threads other than the driver's.
+  /// The driver must never be part of a deadlock. Therefore, the first operation in an exploration restarts the schedule in such a way that
+  /// all jobs run on threads other than the driver's.
   @inline(never)
   private func willOperate() -> OperationPoint {
     if !keepsDriverFree {
@@ -64,7 +64,7 @@ extension ScheduleExecutor: LockSchedule {
 }
 
 extension OperationPoint {
-  /// Sets the depth of the stack, computed from an address on it.
+  /// Sets the depth of the stack, which is computed from an address on the stack.
   fileprivate mutating func locate(_ address: UInt, in state: ScheduleState, of executor: ScheduleExecutor) {
     depth = (state.holder?.stackBase ?? address) &- address
     isUnderLock = !executor.isRepetition && executor.pool.isUnderLock(depth)

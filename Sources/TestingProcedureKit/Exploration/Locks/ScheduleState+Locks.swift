@@ -1,21 +1,21 @@
 import ExploredLocks
 
-/// The reason why a schedule is abandoned, along with tasks that never continue.
+/// The reason why a schedule, with tasks that can never continue, is abandoned.
 enum Abandonment {
   case deadlock(LockCycle)
-  /// A task performs operations endlessly.
+  /// A task performs operations on locks or atomics endlessly.
   case endless
 }
 
 extension ScheduleState {
-  /// The number of consecutive operations after which a task yields, because it may be waiting for another task.
+  /// The number of consecutive operations after which a task yields to others, because it may be waiting for another task.
   private static let longWait = 20
 
   /// What a task does before or after an operation on a lock or an atomic.
   enum Continuation {
     /// The task continues.
     case proceed
-    /// The task is parked, and the given job gets the run token.
+    /// The task is parked, and the run token goes to the given job.
     case park(Ready)
     /// The clock moves to the next deadline because the task may be waiting for a timer.
     case advance(VirtualClock)
@@ -23,13 +23,13 @@ extension ScheduleState {
     case abandon
   }
 
-  /// Ends the recording of a schedule that must be run again, on workers other than the driver.
+  /// Stops recording, because the schedule must be run again with all jobs on workers other than the driver.
   mutating func restart() {
     stopRecording()
     needsRestart = true
   }
 
-  /// Chooses whether a ready job preempts the running task before an operation on a lock or an atomic.
+  /// Decides whether a ready job preempts the running task before an operation on a lock or an atomic.
   mutating func willOperate(_ point: OperationPoint) -> Continuation {
     guard controls(point.thread), running != nil else { return .proceed }
     didOperate()
@@ -52,7 +52,7 @@ extension ScheduleState {
     return .advance(clock)
   }
 
-  /// Takes a lock, or parks the running task until the lock is released.
+  /// Acquires a lock, or parks the running task until the lock is released.
   mutating func willLock(_ lock: LockIdentity, at location: CodeLocation, _ point: OperationPoint) -> Continuation {
     guard controls(point.thread), let holder else { return .proceed }
     let answer = locks.willLock(
@@ -63,16 +63,16 @@ extension ScheduleState {
       log("locks \(name)")
       return .proceed
     case .held:
-      log("waits for the lock made at \(name)")
+      log("waits for the lock created at \(name)")
       return .park(takeInstead(of: holder, waitingFor: lock))
     case .deadlock(let cycle):
-      log("waits for the lock made at \(name): deadlock")
+      log("waits for the lock created at \(name): deadlock")
       abandon(.deadlock(cycle))
       return .abandon
     }
   }
 
-  /// Takes a lock unless the lock is held.
+  /// Acquires a lock unless the lock is held.
   mutating func willLockIfAvailable(_ lock: LockIdentity, at location: CodeLocation, _ point: OperationPoint) -> Bool {
     guard controls(point.thread), let holder else { return true }
     let isTaken = locks.willLockIfAvailable(
@@ -82,7 +82,7 @@ extension ScheduleState {
     return isTaken
   }
 
-  /// Releases a lock, and makes the waiting tasks ready. One of them may preempt the running task.
+  /// Releases a lock, and makes the tasks that are waiting for it ready. One of these tasks may preempt the running task.
   mutating func didUnlock(_ lock: LockIdentity, _ point: OperationPoint) -> Continuation {
     let waiters = locks.didUnlock(lock)
     guard !hasCollided, !waiters.isEmpty else { return .proceed }
@@ -109,15 +109,16 @@ extension ScheduleState {
     didAbandon()
   }
 
-  /// Whether the thread has the run token. After a collision, threads run without it, and only the locks order the tasks.
+  /// Returns whether the thread has the run token. After a collision, threads run without the token, and only the locks determine the order
+  /// of the tasks.
   private func controls(_ thread: Platform.Thread) -> Bool {
     !hasCollided && abandonment == nil && isHolding(thread)
   }
 
-  /// Takes the next entry, because the running task of `worker` is waiting for `lock`.
+  /// Takes the entry to run next, because the running task of `worker` is waiting for `lock`.
   ///
-  /// At least one parked task is ready: each waiting task is waiting for a task that holds a lock, and a cycle of waits would have been
-  /// reported as a deadlock.
+  /// At least one parked task is ready, because each waiting task is waiting for a task that holds a lock, and a cycle of waits would have
+  /// been reported as a deadlock.
   private mutating func takeInstead(of worker: WorkerThread, waitingFor lock: LockIdentity) -> Ready {
     let last = locks.lastHolder(of: lock)
     let holder = ready.firstIndex { $0.isParked && $0.parkedWorker === last } ?? 0

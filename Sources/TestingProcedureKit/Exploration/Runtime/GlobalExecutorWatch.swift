@@ -2,10 +2,11 @@ import Synchronization
 
 /// Intercepts jobs that an exploration enqueues on the global executor, and returns them to the exploration.
 ///
-/// The runtime exports a function pointer, the variable `swift_task_enqueueGlobal_hook`, through which a process can replace the global
-/// executor. The watch checks whether the enqueuing thread is driving an exploration. If so, the job is added to the ready jobs of the
-/// exploration; otherwise, the job is passed on to the runtime. If the pointer is missing (on Windows, or with a statically linked runtime)
-/// or in use by another run loop, a job for the global executor is detected only when its task returns to the exploration.
+/// The runtime exports a function pointer, the variable `swift_task_enqueueGlobal_hook`, with which a process can replace the global
+/// executor. When a job is enqueued, the watch checks whether the enqueuing thread is driving an exploration. If it is, the job is added to
+/// the ready jobs of the exploration; otherwise, the job is passed on to the runtime. If the pointer is missing (on Windows, or with a
+/// statically linked runtime) or another run loop uses it, a job for the global executor is detected only when its task returns to the
+/// exploration.
 ///
 /// A second exported pointer, `swift_task_getMainExecutor_hook`, determines which executor the main actor uses. On threads that drive an
 /// exploration, the schedule has its own main actor (see `ScheduleMainActor`).
@@ -20,7 +21,7 @@ final class GlobalExecutorWatch: Sendable {
 
   private let drivers = Mutex<[Platform.Thread: ScheduleExecutor]>([:])
 
-  /// The schedules that have tasks on the global executor. This is used to recognize such tasks when other threads wake them.
+  /// The schedules that have tasks on the global executor. The list is needed to recognize these tasks when other threads wake them.
   private let schedules = Mutex<[ScheduleExecutor]>([])
 
   private init() {
@@ -50,7 +51,7 @@ final class GlobalExecutorWatch: Sendable {
 
   /// Records that `thread` drives `executor`.
   ///
-  /// - Returns: The executor that `thread` was driving before, to be restored by `didEndDriving`.
+  /// - Returns: The executor that `thread` has been driving so far. Pass it to `didEndDriving`, which restores it.
   func didBeginDriving(_ executor: ScheduleExecutor, on thread: Platform.Thread) -> ScheduleExecutor? {
     drivers.withLock { $0.updateValue(executor, forKey: thread) }
   }
@@ -64,14 +65,14 @@ final class GlobalExecutorWatch: Sendable {
     schedules.withLock { $0.append(executor) }
   }
 
-  /// Removes a schedule that has ended. Afterwards, it receives no jobs from other threads.
+  /// Removes a schedule that has ended, so that it receives no more jobs from other threads.
   func didEnd(_ executor: ScheduleExecutor) {
     schedules.withLock { $0.removeAll { $0 === executor } }
   }
 
-  /// Enqueues `job` on the schedule that knows the job's task, if there is one.
+  /// Enqueues `job` on the schedule to which the job's task belongs. Returns whether there is such a schedule.
   ///
-  /// The lock is held until the schedule has the job, because a schedule that has ended would never run it.
+  /// The lock is held until the job has been enqueued, because a schedule that ended in the meantime would never run the job.
   private func isTakenBySchedule(_ job: UnownedJob) -> Bool {
     schedules.withLock { schedules in
       guard !schedules.isEmpty, let id = JobIdentities.taskID(of: job),
@@ -88,7 +89,7 @@ final class GlobalExecutorWatch: Sendable {
     return drivers.withLock { $0[thread] }
   }
 
-  // The types are those in the runtime's header `swift/Runtime/Concurrency.h`.
+  // These types match those in the runtime's header `swift/Runtime/Concurrency.h`.
   private typealias Original = @convention(thin) (UnownedJob) -> Void
   private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void
 
@@ -104,12 +105,12 @@ final class GlobalExecutorWatch: Sendable {
   }
 }
 
-/// The main actor of one schedule: main-actor code of the exploration runs here, on the threads of the exploration.
+/// The executor of the main actor in one schedule. It runs main-actor code of the exploration on the threads of the exploration.
 ///
-/// The runtime asks for the main actor's executor whenever a task switches to the main actor, through an exported function
-/// pointer (see `GlobalExecutorWatch`).
+/// Whenever a task switches to the main actor, the runtime calls a function through an exported pointer to get the main actor's executor
+/// (see `GlobalExecutorWatch`).
 ///
-/// Invariant: an object that the runtime has seen is never released, because abandoned tasks refer to the object without retaining it.
+/// Invariant: An object that was passed to the runtime is never released, because abandoned tasks refer to the object without retaining it.
 final class ScheduleMainActor: SerialExecutor {
   weak let executor: ScheduleExecutor?
 

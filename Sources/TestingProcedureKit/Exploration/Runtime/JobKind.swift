@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The kind of a job, which makes it possible to distinguish waking another task from suspending the running task.
+/// Determines the kind of a job, which makes it possible to distinguish waking another task from suspending the running task.
 ///
-/// The kind is in the first byte of the job's flags, after the object header and two words that the scheduler uses. The layout is part of
-/// the runtime's binary interface but not documented; `isKnown` is therefore the result of a test.
+/// The kind is stored in the first byte of the job's flags, after the object header and two words that the scheduler uses. This layout is
+/// part of the runtime's binary interface, but it is not documented, so a test determines `isKnown`.
 enum JobKind {
   private static let flagsOffset = 4 * MemoryLayout<UInt>.size
   private static let task: UInt8 = 0
@@ -11,7 +11,7 @@ enum JobKind {
 
   /// Whether the kinds of jobs can be read in this process.
   ///
-  /// If not, a wake of a task that is waiting within an actor is not a choice, because such a job looks like a `Task.yield`.
+  /// If they cannot be read, waking a task that is waiting within an actor is not a choice, because such a job looks like a `Task.yield`.
   static let isKnown: Bool = {
     let probe = Probe()
     KitSpawner.startProbe(on: probe)
@@ -24,7 +24,7 @@ enum JobKind {
     return id != nil || isKnown && kind(of: job) != continuation
   }
 
-  /// Returns whether `job` only makes its own task ready again, as within `Task.yield`.
+  /// Returns whether `job` only makes its own task ready again, as `Task.yield` does.
   static func isYield(_ job: UnownedJob, ofTask id: UInt64?) -> Bool {
     id == nil && isKnown && kind(of: job) == continuation
   }
@@ -33,7 +33,7 @@ enum JobKind {
     unsafeBitCast(job, to: UnsafeRawPointer.self).load(fromByteOffset: flagsOffset, as: UInt8.self)
   }
 
-  /// Returns whether `job` is the job of a task, rather than of an actor or a continuation.
+  /// Returns whether `job` belongs to a task, rather than to an actor or a continuation.
   static func isTask(_ job: UnownedJob, ofTask id: UInt64?) -> Bool {
     id != nil && isKnown && kind(of: job) == task
   }
@@ -62,10 +62,10 @@ enum JobKind {
   }
 }
 
-/// The numbers of an exploration's tasks, in the order of each task's first ready job.
+/// Assigns numbers to the tasks of an exploration, in the order in which their first jobs become ready.
 ///
-/// In contrast to the runtime's identities and addresses, the numbers are the same in every run of a schedule. A number stands for a
-/// logical task: a `Task`, or jobs that do not belong to a `Task`.
+/// Unlike the identities that the runtime assigns, the numbers are the same in every run of a schedule. A number represents a logical task,
+/// which is a `Task`, or a series of jobs that do not belong to a `Task`.
 struct JobIdentities {
   private var numbers: [UInt64: Int] = [:]
   private(set) var count = 0
@@ -73,10 +73,10 @@ struct JobIdentities {
   /// Returns the number of the task to which a job belongs.
   ///
   /// - Parameters:
-  ///   - id: The runtime's number of the job's task; `nil` for a job without a task.
+  ///   - id: The number that the runtime has assigned to the job's task; `nil` for a job without a task.
   ///   - running: The task that is enqueuing the job, if known. A job that does not belong to a `Task` (an actor that begins to serve its
   ///     callers, a `Task.yield`) counts as a job of that task.
-  /// - Returns: The number, which is new for a task that has had no jobs before.
+  /// - Returns: The number of the task. A task that has had no jobs so far gets a new number.
   mutating func number(ofTask id: UInt64?, enqueuedBy running: Int?) -> Int {
     guard let id else { return running ?? next() }
     if let known = numbers[id] { return known }

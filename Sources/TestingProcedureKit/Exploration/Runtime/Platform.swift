@@ -16,7 +16,7 @@ import Dispatch
 ///
 /// The article *What explorations rely on* lists the parts of the runtime that this folder uses, and what is lost without each of them.
 enum Platform {
-  /// The identity of a thread, for detecting jobs from outside an exploration.
+  /// The identity of a thread, which makes it possible to detect jobs from outside an exploration.
   struct Thread: Hashable, Sendable {
     private let bits: UInt
 
@@ -32,24 +32,24 @@ enum Platform {
     }
   }
 
-  /// A signal for one waiting thread. A signal that arrives before the wait is kept.
+  /// A signal for which one thread can wait. A signal that is sent before the wait is not lost.
   final class Signal: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 
     func signal() { semaphore.signal() }
 
-    /// Blocks the thread until there is a signal.
+    /// Blocks the thread until a signal is sent.
     func wait() { semaphore.wait() }
 
-    /// Blocks the thread until there is a signal, for at most `milliseconds`.
+    /// Blocks the thread until a signal is sent, but for no longer than `milliseconds`.
     ///
-    /// - Returns: Whether there was a signal.
+    /// - Returns: Whether a signal was sent.
     func wait(atMost milliseconds: Int) -> Bool {
       semaphore.wait(timeout: .now() + .milliseconds(milliseconds)) == .success
     }
   }
 
-  /// Returns the address of an exported variable of the process; `nil` if there is no variable called `name`.
+  /// Returns the address of a variable that the process exports; `nil` if there is no variable called `name`.
   static func variable<Value>(named name: String, as type: Value.Type) -> UnsafeMutablePointer<Value>? {
     #if canImport(WinSDK)
       return nil
@@ -58,7 +58,7 @@ enum Platform {
     #endif
   }
 
-  /// Returns an exported function of the process; `nil` if there is no function called `name`.
+  /// Returns a function that the process exports; `nil` if there is no function called `name`.
   static func function<Function>(named name: String, as type: Function.Type) -> Function? {
     #if canImport(WinSDK)
       return nil
@@ -84,7 +84,7 @@ enum Platform {
     #endif
   }
 
-  /// Creates a file and maps its `size` bytes; `nil` if that fails, or if the file exists.
+  /// Creates a file of `size` bytes and maps it into memory. Returns `nil` if this fails or the file already exists.
   static func mapNewFile(_ path: String, size: Int) -> UnsafeMutableBufferPointer<UInt8>? {
     #if canImport(WinSDK)
       return nil
@@ -191,7 +191,8 @@ enum Platform {
     #endif
   }
 
-  /// Returns whether the thread of `file` is sleeping in the kernel, for example waiting for a lock; `nil` if unknown.
+  /// Returns whether the thread to which `file` belongs is sleeping in the kernel, for example because it is waiting for a lock; `nil` if
+  /// this is unknown.
   static func isSleeping(_ file: String?) -> Bool? {
     #if os(Linux) || os(Android)
       guard let file else { return nil }
@@ -200,7 +201,7 @@ enum Platform {
       defer { close(descriptor) }
       var text = [UInt8](repeating: 0, count: 256)
       let count = text.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-      // The state follows the name of the process, which is in parentheses.
+      // In the file, the state follows the name of the process, which is in parentheses.
       guard count > 0, let end = text.prefix(count).lastIndex(of: UInt8(ascii: ")")), end + 2 < count else {
         return nil
       }

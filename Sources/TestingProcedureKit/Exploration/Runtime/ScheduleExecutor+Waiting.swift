@@ -3,9 +3,9 @@
 
   // In Swift 6.3, `Task.sleep` and the system's clocks ask an executor to wait: an actor's own executor, the task's preferred executor, or
   // the executor that is running the task. Only an actor that has no executor, in a task that has no preferred executor, asks the default
-  // executor of the process. The default executor is not replaced, because other threads use it at the same time, and the runtime does not
-  // synchronize a change. The protocol is not public yet, so the compiler and the platform are named exactly, and
-  // `ScheduleExplorer.controlsRealTime` is the result of a test.
+  // executor of the process. The default executor is not replaced, because other threads may be using it, and the runtime does not
+  // synchronize access to it. The protocol is not public yet, so this code is compiled only for certain versions of the compiler and
+  // certain platforms, and a test determines `ScheduleExplorer.controlsRealTime`.
 
   extension ScheduleExecutor: SchedulingExecutor {
     func enqueue<C: Clock>(
@@ -14,7 +14,7 @@
       enqueue(job, at: clock.now.advanced(by: delay), tolerance: tolerance, clock: clock)
     }
 
-    /// Delays `job` in virtual time. Durations on clocks other than the system's are unknown, so such a wait ends at once.
+    /// Delays `job` in virtual time. The durations of waits on clocks other than the system's are unknown, so such waits end immediately.
     func enqueue<C: Clock>(_ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C) {
       let remaining = clock.now.duration(to: instant) as? Duration
       sleep(UnownedJob(job), remaining: remaining ?? .zero)

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// The state of a Swift task, which a deadlock report uses to determine which tasks are stuck.
+/// Reads the state of a Swift task. A deadlock report uses the states of tasks to determine which tasks are stuck.
 ///
-/// The state is a word in the task object, after the job. The layout is not documented; `isKnown` is therefore the result of a test. The
-/// state is read only in runs that are made for a report.
+/// The state is a word in the task object, after the job. The layout is not documented, so a test determines `isKnown`. The state is read
+/// only when a schedule is run again for a report.
 ///
-/// Invariant: a reference-counted task is retained for as long as the status exists. The task of an `async let` is not counted and lies in
-/// the memory of its parent; the state of such a task is read only directly after one of its jobs.
+/// Invariant: A reference-counted task is retained for as long as its status exists. The task of an `async let` is not reference-counted,
+/// and is stored in the memory of its parent, so its state is read only immediately after one of its jobs.
 final class TaskStatus: Sendable {
   private static let word = MemoryLayout<UInt>.size
   private static let offset = 12 * word

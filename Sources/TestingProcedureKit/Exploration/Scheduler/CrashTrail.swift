@@ -1,14 +1,15 @@
 import Synchronization
 
-/// A file that survives a crash of the process, with the seed, the schedule and the choices so far, as a replay string.
+/// A file that survives a crash of the process. It contains the seed, the number of the schedule, and the choices so far, as a replay
+/// string.
 ///
 /// The file is mapped into memory, so recording a choice does not need a system call, and the kernel keeps the choices if the process dies.
 /// The file is removed when the exploration ends. If the file cannot be created, nothing is recorded.
 final class CrashTrail: Sendable {
-  /// The size of the file in bytes. A schedule with more choices is truncated.
+  /// The size of the file in bytes. Choices that do not fit are not recorded.
   private static let size = 1 << 16
 
-  /// Invariant: the memory is used only while the lock is held, and stays mapped until `deinit`.
+  /// Invariant: The memory is used only while the lock is held, and stays mapped until `deinit`.
   private struct Page: ~Copyable {
     let memory: UnsafeMutableBufferPointer<UInt8>
     var count = 0
@@ -44,7 +45,7 @@ final class CrashTrail: Sendable {
     page.withLock { Platform.unmap($0.memory) }
   }
 
-  /// Begins a new schedule.
+  /// Starts to record a new schedule.
   func willRun(_ schedule: Int, explorationSeed: UInt64, seed: UInt64, strategy: ExplorationStrategy) {
     page.withLock { page in
       page.clear()
@@ -54,7 +55,7 @@ final class CrashTrail: Sendable {
     }
   }
 
-  /// Removes the file, at the end of the exploration.
+  /// Removes the file when the exploration ends.
   func remove() {
     Platform.removeFile(path)
   }

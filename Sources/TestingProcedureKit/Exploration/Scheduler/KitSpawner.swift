@@ -1,7 +1,7 @@
-/// The only place in the testing kit where tasks are created.
+/// Creates all of the testing kit's tasks.
 enum KitSpawner {
-  /// Starts an exploration on its own thread, with the caller's task-local values. The caller waits for the task to end, and forwards its
-  /// own cancellation to it.
+  /// Starts an exploration on its own thread, with the caller's task-local values. The caller waits for the task to end, and cancels the
+  /// task if it is cancelled itself.
   static func startExploration(on pool: ThreadPool, _ work: @escaping @Sendable () -> Void) -> Task<Void, Never> {
     Task(executorPreference: pool) { work() }
   }
@@ -11,8 +11,8 @@ enum KitSpawner {
     Task(executorPreference: executor) { await Task.yield() }
   }
 
-  /// Starts a task that sleeps, so that its jobs can be inspected. The caller runs the task to its end; a wait for real time ends by
-  /// itself.
+  /// Starts a task that sleeps, so that its jobs can be inspected. The caller runs the task to its end. If the task waits for real time, it
+  /// ends by itself.
   static func startSleeper(on executor: some TaskExecutor) {
     Task(executorPreference: executor) { try await Task.sleep(for: .milliseconds(1)) }
   }

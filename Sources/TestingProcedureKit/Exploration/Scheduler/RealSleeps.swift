@@ -1,4 +1,4 @@
-/// The jobs that would wait for real time: those of `Task.sleep` and of the system's clocks.
+/// The jobs that would otherwise wait for real time, because they belong to `Task.sleep` or to the system's clocks.
 ///
 /// In an exploration, these jobs wait for the virtual time of `ExplorationEnvironment.clock`.
 struct RealSleeps {
@@ -16,18 +16,18 @@ struct RealSleeps {
     jobs[count] = (job, sleeper)
   }
 
-  /// Removes and returns the jobs with a deadline up to `instant` (all jobs if `nil`), in the order of waking, each with the
-  /// task that sleeps.
+  /// Removes and returns the jobs whose deadlines are not later than `instant`, or all jobs if it is `nil`. The jobs are in the order in
+  /// which they wake, each with the task that is sleeping.
   mutating func removeAll(through instant: VirtualClock.Instant?) -> [(job: ReadyJob, sleeper: Int?)] {
     let end = instant ?? VirtualClock.Instant(offset: .seconds(Int64.max))
     return queue.removeAll(through: end).compactMap { jobs.removeValue(forKey: $0.number) }
   }
 
-  /// Returns the virtual duration of a real sleep that has `remaining` left, and whose end was computed at most `elapsed` ago.
+  /// Returns the virtual duration for a real sleep that would end after `remaining`, and whose end was computed at most `elapsed` ago.
   ///
-  /// The runtime passes only an instant in real time, some time after the code computed that instant. The duration in the code is therefore
-  /// between `remaining` and `remaining + elapsed`. The function returns the roundest duration in this range, in whole milliseconds, so
-  /// that equal sleeps have equal lengths even on a busy machine.
+  /// The runtime provides only the end of a sleep in real time, some time after the code computed it. Therefore, the duration in the code
+  /// is between `remaining` and `remaining + elapsed`. The function returns the roundest duration in this range, in whole milliseconds, so
+  /// that equal sleeps have equal durations even on a busy machine.
   static func virtualDuration(remaining: Duration, elapsed: Duration) -> Duration {
     guard remaining < .seconds(Int64(1) << 40) else { return remaining }
     let least = max(1, milliseconds(remaining + .nanoseconds(999_999)))
@@ -64,8 +64,8 @@ enum RealSleepTest {
 
 /// The real times at which each task's latest jobs began, for `RealSleeps`.
 ///
-/// A task on an actor computes the end of a `Task.sleep` there and then leaves the actor, so the sleep begins in a job that the task itself
-/// made ready. The end was therefore computed after the start of the previous job.
+/// A task on an actor computes the end of a `Task.sleep` on the actor, and then leaves the actor, so the sleep begins in a job that the
+/// task itself made ready. Therefore, the end was computed after the start of the previous job.
 struct JobStarts {
   private struct Start {
     var current: ContinuousClock.Instant
@@ -81,7 +81,7 @@ struct JobStarts {
     if starts.indices.contains(task) { starts[task]?.continues = true }
   }
 
-  /// Records that a job of `task` begins. If the job was parked and now continues, it began earlier.
+  /// Records that a job of `task` starts. A parked job that continues has started earlier, and is not recorded again.
   mutating func didStart(_ task: Int) {
     while starts.count <= task { starts.append(nil) }
     let now = ContinuousClock.now

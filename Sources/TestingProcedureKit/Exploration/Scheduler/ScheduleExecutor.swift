@@ -1,11 +1,12 @@
 import ProcedureKit
 import Synchronization
 
-/// The executor of one schedule. It holds every ready job, and runs one job at a time in the order that a chooser determines.
+/// The executor of one schedule. It holds back all ready jobs, and runs one job at a time in the order that a chooser determines.
 ///
-/// The worker with the run token runs jobs; all other threads of the pool wait. Jobs therefore never overlap, and the same choices lead to
-/// the same run. A job that makes another task ready can be preempted: its thread is parked within `enqueue` and counts as ready, and
-/// another worker gets the run token. A job from a thread without the run token also runs, but is reported as uncontrolled.
+/// Only the worker with the run token runs jobs, while all other threads of the pool wait. Therefore, jobs never overlap, and the same
+/// choices lead to the same run. A job that makes another task ready can be preempted: its thread is parked within `enqueue`, the job
+/// counts as ready, and another worker gets the run token. If a thread without the run token enqueues a job, the job also runs, but it is
+/// reported as uncontrolled.
 final class ScheduleExecutor: TaskExecutor {
   /// The executor of the exploration to which the calling code belongs; `nil` outside an exploration.
   static var current: ScheduleExecutor? { GlobalExecutorWatch.shared.currentDriven }
@@ -20,7 +21,7 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// Whether a trace of the schedule is recorded.
   let isTracing: Bool
-  /// Whether recorded choices are being repeated. They do not include wakes under a lock.
+  /// Whether recorded choices are being repeated. These do not include choices at wakes under a lock.
   let isRepetition: Bool
   /// Whether all jobs run on workers other than the driver.
   let keepsDriverFree: Bool
@@ -79,7 +80,7 @@ final class ScheduleExecutor: TaskExecutor {
     return nil
   }
 
-  /// Adds an event of the running task to the trace, if there is one.
+  /// Adds an event of the running task to the trace, if a trace is being recorded.
   func log(_ event: @autoclosure () -> String) {
     guard isTracing else { return }
     let event = event()
@@ -158,10 +159,10 @@ final class ScheduleExecutor: TaskExecutor {
     }
   }
 
-  /// Lets a worker other than the driver run the next job.
+  /// Passes the run token to a worker other than the driver, so that this worker runs the next job.
   ///
-  /// After a collision, several workers may stop, and each orders the driver to check. A superfluous check finds that another worker has
-  /// the run token.
+  /// After a collision, several workers may stop, and each of them orders the driver to check whether the schedule can continue. A
+  /// redundant check finds that another worker already has the run token.
   private func passRunToken() -> End {
     let thread = Platform.Thread.current
     while true {
@@ -181,8 +182,8 @@ final class ScheduleExecutor: TaskExecutor {
     }
   }
 
-  /// Abandons the jobs of the calling thread and of all parked tasks where they are. The threads run later schedules on top of those jobs,
-  /// as long as there is room on their stacks.
+  /// Abandons the job of the calling thread and the jobs of all parked tasks in the middle. Their threads run later schedules on top of
+  /// these jobs, as long as there is room on the stacks.
   func abandon(on thread: Platform.Thread) -> Never {
     let (own, others, isStuck) = state.withLock { ($0.parking, $0.takeAbandoned(), $0.isStuck) }
     guard let own else { preconditionFailure("\(#function): the thread has no run token") }
@@ -210,7 +211,7 @@ final class ScheduleExecutor: TaskExecutor {
     return .passedOn
   }
 
-  /// Performs `body` as the driver, outside any job. The jobs that `body` enqueues are controlled.
+  /// Calls `body` as the driver, outside any job. The jobs that `body` enqueues are controlled.
   func asDriver<R>(_ body: () -> R) -> R {
     let thread = Platform.Thread.current
     state.withLock { $0.didTakeRunToken(pool.driver, on: thread) }
@@ -222,12 +223,12 @@ final class ScheduleExecutor: TaskExecutor {
     return body()
   }
 
-  /// Stops recording. From then on, the oldest ready job runs.
+  /// Stops recording. From now on, the oldest ready job always runs next.
   func stopRecording() {
     state.withLock { $0.stopRecording() }
   }
 
-  /// Runs the parked jobs to completion, one at a time, when a schedule is abandoned.
+  /// Runs the parked jobs of an abandoned schedule to completion, one at a time.
   func endParked(limit: Int) {
     state.withLock { $0.limit = limit }
     while let worker = state.withLock({ $0.takeParkedForEnding() }) {
@@ -252,7 +253,7 @@ final class ScheduleExecutor: TaskExecutor {
   /// Returns whether the task with the runtime's number `id` belongs to the schedule.
   func knows(_ id: UInt64) -> Bool { state.withLock { $0.identities.knows(id) } }
 
-  /// Starts to check the environment's conditions after each job.
+  /// From now on, checks the environment's conditions after each job.
   func watchEventualities() { hasEventualities.store(true, ordering: .relaxed) }
 
   /// Lets the tasks take turns from now on. Only their order is recorded.
@@ -261,16 +262,16 @@ final class ScheduleExecutor: TaskExecutor {
   /// The order of tasks since they began to take turns.
   var turns: [Int] { state.withLock { $0.turns ?? [] } }
 
-  /// The tasks that have not ended, if a trace is recorded.
+  /// The tasks that have not ended, if a trace is being recorded.
   var stuckTasks: [StuckTask] { state.withLock { $0.stuckTasks } }
 
   /// The reason why the schedule was abandoned; `nil` if all tasks can continue.
   var abandonment: Abandonment? { state.withLock { $0.abandonment } }
-  /// Whether the schedule must be run again, because its first explored lock was not expected.
+  /// Whether the schedule must be run again, because it was not known that the exploration uses explored locks.
   var needsRestart: Bool { state.withLock { $0.needsRestart } }
-  /// The first cycle in the order in which locks were taken.
+  /// The first cycle that was found in the order in which locks were acquired.
   var possibleDeadlock: LockCycle? { state.withLock { $0.locks.possibleDeadlock } }
-  /// The held locks and the tasks that are waiting for locks, one line each.
+  /// A description of each lock that is held, and of each task that is waiting for a lock, one per line.
   var lockLines: [String] { state.withLock { $0.locks.lines } }
 
   var trace: ScheduleTrace? { state.withLock { $0.trace } }
@@ -295,9 +296,9 @@ extension ScheduleExecutor {
     }
   }
 
-  /// Resumes all parked jobs, because the running job seems to be waiting for a lock that a parked job holds.
+  /// Resumes all parked jobs. This is necessary if the running job seems to be waiting for a lock that a parked job holds.
   ///
-  /// The result of the schedule is discarded. Only the watch calls the function.
+  /// The result of the schedule is discarded. Only the watch calls this function.
   func releaseParked() {
     let (parked, blocked) = state.withLock { ($0.didCollide(), $0.holderEvents) }
     var culprit: UInt?
@@ -313,14 +314,14 @@ extension ScheduleExecutor {
     settled.signal()
   }
 
-  /// Returns the collision with a lock that requires the schedule to be run again; `nil` if there was none.
+  /// Returns the collision with a lock because of which the schedule must be run again; `nil` if there was no collision.
   func awaitCollision() -> LockCollision? {
     guard state.withLock({ $0.hasCollided }) else { return nil }
     settled.wait()
     return state.withLock { $0.collision }
   }
 
-  /// Waits until a job is ready, for at most the real time `patience` or until the task is cancelled.
+  /// Waits until a job is ready, the real time `patience` has passed, or the task is cancelled.
   ///
   /// - Returns: Whether a job is ready.
   func waitForArrival(atMost patience: Duration) -> Bool {
@@ -337,7 +338,7 @@ extension ScheduleExecutor {
 // MARK: - Time
 
 extension ScheduleExecutor {
-  /// Delays `job` in virtual time, instead of by the real time `remaining`.
+  /// Delays `job` in virtual time instead of waiting for the real time `remaining`.
   func sleep(_ job: UnownedJob, remaining: Duration) {
     let elapsed = state.withLock { $0.starts.elapsed(in: $0.running) }
     let duration = RealSleeps.virtualDuration(remaining: remaining, elapsed: elapsed)
@@ -349,7 +350,7 @@ extension ScheduleExecutor {
     if !isControlled { arrivals.signal() }
   }
 
-  /// Moves to the next deadline of `clock` or of a wait for real time. The calling thread must have the run token.
+  /// Moves the clock to its next deadline, or to the next end of a wait for real time. The calling thread must have the run token.
   ///
   /// - Returns: Whether there was a deadline.
   func moveToNextDeadline(of clock: VirtualClock) -> Bool {
@@ -359,7 +360,7 @@ extension ScheduleExecutor {
     return true
   }
 
-  /// Makes the jobs ready whose waits for real time end by `instant`; if it is `nil`, all such jobs.
+  /// Ends the waits for real time that are due at `instant`, or all of them if it is `nil`, and makes their jobs ready.
   ///
   /// - Returns: Whether there were such jobs.
   @discardableResult

@@ -1,32 +1,32 @@
-/// The record of one schedule: the task at each step, and each choice.
+/// The record of one schedule, which contains the task at each step and all choices.
 struct ScheduleRecord: Equatable {
   /// The task at each step.
   private(set) var tasks: [Int] = []
 
-  /// The chosen position at each wake, and at the end of each job after which several jobs are ready.
+  /// The position that was chosen at each wake, and at the end of each job if several jobs were ready.
   ///
-  /// At a wake, `0` stands for the running job.
+  /// At a wake, `0` means that the running job continues.
   private(set) var choices: [Int] = []
 
   /// The number of alternatives at each of `choices`.
   private(set) var widths: [Int] = []
 
-  /// Whether each of `choices` is a choice at a wake.
+  /// For each of the `choices`, whether it was made at a wake.
   private(set) var isWake: [Bool] = []
 
-  /// The positions in `choices` of choices that a lock forces, and that therefore have no alternative.
+  /// The positions in `choices` of those choices that a lock forced, so that there was no alternative.
   private(set) var forced: Set<Int> = []
 
   /// The number of wakes since the last step began.
   private var wakesInStep = 0
 
-  /// The number of wakes that were not choices, because they happen under a lock.
+  /// The number of wakes that were not choices, because they happened under a lock.
   private(set) var wakesUnderLock = 0
 
-  /// The number of explored lock and atomic operations.
+  /// The number of operations on explored locks and atomics.
   private(set) var operations = 0
 
-  /// A fingerprint of `tasks` and of the wakes at which a waker was preempted, for distinguishing orders.
+  /// A fingerprint of `tasks` and of the wakes at which a waker was preempted. It is used to distinguish orders.
   private(set) var fingerprint = Fingerprint()
 
   var steps: Int { tasks.count }
@@ -60,7 +60,7 @@ struct ScheduleRecord: Equatable {
     self.isWake.append(isWake)
   }
 
-  /// Adds a step of `task`; `rank` is the number of earlier ready jobs of the same task.
+  /// Records a step of `task`. `rank` is the number of jobs of the same task that became ready earlier and are still waiting.
   mutating func didRun(_ task: Int, rank: Int = 0) {
     tasks.append(task)
     fingerprint.add(task)
@@ -77,7 +77,7 @@ struct ReadyJob: Sendable {
   var isOnMainActor = false
 }
 
-/// A wait for a lock that a parked waker held. The schedule must be run again without that choice.
+/// A collision, in which a job waited for a lock that a parked waker held. The schedule must be run again without parking that waker.
 struct LockCollision: Sendable {
   /// The depth of the waker's stack; `nil` if the waker could not be determined.
   var depth: UInt?

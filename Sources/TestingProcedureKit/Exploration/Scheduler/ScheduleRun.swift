@@ -11,10 +11,10 @@ struct ScheduleRun: Sendable {
     var notes: [String]
     var tallies: [String: Int]
     var trace: ScheduleTrace?
-    /// Whether tasks waited for real time, which was converted to virtual time.
+    /// Whether tasks waited for real time, and these waits were converted to virtual time.
     var usesRealSleeps = false
 
-    /// Whether the same choices reliably fail again, at a reasonable cost.
+    /// Whether running the same choices again fails reliably and at a reasonable cost.
     var isReproducible: Bool {
       problems.allSatisfy { problem in
         switch problem {
@@ -27,10 +27,10 @@ struct ScheduleRun: Sendable {
 
   /// Runs the choices of `first` again, and records a trace if `isTraced`.
   ///
-  /// The explorer knows only the real time at which a real sleep ends, so a sleep can become too short on a busy machine. A run that
-  /// contains real sleeps and differs is therefore repeated.
+  /// The explorer knows only the real time at which a real sleep ends, so the virtual sleep can become too short on a busy machine.
+  /// Therefore, a run that contains real sleeps is repeated if it differs.
   ///
-  /// - Returns: The second run, and the step by which it certainly differs (`nil` if the runs are equal).
+  /// - Returns: The second run, and the step by which the two runs certainly differ; `nil` if they are equal.
   func again(
     _ first: Outcome, on pool: ThreadPool, isTraced: Bool = false, _ body: @escaping Body
   ) throws -> (outcome: Outcome, divergence: Int?) {
@@ -50,8 +50,8 @@ struct ScheduleRun: Sendable {
 
   /// Runs the choices of `first` again, and records a trace.
   ///
-  /// Recording keeps ended tasks alive for longer, which can change code with effects in `deinit`. The trace is therefore taken from a
-  /// separate run, whose result is not used.
+  /// Recording a trace keeps tasks in memory after they have ended, which can affect code with side effects in `deinit`. Therefore, the
+  /// trace comes from a separate run, whose result is not used.
   func traced(
     _ first: Outcome, on pool: ThreadPool, _ body: @escaping Body
   ) throws -> (outcome: Outcome, divergence: Int?) {
@@ -88,17 +88,17 @@ struct ScheduleRun: Sendable {
   var timersOvertakeWork = false
   var checksLockOrder = true
   var isTracing = false
-  /// Whether recorded choices are repeated exactly. No choices are recorded when a task is woken by a task that holds a lock, so a
-  /// repetition need not detect that case.
+  /// Whether recorded choices are repeated exactly. No choices are recorded for wakes under a lock, so a repetition does not have to detect
+  /// such wakes.
   var isRepetition = false
 
-  /// The largest number of attempts at a schedule in which wakers were parked under locks.
+  /// The largest number of attempts to run a schedule in which wakers are parked while they hold locks.
   private static let attempts = 20
 
-  /// Runs `body` with the choices of `chooser`, on the driver's thread, and returns when no job is left.
+  /// Runs `body` on the driver's thread with the choices that `chooser` makes, and returns when no job is left.
   ///
-  /// If a job has to wait for a lock that a parked waker holds, the schedule is run again. If that happens again, wakes at the same depth
-  /// of the stack stop being choices.
+  /// If a job has to wait for a lock that a parked waker holds, the schedule is run again. If this happens again, wakes at the same depth
+  /// of the stack are no longer choices.
   ///
   /// - Throws: `CancellationError` after the schedule, if the calling task is cancelled.
   func run(_ chooser: any ScheduleChooser, on pool: ThreadPool, _ body: @escaping Body) throws -> Outcome {
@@ -158,7 +158,7 @@ struct ScheduleRun: Sendable {
       endRealSleeps(executor)
       executor.endParked(limit: stepLimit * 4)
       GlobalExecutorWatch.shared.didEnd(executor)
-      // Other threads may have added jobs, for example of a task from outside that the schedule woke.
+      // Other threads may have added jobs in the meantime, for example because the schedule woke a task outside the exploration.
       if executor.abandonment == nil { _ = executor.runUntilIdle(limit: stepLimit * 4) }
     }
     try Task.checkCancellation()
@@ -208,7 +208,7 @@ struct ScheduleRun: Sendable {
   /// The largest number of steps in which the tasks take turns after the step limit.
   private static let turns = 1_000
 
-  /// Lets the tasks take turns after the step limit, and describes what they do.
+  /// Lets the tasks take turns after the step limit has been reached, and describes what they do.
   private func livelock(
     _ executor: ScheduleExecutor, _ environment: ExplorationEnvironment, _ ending: Ending
   ) -> Livelock {
@@ -228,15 +228,15 @@ struct ScheduleRun: Sendable {
     return livelock
   }
 
-  /// Runs the remaining jobs, first as they are, and then with their sleeps cancelled.
+  /// Runs the remaining jobs, then cancels all sleeps, and runs the jobs that this makes ready.
   private func windUp(_ executor: ScheduleExecutor, _ environment: ExplorationEnvironment) {
     _ = executor.runUntilIdle(limit: stepLimit * 3)
     executor.asDriver { environment.clock.cancelSleepers() }
     _ = executor.runUntilIdle(limit: stepLimit * 3)
   }
 
-  /// Ends the remaining waits for real time, so that their tasks end. Most of these are timers for waits that have been cancelled. A task
-  /// that keeps waiting is abandoned.
+  /// Ends the remaining waits for real time, so that their tasks can end. Most of these waits are timers for sleeps that have been
+  /// cancelled. A task that keeps waiting is abandoned.
   private func endRealSleeps(_ executor: ScheduleExecutor) {
     for _ in 0..<3 {
       guard executor.asDriver({ executor.endSleeps(through: nil) }) else { return }

@@ -1,4 +1,4 @@
-/// The state of a schedule: ready jobs, the holder of the run token, choices, and the record.
+/// The state of a schedule, which includes the ready jobs, the holder of the run token, and the record of all choices.
 struct ScheduleState {
   /// The number of consecutive steps after which a task is no longer preferred over others.
   private static let longStretch = 50
@@ -11,13 +11,13 @@ struct ScheduleState {
     }
 
     var work: Work
-    /// Whether the job belongs to a `Task.yield` and only makes its own task ready again. Such a job runs at once, because its position in
-    /// the order has no effect.
+    /// Whether the job belongs to a `Task.yield` and only makes its own task ready again. Such a job runs immediately, because its position
+    /// in the order has no effect.
     var isYield = false
-    /// For a parked job: the depth of the stack at the wake.
+    /// For a parked job, the depth of the stack at the wake.
     var depth: UInt = 0
 
-    /// The worker of a parked job; `nil` for a job that has not begun.
+    /// The worker of a parked job; `nil` for a job that has not started.
     var parkedWorker: WorkerThread? { if case .parked(let worker) = work { worker } else { nil } }
     var isParked: Bool { parkedWorker != nil }
   }
@@ -40,7 +40,7 @@ struct ScheduleState {
   private(set) var ready: [Ready] = []
   /// The number of jobs in `ready` that are yields.
   private var yieldCount = 0
-  /// The jobs that are waiting for the main actor, which has a ready or running job, and their tasks.
+  /// The jobs that are waiting for the main actor, because another job of the main actor is ready or running, with their tasks.
   private var awaitingMainActor: [(job: ReadyJob, task: Int)] = []
   private var isMainActorBusy = false
   /// The jobs that are waiting for virtual instead of real time.
@@ -51,7 +51,7 @@ struct ScheduleState {
   private(set) var record = ScheduleRecord()
   /// The number of steps, including those after recording was stopped.
   private var steps = 0
-  /// The largest number of steps.
+  /// The largest number of steps in the schedule.
   var limit = Int.max
   private var chooser: any ScheduleChooser
   private(set) var isRecording = true
@@ -69,41 +69,41 @@ struct ScheduleState {
   private(set) var parking: WorkerThread?
   private(set) var parkedCount = 0
   private var preemptionsLeft: Int
-  /// The number of jobs and enqueues by the workers with the run token, for detecting a step that does not end.
+  /// The number of jobs that workers with the run token have run or enqueued. If it does not change, a step may not end.
   private(set) var events = 0
-  /// The events of the worker with the run token.
+  /// The number of such events for the current holder of the run token.
   private(set) var holderEvents = 0
   /// The workers that were resumed without the run token, after a collision with a lock.
   private var released: [WorkerThread] = []
   private(set) var hasCollided = false
   var collision: LockCollision?
-  /// Whether no further jobs are started.
+  /// Whether the schedule is ending, so that no more jobs are started.
   var isEnding = false
   /// The explored locks.
   var locks = LockTable()
-  /// The number of lock and atomic operations, in total and since the last switch.
+  /// The number of operations on locks and atomics, in total and since the last switch.
   private(set) var operations = 0
   var operationsInARow = 0
-  /// Whether the schedule must be run again, because its first explored lock was not expected.
+  /// Whether the schedule must be run again, because it was not known that the exploration uses explored locks.
   var needsRestart = false
   /// The reason why the schedule was abandoned.
   var abandonment: Abandonment?
   /// Whether the driver itself was abandoned.
   var isStuck = false
-  /// The trace of the schedule, if one is recorded.
+  /// The trace of the schedule, if a trace is being recorded.
   private(set) var trace: ScheduleTrace?
-  /// The tasks that have not ended, and their states, if a trace is recorded.
+  /// The tasks that have not ended, and their states, if a trace is being recorded.
   private var unended: Set<Int> = []
   private var statuses: [Int: TaskStatus] = [:]
   /// The order of tasks since they began to take turns, after the step limit.
   private(set) var turns: [Int]?
   private(set) var uncontrolled: [UncontrolledJob] = []
-  /// Whether the clock may move although jobs are ready, and the number that stands for the clock in the order of tasks.
+  /// Whether the clock may move even though jobs are ready, and the number that represents the clock in the order of tasks.
   private let timersOvertakeWork: Bool
   private var clockTask: Int?
-  /// The file that is left if the process crashes.
+  /// The file that remains if the process crashes.
   var crashTrail: CrashTrail?
-  /// The environment, which holds the executor strongly.
+  /// The environment. The reference is weak, because the environment retains the executor.
   weak var environment: ExplorationEnvironment?
 
   init(chooser: any ScheduleChooser, preemptionLimit: Int, timersOvertakeWork: Bool, isTracing: Bool) {
@@ -138,7 +138,7 @@ struct ScheduleState {
 // MARK: - Ready jobs
 
 extension ScheduleState {
-  /// Adds a ready job. `sleeper` is the task whose wait for real time ends with this job.
+  /// Adds a ready job. If the job ends a wait for real time, `sleeper` is the task that was waiting.
   ///
   /// - Returns: Whether the job comes from the thread with the run token.
   mutating func didEnqueue(
@@ -180,7 +180,7 @@ extension ScheduleState {
     add(Ready(work: .job(job)), task)
   }
 
-  /// Adds a job that would wait for real time.
+  /// Adds a job that would otherwise wait for real time.
   ///
   /// - Returns: Whether the job comes from the thread with the run token.
   mutating func didSleep(_ job: ReadyJob, until deadline: VirtualClock.Instant, on thread: Platform.Thread) -> Bool {
@@ -191,7 +191,7 @@ extension ScheduleState {
     return isControlled
   }
 
-  /// Takes the jobs whose sleeps end by `instant`; if it is `nil`, all jobs.
+  /// Removes and returns the jobs whose sleeps are due at `instant`, or all sleeping jobs if it is `nil`.
   mutating func takeSleeps(through instant: VirtualClock.Instant?) -> [(job: ReadyJob, sleeper: Int?)] {
     sleeps.removeAll(through: instant)
   }
@@ -201,7 +201,7 @@ extension ScheduleState {
     [clock.nextDeadline, sleeps.nextDeadline].compactMap(\.self).min()
   }
 
-  /// Chooses whether a ready job preempts the running job, which has just made a task ready.
+  /// Decides whether a ready job preempts the running job, which has just made a task ready.
   ///
   /// - Parameters:
   ///   - depth: The depth of the stack at the wake.
@@ -218,7 +218,7 @@ extension ScheduleState {
     return preempt(by: index - 1, at: depth)
   }
 
-  /// Parks the running job, and takes the entry at `index`.
+  /// Parks the running job, and removes and returns the entry at `index`.
   mutating func preempt(by index: Int, at depth: UInt) -> Ready {
     let (task, worker) = (running, holder)
     let preemptingJob = take(index)
@@ -265,7 +265,7 @@ extension ScheduleState {
     }
   }
 
-  /// Records that `worker` has run `job` to its end; `nil` stands for a move of the clock.
+  /// Records that `worker` has run `job` to its end. If `job` is `nil`, the worker has moved the clock.
   mutating func didEnd(_ job: ReadyJob?, on worker: WorkerThread, _ thread: Platform.Thread) -> Next {
     events += 1
     if job?.isOnMainActor == true {
@@ -280,7 +280,7 @@ extension ScheduleState {
     return next(for: worker, on: thread)
   }
 
-  /// The clock, if a due timer may preempt the ready jobs at this step; that is one step in eight, on average.
+  /// The clock, if it may move at this step even though jobs are ready; otherwise `nil`. On average, it may move at one step in eight.
   private var racingClock: VirtualClock? {
     guard timersOvertakeWork, isRecording, (UInt64(steps) &* 0x9E37_79B9_7F4A_7C15) >> 61 == 0 else { return nil }
     return environment.flatMap { nextDeadline(on: $0.clock) == nil ? nil : $0.clock }
@@ -294,7 +294,7 @@ extension ScheduleState {
     trace?.add("the clock moves")
   }
 
-  /// Moves a ready job of the last task to the front, so that the simplest choice is to continue it.
+  /// Moves a ready job of the task that ran last to the front, so that the simplest choice is to continue that task.
   ///
   /// A task that waits by yielding loses this preference after a while.
   private mutating func preferLastTask() {
@@ -305,7 +305,7 @@ extension ScheduleState {
     ready.insert(ready.remove(at: index), at: 0)
   }
 
-  /// The number of steps and operations, which choosers use as their time scale.
+  /// The number of steps and operations so far, which choosers use as a measure of time.
   var moments: Int { steps + operations }
 
   mutating func didOperate() {
@@ -329,7 +329,7 @@ extension ScheduleState {
     crashTrail?.didChoose(index + 1)
   }
 
-  /// Chooses the next entry, because the running task is waiting for a lock.
+  /// Chooses the entry to run next, because the running task is waiting for a lock.
   ///
   /// - Parameter forced: The only possible entry; `nil` if every entry is possible.
   /// - Returns: The position of the entry.
@@ -343,7 +343,7 @@ extension ScheduleState {
     return index
   }
 
-  /// Takes the entry at `index` while `worker` is waiting for a lock.
+  /// Removes and returns the entry at `index` because `worker` has to wait for a lock.
   mutating func takeBeforeWaiting(_ index: Int, _ worker: WorkerThread) -> Ready {
     let entry = take(index)
     parkedCount += 1
@@ -351,12 +351,12 @@ extension ScheduleState {
     return entry
   }
 
-  /// Makes a task ready that was waiting for a lock.
+  /// Makes a task ready that has been waiting for a lock.
   mutating func addParked(_ worker: WorkerThread, task: Int, depth: UInt) {
     add(Ready(work: .parked(worker), depth: depth), task)
   }
 
-  /// Takes all parked and waiting workers.
+  /// Removes and returns all parked and waiting workers.
   mutating func takeAllParked() -> [(worker: WorkerThread, depth: UInt)] {
     let parked = ready.compactMap { entry in entry.parkedWorker.map { (worker: $0, depth: entry.depth) } }
     let rest = zip(ready, tasks).filter { entry, _ in !entry.isParked }
@@ -370,7 +370,7 @@ extension ScheduleState {
     tasks.append(task)
   }
 
-  /// Takes the entry at `index`, whose task runs next.
+  /// Removes and returns the entry at `index`, whose task runs next.
   private mutating func take(_ index: Int) -> Ready {
     steps += 1
     events += 1
@@ -456,13 +456,13 @@ extension ScheduleState {
     didReleaseRunToken()
   }
 
-  /// Records that a parked worker continues, with the run token unless the worker was released.
+  /// Records that a parked worker continues. The worker gets the run token, unless it was released.
   mutating func didResume(_ worker: WorkerThread, on thread: Platform.Thread) {
     guard !released.contains(where: { $0 === worker }) else { return }
     didTakeRunToken(worker, on: thread)
   }
 
-  /// Takes the parked job of `worker`, which is resumed although no job may run.
+  /// Removes the parked job of `worker`, which is resumed even though no job may run.
   ///
   /// - Returns: Whether the worker was parked.
   mutating func takeParked(_ worker: WorkerThread) -> Bool {
@@ -472,7 +472,7 @@ extension ScheduleState {
     return true
   }
 
-  /// Takes a parked worker at the end of an abandoned schedule. From then on, no jobs are started.
+  /// Removes and returns a parked worker at the end of an abandoned schedule. From now on, no jobs are started.
   mutating func takeParkedForEnding() -> WorkerThread? {
     isEnding = true
     for entry in ready {

@@ -1,4 +1,4 @@
-/// Detects steps that do not end, either because of a lock that a parked waker holds, or for another reason.
+/// Detects steps that do not end, because they are waiting for a lock that a parked waker holds, or for another reason.
 struct StepWatch {
   /// The time between two checks, in milliseconds.
   static let tick = 4
@@ -9,7 +9,7 @@ struct StepWatch {
   /// The number of checks without progress after which parked wakers are resumed even if some thread is not asleep.
   private static let longQuiet = 500
 
-  /// Like `longQuiet`, on systems that do not report whether a thread is asleep.
+  /// The value that replaces `longQuiet` on systems that do not report whether a thread is asleep.
   private static let longQuietUnknown = 60
 
   private let stepTimeout: Duration
@@ -17,7 +17,7 @@ struct StepWatch {
   private var lastExecutor: ScheduleExecutor?
   /// The number of checks without progress.
   private var quiet = 0
-  /// The number of checks without progress at which all threads were asleep.
+  /// The number of checks without progress during which all threads were asleep.
   private var asleep = 0
   private var since = ContinuousClock.now
   private var hasReported = false
@@ -28,7 +28,7 @@ struct StepWatch {
 
   /// Checks the running step.
   ///
-  /// - Returns: The executor if its step has just exceeded the limit.
+  /// - Returns: The executor, if its step has just exceeded the time limit; otherwise `nil`.
   mutating func check(_ executor: ScheduleExecutor?, of workers: [WorkerThread]) -> ScheduleExecutor? {
     let progress = executor?.progress
     if progress?.isStuck == true, !hasReported {

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The threads of one exploration, separate from the threads of the runtime's pool.
+/// The threads of one exploration, which are separate from those in the runtime's thread pool.
 ///
-/// The explorer's own task runs on the driver, as do the jobs of a schedule until a waker is preempted. The waker's thread is then parked
-/// in the middle of its job, and another worker gets the run token. The pool also records which wakes are not choices, because a wait for a
-/// lock has shown that they happen under a lock.
+/// The explorer's own task runs on the driver, and so do the jobs of a schedule until a waker is preempted. When this happens, the waker's
+/// thread is parked in the middle of its job, and another worker gets the run token. The pool also records which wakes are not choices,
+/// because a collision has shown that they happen under a lock.
 final class ThreadPool: TaskExecutor {
   private struct State {
     var idle: [WorkerThread] = []
@@ -17,7 +17,7 @@ final class ThreadPool: TaskExecutor {
   /// The thread of the explorer's own task.
   let driver: WorkerThread
 
-  /// The file that is left if the process crashes.
+  /// The file that remains if the process crashes.
   let crashTrail = CrashTrail()
 
   private let state: Mutex<State>
@@ -31,8 +31,8 @@ final class ThreadPool: TaskExecutor {
     _ = JobKind.isKnown
   }
 
-  /// Starts to watch the steps of the schedules, to detect wakes under a lock, and steps that take longer than `stepTimeout`. The first
-  /// such step is reported to `didHang`.
+  /// Starts to watch the steps of the schedules in order to detect wakes under a lock, and steps that take longer than `stepTimeout`.
+  /// `didHang` is called for the first step that takes too long.
   func startWatch(stepTimeout: Duration, didHang: @escaping @Sendable (ScheduleExecutor) -> Void) {
     Platform.startThread { [shutDownSignal, weak self] in
       var watch = StepWatch(stepTimeout: stepTimeout)
@@ -65,7 +65,7 @@ final class ThreadPool: TaskExecutor {
   /// Remembers that wakes at `depth` of the stack happen under a lock.
   func didFindLock(_ depth: UInt) { state.withLock { _ = $0.lockDepths.insert(depth) } }
 
-  /// Takes an idle worker, or starts a new one.
+  /// Returns an idle worker, or starts a new one.
   func takeWorker() -> WorkerThread {
     state.withLock { state in
       if let idle = state.idle.popLast() { return idle }
@@ -94,11 +94,11 @@ final class WorkerThread: Sendable {
   enum Order: Sendable {
     /// Run the explorer's own job.
     case host(UnownedJob, ThreadPool)
-    /// Take the run token, and begin with the job.
+    /// Take the run token, and start with the job.
     case run(ReadyJob, ScheduleExecutor)
     /// Continue the parked job.
     case resume
-    /// For the driver: check whether the schedule can continue.
+    /// Check whether the schedule can continue. Only the driver gets this order.
     case check
     /// End the thread.
     case exit
@@ -128,7 +128,7 @@ final class WorkerThread: Sendable {
     return worker
   }
 
-  /// Whether the worker's thread is sleeping in the kernel; `nil` if unknown.
+  /// Whether the worker's thread is sleeping in the kernel; `nil` if this is unknown.
   var isSleeping: Bool? { Platform.isSleeping(state.withLock { $0.file }) }
 
   /// The address on the worker's stack from which the depth of a job's calls is measured.
@@ -150,7 +150,7 @@ final class WorkerThread: Sendable {
     arrivals.signal()
   }
 
-  /// Blocks the thread until there is an order.
+  /// Blocks the thread until the worker gets an order.
   func nextOrder() -> Order {
     arrivals.wait()
     return state.withLock { $0.orders.removeFirst() }
@@ -170,7 +170,7 @@ final class WorkerThread: Sendable {
   }
 }
 
-/// The permits to run an exploration: one for each processor, granted in order of arrival.
+/// The permits to run an exploration. There is one for each processor, and they are granted in order of arrival.
 ///
 /// Each exploration has its own threads. Without a limit, all explorations in a test run would compete for the processors at the same time.
 /// An exploration that is waiting for a permit occupies no thread.

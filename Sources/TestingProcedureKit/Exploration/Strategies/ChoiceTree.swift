@@ -1,14 +1,14 @@
 /// A depth-first search through all sequences of choices of a deterministic body, ordered by the number of preempted wakers.
 ///
-/// First, all sequences without a preempted waker are run, then all sequences with one, and so on. Each sequence is run once: an untried
-/// preemption is the root of a later search.
+/// First, all sequences without a preempted waker are run, then all sequences with one preempted waker, and so on. Each sequence is run
+/// exactly once. A preemption that has not been tried becomes the root of a later search.
 ///
-/// A choice that a lock forces has no alternatives.
+/// A choice that is forced by a lock has no alternatives.
 ///
-/// A pure value: run `next`, followed by first choices, and report the record. After that, the last choice with an untried alternative is
-/// changed.
+/// The search is a value type. To perform a step, run the choices in `next`, followed by first choices, and report the record. The search
+/// then changes the last choice that has an untried alternative.
 struct ChoiceTree {
-  /// Untried preemptions at one wake: `prefix`, which ends before the wake, and a choice below `width`.
+  /// Untried preemptions at one wake. They consist of `prefix`, which ends before the wake, followed by a choice below `width`.
   private struct Branch {
     var prefix: [Int]
     var width: Int
@@ -23,7 +23,7 @@ struct ChoiceTree {
   private var firsts: [Int] = []
   /// The number of choices that the current search leaves unchanged.
   private var rootLength = 0
-  /// The roots with as many preempted wakers as `next`, and those with one more.
+  /// The roots that have as many preempted wakers as `next`, and the roots that have one more.
   private var roots: [Branch] = []
   private var laterRoots: [Branch] = []
 
@@ -44,7 +44,7 @@ struct ChoiceTree {
     next = last.map { choices[..<$0] + [alternative(to: choices[$0], at: $0)] } ?? nextRoot()
   }
 
-  /// Returns the choice to try after `choice`: first the one that the schedule itself made, then all others in order.
+  /// Returns the choice to try after `choice`. The choice that the schedule itself made comes first, followed by all others in order.
   private func alternative(to choice: Int, at position: Int) -> Int {
     let next = choice == firsts[position] ? 0 : choice + 1
     return next == firsts[position] ? next + 1 : next

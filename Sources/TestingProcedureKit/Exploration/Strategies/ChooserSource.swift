@@ -1,13 +1,13 @@
-/// The source of the choosers for an exploration, one for each schedule.
+/// Provides the choosers for an exploration, one for each schedule.
 struct ChooserSource {
   private let strategy: ExplorationStrategy
   private let seed: UInt64
-  /// The code to replay; `nil` for every other strategy.
+  /// The code to replay; `nil` if the strategy is not a replay.
   private var replay: ReplayCode?
   private var tree = ChoiceTree()
   private var lengths = ScheduleLengths()
 
-  /// Makes the source for a strategy.
+  /// Creates the source for a strategy.
   ///
   /// - Throws: `ReplayCode.FormatError` for a malformed replay string.
   init(_ strategy: ExplorationStrategy, seed: UInt64) throws {
@@ -67,7 +67,8 @@ struct ScheduleLengths {
 
   /// The number of steps after which a task has probably been starved by another task that waits by yielding.
   ///
-  /// The number depends on the shortest schedule. If it depended on the longest, each starved schedule would make the next one longer.
+  /// The number is derived from the shortest schedule. If it were derived from the longest one, each schedule with a starved task would
+  /// make the next one longer.
   var fairAfter: Int { max(shortest ?? 0, 16) * 20 + 1_000 }
 
   mutating func didRun(_ steps: Int) {
@@ -81,28 +82,28 @@ public enum ExplorationStrategy: Hashable, Sendable {
   /// Chooses uniformly at random. The strategy finds bugs that occur in many orders.
   case random
 
-  /// Chooses by random priorities that change at `changePoints` random steps (PCT: Burckhardt et al., ASPLOS 2010).
+  /// Chooses by random priorities, which change at `changePoints` random steps (PCT: Burckhardt et al., ASPLOS 2010).
   ///
   /// The strategy finds rare bugs that depend on a few ordering constraints. Use `d - 1` change points for `d` constraints.
   case priorities(changePoints: Int = 2)
 
-  /// Alternates between `random` and `priorities(changePoints:)`: the default.
+  /// Alternates between `random` and `priorities(changePoints:)`. This is the default strategy.
   case mixed(changePoints: Int = 3)
 
-  /// Runs every possible order once, up to the number of schedules; see `ExplorationSummary.isComplete`.
+  /// Runs every possible order once, unless the number of schedules is too small; see `ExplorationSummary.isComplete`.
   ///
-  /// The strategy can prove small bodies correct: two tasks with five choices each have a few hundred orders. All orders without a
-  /// preempted waker are run first, then all orders with one, and so on; see `ExplorationSummary.completePreemptions`. All schedules get
-  /// the same random numbers.
+  /// The strategy can prove that small bodies are correct: two tasks with five choices each have a few hundred orders. First, all orders
+  /// without a preempted waker are run, then all orders with one preempted waker, and so on; see `ExplorationSummary.completePreemptions`.
+  /// All schedules use the same random numbers.
   ///
   /// No two orders are treated as equivalent, because tasks may share memory that the explorer cannot see. A task that waits at the end of
   /// `withTaskGroup` takes a step for each child that has ended, and the order of these steps is also a choice: four empty children have
   /// 192 orders without a preempted waker.
   case exhaustive
 
-  /// Lets the tasks take turns, one job each: a single order, which is useful for comparison.
+  /// Lets the tasks take turns, with one job each. This results in a single order, which is useful for comparison.
   case roundRobin
 
-  /// Runs one schedule, given by the replay string of a failure.
+  /// Runs the single schedule that the replay string of a failure describes.
   case replay(String)
 }

@@ -9,13 +9,13 @@
 /// is much longer than the others therefore continues with choices made uniformly at random.
 struct PriorityChooser: ScheduleChooser {
   private var generator: SeededGenerator
-  /// The priorities by task; the largest runs first.
+  /// The priorities by task. The task with the largest number runs first.
   private var priorities: [UInt64] = []
   /// The steps of the change points, in descending order.
   private var changes: [Int]
   private let fairAfter: Int
 
-  /// Makes a chooser for a schedule whose length is estimated from the `lengths` of earlier schedules.
+  /// Creates a chooser for a schedule whose length is estimated from the `lengths` of earlier schedules.
   init(generator: SeededGenerator, changePoints: Int, lengths: ScheduleLengths) {
     var generator = generator
     changes = (0..<changePoints).map { _ in generator.below(lengths.longest) }.sorted(by: >)

@@ -1,8 +1,9 @@
-/// The data for replaying one schedule, as a short string that is easy to copy: `pk2:3k:02~5.1:3.2hc04x1q`.
+/// The data for replaying one schedule, in the form of a short string that is easy to copy, such as `pk2:3k:02~5.1:3.2hc04x1q`.
 ///
 /// The string contains the name of the format, the seed of the schedule's random numbers in base 36, the choices, and the trail of the
-/// order (see `OrderTrail`), which may be omitted in a string written by hand. A choice is a digit or letter (base 36), or, from 36 on, a
-/// number in parentheses; `2~5.` stands for five twos. Trailing zeros are omitted, because a replay continues with zeros.
+/// order (see `OrderTrail`), which may be omitted in a string that is written by hand. A choice is a digit or a letter (base 36), or, for
+/// numbers from 36 on, a number in parentheses. `2~5.` represents five twos. Trailing zeros are omitted, because a replay continues with
+/// zeros.
 struct ReplayCode: Equatable, CustomStringConvertible {
   /// The error for a malformed replay string.
   struct FormatError: Error, CustomStringConvertible {
@@ -35,7 +36,7 @@ struct ReplayCode: Equatable, CustomStringConvertible {
     return text + (trail.map { ":\($0)" } ?? "")
   }
 
-  /// Returns the text of one choice.
+  /// Returns the text for one choice.
   static func symbol(of choice: Int) -> String {
     choice < 36 ? String(choice, radix: 36) : "(\(choice))"
   }
@@ -97,7 +98,7 @@ struct Fingerprint: Equatable {
   }
 }
 
-/// A fingerprint of an order of tasks, with marks that show where another order starts to differ.
+/// A fingerprint of an order of tasks. It contains marks that show where another order starts to differ.
 ///
 /// As text, it consists of the number of steps, a dot, at most 32 evenly spaced marks, and five digits of the whole order's fingerprint.
 struct OrderTrail: Equatable, CustomStringConvertible {
@@ -121,7 +122,7 @@ struct OrderTrail: Equatable, CustomStringConvertible {
     self.code = code + String(repeating: "0", count: Self.digits - whole.count) + whole
   }
 
-  /// Parses a string; `nil` if it is malformed.
+  /// Parses a string. Returns `nil` if the string is malformed.
   init?(_ text: Substring) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 2, let steps = Int(parts[0]), steps >= 0,
@@ -134,7 +135,7 @@ struct OrderTrail: Equatable, CustomStringConvertible {
 
   var description: String { "\(steps).\(code)" }
 
-  /// Returns the number of steps by which `tasks` certainly differs; `nil` if the order is the same.
+  /// Returns the number of steps within which `tasks` certainly differs from this order; `nil` if the orders are the same.
   func divergence(of tasks: [Int]) -> Int? {
     let actual = OrderTrail(tasks)
     guard actual != self else { return nil }

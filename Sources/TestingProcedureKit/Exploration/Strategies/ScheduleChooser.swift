@@ -5,10 +5,10 @@ protocol ScheduleChooser: Sendable {
   /// `tasks` contains the task of each ready job, in the order in which the jobs became ready, and is never empty.
   mutating func choose(among tasks: [Int], step: Int) -> Int
 
-  /// Chooses whether the task `running`, which has just made another task ready, is preempted.
+  /// Decides whether the task `running`, which has just made another task ready, is preempted.
   ///
-  /// Returns `0` if the task continues, and otherwise the position in `tasks` of the preempting job plus one. `tasks` is empty
-  /// if the wake is not a choice.
+  /// Returns `0` if the task continues; otherwise, returns the position of the preempting job in `tasks`, plus one. `tasks` is empty if the
+  /// wake is not a choice.
   mutating func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int
 
   /// Notes that `task` seems to be waiting in a loop for another task.
@@ -21,15 +21,16 @@ extension ScheduleChooser {
   func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int { 0 }
 }
 
-/// A chooser that picks the first job: one of the last task if that task can continue, and otherwise the job that has been waiting longest.
+/// A chooser that always picks the first job. This is a job of the task that ran last if that task can continue, and otherwise the job that
+/// has been waiting longest.
 struct FirstChooser: ScheduleChooser {
   func choose(among tasks: [Int], step: Int) -> Int { 0 }
 }
 
-/// A chooser that picks any ready job with equal probability. At a wake, the running job usually continues.
+/// A chooser that picks each ready job with equal probability. At a wake, the running job usually continues.
 ///
 /// Each schedule has its own probability of preemption, because some bugs need many preempted wakers, and others need long stretches
-/// without one.
+/// without preemption.
 struct RandomChooser: ScheduleChooser {
   private var generator: SeededGenerator
   /// On average, one in `preemptionOdds` wakers is preempted; `0` means that none is.
@@ -51,7 +52,7 @@ struct RandomChooser: ScheduleChooser {
   }
 }
 
-/// A chooser that lets the tasks take turns, one job each.
+/// A chooser that lets the tasks take turns, with one job each.
 struct RoundRobinChooser: ScheduleChooser {
   private var last = -1
 

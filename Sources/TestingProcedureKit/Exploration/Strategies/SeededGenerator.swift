@@ -1,4 +1,4 @@
-/// A small random number generator. The same seed gives the same numbers on every platform.
+/// A small random number generator that generates the same numbers for the same seed on every platform.
 ///
 /// The algorithm is SplitMix64 (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014).
 /// The generator is fast. It is suitable for schedules and delays, but not for secrets.

@@ -33,7 +33,7 @@ import TestingProcedureKit
       #expect(locks.members.map(\.held) == locks.members.map(\.taken).reversed())
       #expect(locks.members.allSatisfy { $0.held.contains("TestingProcedureKitTests/OppositeLocks.swift:7 (number ") })
       #expect(locks.members.allSatisfy { $0.heldSince.hasSuffix(":14") && $0.takenAt.hasSuffix(":15") }, "\(failure)")
-      #expect("\(failure)".contains("tasks wait for each other's locks"), "\(failure)")
+      #expect("\(failure)".contains("tasks are waiting for each other's locks"), "\(failure)")
 
       explorer.strategy = .replay(failure.replay)
       let again = try await #require(throws: ExplorationFailure.self) {
@@ -102,7 +102,7 @@ import TestingProcedureKit
       }
     }
     #expect(failure.deadlock?.locks?.members.count == 1, "\(failure)")
-    #expect("\(failure)".contains("a task takes a lock that it already holds"), "\(failure)")
+    #expect("\(failure)".contains("a task requests a lock that it already holds"), "\(failure)")
   }
 
   @Test("withLockIfAvailable finds the lock free in some orders, and held in others")

@@ -48,7 +48,7 @@ import Testing
       }
     }
     #expect(table.lastHolder(of: locks[0]) === workers[2])
-    #expect(table.lines.last == "task 1 waits at Locks.swift:2 for the lock made at Locks.swift:2")
+    #expect(table.lines.last == "task 1 is waiting at Locks.swift:2 for the lock created at Locks.swift:2")
     guard case .deadlock(let cycle) = table.willLock(use(0, by: 2)) else {
       Issue.record("no deadlock")
       return
