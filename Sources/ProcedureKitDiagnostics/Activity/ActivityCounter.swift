@@ -1,8 +1,8 @@
 public import ProcedureKit
 import Synchronization
 
-/// Reports whether work is in progress, for an activity indicator. The counter becomes active immediately, and idle some time after the
-/// last procedure has ended.
+/// Reports whether work is in progress, so that an app can show an activity indicator. The counter becomes active immediately, but becomes
+/// idle only some time after the last procedure has ended.
 ///
 /// ```swift
 /// let transfers = ActivityCounter()
@@ -10,14 +10,15 @@ import Synchronization
 /// for await isActive in transfers.changes { indicator.isHidden = !isActive }
 /// ```
 ///
-/// The indicator does not flicker between two procedures, because work that begins within the delay keeps the counter active.
+/// Because of this delay, the indicator does not flicker between two procedures: work that begins during the delay keeps the counter
+/// active.
 public final class ActivityCounter: Sendable {
   private struct State {
     var count = 0
     var isActive = false
     /// The task that waits until the counter becomes idle.
     var idling: Task<Void, Never>?
-    /// The number of the latest wait, so that an outdated wait can be recognized.
+    /// The number of the latest wait, which makes it possible to recognize an outdated wait.
     var idlingNumber = 0
     var subscribers: [Int: AsyncStream<Bool>.Continuation] = [:]
     var subscriberNumber = 0
@@ -27,10 +28,10 @@ public final class ActivityCounter: Sendable {
   private let delay: Duration
   private let clock: any Clock<Duration>
 
-  /// Creates a counter that is idle.
+  /// Creates an idle counter.
   ///
   /// - Parameters:
-  ///   - delay: How long there must be no work before the counter becomes idle.
+  ///   - delay: How long no work must be in progress before the counter becomes idle.
   ///   - clock: The clock that measures the delay.
   public init(idleAfter delay: Duration = .seconds(1), clock: any Clock<Duration> = ContinuousClock()) {
     self.delay = delay
@@ -43,13 +44,13 @@ public final class ActivityCounter: Sendable {
     for subscriber in state.subscribers.values { subscriber.finish() }
   }
 
-  /// The number of procedures, and of calls of ``during(_:)``, that are in progress.
+  /// The number of procedures and calls of ``during(_:)`` that are in progress.
   public var count: Int { state.withLock { $0.count } }
 
-  /// Whether work is in progress, or was in progress within the delay.
+  /// Whether work is in progress, or ended so recently that the delay has not passed.
   public var isActive: Bool { state.withLock { $0.isActive } }
 
-  /// Whether the counter is active: the current value, followed by each change.
+  /// A stream of values that indicate whether the counter is active. It begins with the current value, followed by each change.
   ///
   /// A slow reader misses some changes, but receives the latest value. Each access creates a new subscription, which ends when its
   /// iteration ends or the counter is released.
@@ -65,7 +66,7 @@ public final class ActivityCounter: Sendable {
     return stream
   }
 
-  /// Calls a function, which counts as work in progress until it returns.
+  /// Calls a function that counts as work in progress until it returns.
   ///
   /// - Parameter body: The function.
   /// - Returns: The result of the function.
@@ -86,7 +87,7 @@ public final class ActivityCounter: Sendable {
       defer { state.idling = nil }
       return state.idling
     }
-    // Cancelling can call a clock that the user provides, so it happens without holding the lock.
+    // The task is cancelled without holding the lock, because cancelling can call a clock that the user provides.
     idling?.cancel()
   }
 
@@ -116,10 +117,11 @@ public final class ActivityCounter: Sendable {
 }
 
 extension Procedure {
-  /// Returns a procedure that an activity counter counts while its body executes, including all attempts made by earlier modifiers.
+  /// Returns a procedure that an activity counter counts while its body is executing. This includes all attempts by modifiers that are
+  /// written before this one.
   ///
   /// - Parameter counter: The counter.
-  /// - Returns: The counted procedure.
+  /// - Returns: The procedure that is counted.
   public func counted(by counter: ActivityCounter) -> ProcedureTask<Input, Output> {
     intercepted { _, next in try await counter.during { try await next() } }
   }

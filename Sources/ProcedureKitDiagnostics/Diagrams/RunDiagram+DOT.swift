@@ -1,14 +1,14 @@
 import ProcedureKit
 
 extension RunDiagram {
-  /// The diagram in the [Graphviz](https://graphviz.org) language DOT. O(n) for n runs and arrows.
+  /// The diagram in DOT, the language of [Graphviz](https://graphviz.org). O(n) for n runs and arrows.
   public var dot: String {
     var lines = ["digraph runs {", "  compound=true; node [shape=box, style=filled];"]
     addDOT(of: -1, indentation: "  ", &lines)
     if omittedCount > 0 { lines.append("  more [label=\"and \(omittedCount) more\", shape=plaintext, style=\"\"];") }
     for arrow in arrows {
       var attributes: [String] = []
-      // An arrow must lead to a node; Graphviz clips the line at the border of the surrounding box.
+      // An arrow must connect nodes. With these attributes, Graphviz clips the arrow at the border of the surrounding box.
       if parts[arrow.from] != nil { attributes.append("ltail=cluster\(arrow.from)") }
       if parts[arrow.to] != nil { attributes.append("lhead=cluster\(arrow.to)") }
       if arrow.isCritical { attributes.append("penwidth=4") }
@@ -37,7 +37,7 @@ extension RunDiagram {
     }
   }
 
-  /// Returns the run that is drawn as a node: the run itself, or the first one in its box.
+  /// Returns the node to which arrows for a run are attached: the run itself, or the first run in its box.
   private func anchor(of index: Int) -> Int {
     var index = index
     while let first = parts[index]?.first { index = first }

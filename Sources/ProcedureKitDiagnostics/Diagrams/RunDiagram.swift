@@ -1,24 +1,24 @@
 import ProcedureKit
 
-/// A diagram that shows which runs waited for which other runs, coloured by outcome, with the critical path in thick lines.
+/// A diagram that shows which runs waited for which other runs. Colours show outcomes, and thick lines show the critical path.
 ///
 /// ```swift
 /// let diagram = RunDiagram(await recorder.finish())
 /// print(diagram.mermaid)
 /// ```
 ///
-/// A graph, or a run with children, is a box around its nodes or children. Each run is labelled with its name and the execution time of its
-/// body. For readers who cannot distinguish the colours, a symbol before the name marks failed (✕), cancelled (⊘), reused (↺), skipped (↷)
-/// and ignored (∅) runs. To draw a graph that has not run, use `ProcedureGraph.mermaid`.
+/// A graph, or a run with children, is drawn as a box around its nodes or children. The label of each run contains its name and the
+/// execution time of its body. For readers who cannot distinguish the colours, a symbol before the name marks failed (✕), cancelled (⊘),
+/// reused (↺), skipped (↷) and ignored (∅) runs. To draw a graph that has not been run, use `ProcedureGraph.mermaid`.
 public struct RunDiagram: Sendable {
   /// The drawn runs, in the order in which they began.
   let runs: [RunRecord]
   /// The number of omitted runs.
   let omittedCount: Int
-  /// The positions of the runs in each box, keyed by the position of the run that is drawn as the box. The key -1 stands for runs that are
-  /// not in a box.
+  /// The positions of the runs in each box, keyed by the position of the run that is drawn as the box. The key -1 is for runs that are not
+  /// in a box.
   let parts: [Int: [Int]]
-  /// The arrows between runs, by position.
+  /// The arrows between runs, which are identified by their positions.
   let arrows: [Arrow]
   /// The positions of the runs on the critical path.
   let critical: Set<Int>
@@ -29,11 +29,11 @@ public struct RunDiagram: Sendable {
     let isCritical: Bool
   }
 
-  /// Creates the diagram of a recording. O(n log n) for n runs.
+  /// Creates a diagram of a recording. O(n log n) for n runs.
   ///
   /// - Parameters:
   ///   - recording: The runs.
-  ///   - limit: How many runs are drawn, starting with the first: drawing tools refuse thousands of runs, or are slow with them.
+  ///   - limit: How many runs are drawn, starting with the first. Drawing tools reject diagrams with thousands of runs, or become slow.
   public init(_ recording: RunRecording, limit: Int = 300) {
     let runs = Array(recording.runs.prefix(max(limit, 1)))
     let positions = Dictionary(runs.enumerated().map { ($1.id, $0) }) { first, _ in first }
@@ -41,7 +41,8 @@ public struct RunDiagram: Sendable {
     let steps = Set(zip(path, path.dropFirst()).map { [$0, $1] })
     self.runs = runs
     omittedCount = recording.runs.count - runs.count
-    // Runs begin in order, parents first. A parent that follows its child indicates an error in the recording.
+    // Runs are sorted by their beginning, so parents precede their children. If a parent follows its child, there is an error in the
+    // recording.
     parts = Dictionary(grouping: runs.indices) { index in
       runs[index].parent.flatMap { positions[$0] }.flatMap { $0 < index ? $0 : nil } ?? -1
     }
@@ -53,7 +54,7 @@ public struct RunDiagram: Sendable {
     critical = Set(path.compactMap { positions[$0] })
   }
 
-  /// The name of a run, with a symbol for its outcome, and the time of its body.
+  /// Returns the name of a run, with a symbol for its outcome, and the execution time of its body.
   func label(of run: RunRecord) -> (name: String, time: String?) {
     let sign =
       switch run.outcome {
@@ -64,7 +65,7 @@ public struct RunDiagram: Sendable {
     return (sign + run.name.shortened(to: 60), run.executions.isEmpty ? nil : run.executionTime.short)
   }
 
-  /// Returns the fill and border colours of runs with this outcome; `nil` stands for runs that have not ended.
+  /// Returns the fill and border colours for runs with an outcome. The outcome `nil` means that the runs have not ended.
   static func colours(of outcome: RunRecord.Outcome?) -> (fill: String, stroke: String) {
     switch outcome {
     case .finished: ("#d6e6f7", "#2f6fb3")

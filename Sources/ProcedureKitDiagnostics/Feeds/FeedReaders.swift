@@ -17,7 +17,7 @@ final class FeedReaders: Sendable {
   private let state = Mutex(State())
   private let priority: TaskPriority?
 
-  /// - Parameter priority: The priority of the tasks; `nil` uses the priority of the task that calls ``read(_:_:)``.
+  /// - Parameter priority: The priority of the tasks. If it is `nil`, each task has the priority of the task that calls ``read(_:_:)``.
   init(priority: TaskPriority? = nil) {
     self.priority = priority
   }
@@ -26,11 +26,12 @@ final class FeedReaders: Sendable {
     for reader in state.withLock({ $0.readers.values }) { reader.feed.stop() }
   }
 
-  /// Reads a feed until it ends, or until `stop`. Has no effect after `stop`.
+  /// Starts to read a feed, until the feed ends or `stop` is called. Has no effect after `stop` has been called.
   ///
   /// - Parameters:
   ///   - feed: The feed.
-  ///   - read: Called with the number of the feed, from 1; must call the feed's `next` until it returns `nil`.
+  ///   - read: A closure that reads the feed. It is called with the number of the feed, counted from 1, and must call the feed's `next`
+  ///     until it returns `nil`.
   func read(_ feed: QueueFeed, _ read: @escaping @Sendable (_ number: Int) async -> Void) {
     state.withLock { state in
       guard !state.isStopped else { return }
@@ -38,14 +39,14 @@ final class FeedReaders: Sendable {
       let number = state.count
       let task = ReaderTask.start(priority: priority) { [weak self] in
         await read(number)
-        // The lock becomes available only after the reader has been stored.
+        // By the time this task acquires the lock, its reader has been stored, because the lock is held until then.
         self?.state.withLock { $0.readers[number] = nil }
       }
       state.readers[number] = Reader(feed: feed, task: task)
     }
   }
 
-  /// Stops reading, and returns when all earlier events have been read. Cancelling the caller has no effect.
+  /// Stops reading, and returns when all events that have already been published have been read. Cancelling the caller has no effect.
   func stop() async {
     let readers = state.withLock { state in
       state.isStopped = true

@@ -1,7 +1,7 @@
 /// Starts the unstructured tasks of this module.
 enum ReaderTask {
-  /// Starts a task that outlives the caller. A task that reads a feed ends when the feed's queue ends, or when the feed is stopped; a task
-  /// that completes a recording ends with the recording; a task that draws on a terminal is cancelled when drawing ends.
+  /// Starts a task that can outlive the caller. A task that reads a feed ends when the feed's queue ends, or when the feed is stopped. A
+  /// task that completes a recording ends with the recording. A task that draws on a terminal is cancelled when drawing ends.
   static func start(
     priority: TaskPriority? = nil, _ operation: @escaping @Sendable () async -> Void
   ) -> Task<Void, Never> {

@@ -2,23 +2,23 @@
   public import ProcedureKit
   import os
 
-  /// Writes messages to the unified logging system on Apple's platforms.
+  /// A log handler that writes messages to the unified logging system on Apple's platforms.
   ///
-  /// `notice` and `warning` become `default`, `error` is unchanged, and `critical` becomes `fault`. The text and the metadata are
-  /// public, so that they can be read in Console.
+  /// The levels `notice` and `warning` become `default`, `error` is unchanged, and `critical` becomes `fault`. The text and the metadata
+  /// are marked as public, so that they can be read in Console.
   public struct UnifiedLogHandler: ProcedureLogHandler {
     private let logger: os.Logger
 
     /// Creates the handler.
     ///
     /// - Parameters:
-    ///   - subsystem: The subsystem, by convention the bundle identifier.
+    ///   - subsystem: The subsystem, which is the bundle identifier by convention.
     ///   - category: The category within the subsystem.
     public init(subsystem: String, category: String = "ProcedureKit") {
       logger = os.Logger(subsystem: subsystem, category: category)
     }
 
-    /// Writes the message.
+    /// Writes a message to the unified logging system.
     public func handle(_ message: ProcedureLogMessage) {
       logger.log(level: Self.type(of: message.level), "\(message.description, privacy: .public)")
     }

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Builds a page in the Prometheus text format: a sequence of metrics, each with its samples.
+/// Builds a page in the Prometheus text format, which consists of metrics and their samples.
 struct PrometheusPage {
   /// The type of a metric.
   enum Kind: String {
@@ -12,7 +12,7 @@ struct PrometheusPage {
   private(set) var text = ""
   private var metric = ""
 
-  /// Begins a metric. The samples that follow belong to it.
+  /// Begins a metric. All samples that are added before the next call of this function belong to the metric.
   mutating func begin(_ metric: String, _ kind: Kind, _ help: String) {
     self.metric = metric
     text += "# HELP \(metric) \(help)\n# TYPE \(metric) \(kind.rawValue)\n"
@@ -24,7 +24,7 @@ struct PrometheusPage {
     text += "\(metric)\(suffix){\(list)} \(Self.number(value))\n"
   }
 
-  /// Adds the samples of a histogram. The count of each bucket includes the counts of all smaller buckets.
+  /// Adds the samples of a histogram. The count for each bucket includes the counts for all smaller buckets.
   mutating func add(_ histogram: DurationHistogram, _ labels: [Label]) {
     var count = 0
     for (index, inBucket) in histogram.counts.enumerated() {

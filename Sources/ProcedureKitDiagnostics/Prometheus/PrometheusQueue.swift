@@ -1,8 +1,8 @@
 import ProcedureKit
 
-/// The sum of all queues that share a name, because the format allows each series only once.
+/// The sum of the values for all queues with the same name. Such queues must be combined, because the format allows each series only once.
 struct PrometheusQueue {
-  /// The states that are counted: all states of a procedure that has not ended.
+  /// The states that are counted, which are all the states of procedures that have not ended.
   static let states: [ProcedureState] = [.pending, .evaluating, .waiting, .executing, .pausing, .finishing]
 
   let name: String
@@ -12,7 +12,7 @@ struct PrometheusQueue {
   private(set) var states: [ProcedureState: Int] = [:]
   private(set) var totals: QueueTotals?
 
-  /// Adds up snapshots with the same name, in the order in which the names first occur.
+  /// Adds up the snapshots of queues with the same name. The results are in the order in which the names first occur.
   static func merged(_ snapshots: [QueueSnapshot]) -> [PrometheusQueue] {
     var queues: [PrometheusQueue] = []
     var indices: [ByteText: Int] = [:]

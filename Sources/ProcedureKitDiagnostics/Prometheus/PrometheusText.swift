@@ -1,14 +1,14 @@
 public import ProcedureKit
 
-/// The state and the totals of queues in the Prometheus text format, for a server that answers requests for `/metrics`.
+/// The state and the totals of queues in the Prometheus text format. Use it in a server that responds to requests for `/metrics`.
 ///
 /// ```swift
 /// let page = PrometheusText([uploads.snapshot(), thumbnails.snapshot()])
 /// respond(page.text, contentType: PrometheusText.contentType)
 /// ```
 ///
-/// Each queue is a value of the label `queue`; queues with the same name are added up. Counts and times from the past are available for
-/// queues with `collectsTotals`. Times are in seconds.
+/// The label `queue` contains the name of the queue, and the values of queues with the same name are added up. Counters and histograms are
+/// available only for queues with `collectsTotals`. Times are in seconds.
 ///
 /// | metric | type | further labels |
 /// |---|---|---|
@@ -22,7 +22,7 @@ public import ProcedureKit
 ///
 /// The format is the [text exposition format 0.0.4](https://prometheus.io/docs/instrumenting/exposition_formats/).
 public struct PrometheusText: Sendable {
-  /// The media type of the text, for the header field `Content-Type`.
+  /// The media type of the text, for use in the header field `Content-Type`.
   public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
   /// The text, which ends with a line break.
@@ -30,7 +30,7 @@ public struct PrometheusText: Sendable {
 
   /// Creates the text. O(n) for n procedures on the queues.
   ///
-  /// - Parameter snapshots: Snapshots of the queues. The names of queues are shortened to 200 characters.
+  /// - Parameter snapshots: The snapshots of the queues. The names of queues are shortened to 200 characters.
   public init(_ snapshots: [QueueSnapshot]) {
     let queues = PrometheusQueue.merged(snapshots)
     let counted = queues.compactMap { queue in queue.totals.map { (queue.name, $0) } }
@@ -43,11 +43,11 @@ public struct PrometheusText: Sendable {
         page.add(count, [("queue", queue.name), ("state", "\(state)")])
       }
     }
-    page.begin("procedurekit_slots", .gauge, "Bodies that may execute at a time.")
+    page.begin("procedurekit_slots", .gauge, "Bodies that may execute at the same time.")
     for queue in queues { page.add(queue.slots, [("queue", queue.name)]) }
     page.begin("procedurekit_slots_in_use", .gauge, "Slots in use.")
     for queue in queues { page.add(Double(queue.slotsInUse), [("queue", queue.name)]) }
-    page.begin("procedurekit_suspended_queues", .gauge, "Queues that start no procedure until they are resumed.")
+    page.begin("procedurekit_suspended_queues", .gauge, "Queues that start no procedures until they are resumed.")
     for queue in queues { page.add(Double(queue.suspendedCount), [("queue", queue.name)]) }
 
     page.begin("procedurekit_procedures_ended_total", .counter, "Procedures that have ended.")
@@ -76,7 +76,7 @@ public struct PrometheusText: Sendable {
     }
     page.begin("procedurekit_wait_seconds", .histogram, "Time before the body of a procedure is called.")
     for (name, totals) in counted { page.add(totals.waiting, [("queue", name)]) }
-    page.begin("procedurekit_execution_seconds", .histogram, "Time in which the body of a procedure executes.")
+    page.begin("procedurekit_execution_seconds", .histogram, "Time during which the body of a procedure executes.")
     for (name, totals) in counted { page.add(totals.executing, [("queue", name)]) }
     text = page.text
   }

@@ -1,16 +1,16 @@
 public import ProcedureKit
 
-/// One run, from its admission to its end.
+/// The record of one run, from its admission to its end.
 ///
 /// All times are measured from the beginning of the recording, so that runs on several queues can be compared.
 public struct RunRecord: Sendable, Identifiable {
   /// The execution of the body in one attempt.
   public struct Execution: Sendable {
-    /// The number of the attempt, from 1.
+    /// The number of the attempt, counted from 1.
     public var attempt: Int
     /// The number of the slot; `nil` if the body executed without a slot.
     public var slot: Int?
-    /// How long the run waited for the slot; `nil` if unknown.
+    /// How long the run waited for the slot; `nil` if this is unknown.
     public var slotWait: Duration?
     /// The time at which the body was called.
     public var begin: Duration
@@ -23,7 +23,7 @@ public struct RunRecord: Sendable, Identifiable {
     }
   }
 
-  /// A body's wait for another run.
+  /// A period during which a body waited for another run.
   public struct Await: Sendable {
     /// The run that was awaited.
     public var run: ProcedureID
@@ -31,7 +31,7 @@ public struct RunRecord: Sendable, Identifiable {
     public var end: Duration
     /// The number of the slot in which the body continued; `nil` if it continued without a slot.
     public var slot: Int?
-    /// How long the body waited for the slot; `nil` if unknown.
+    /// How long the body waited for the slot; `nil` if this is unknown.
     public var slotWait: Duration?
 
     /// Creates a wait.
@@ -44,13 +44,13 @@ public struct RunRecord: Sendable, Identifiable {
   public enum Outcome: String, Sendable, CaseIterable {
     /// The body returned a value.
     case finished
-    /// An existing value was used.
+    /// An existing value was used, so the body was not called.
     case reused
     /// The run failed.
     case failed
     /// A dependency failed, so the body was not called.
     case skipped
-    /// A condition was not satisfied.
+    /// A condition was not satisfied, so the body was not called.
     case ignored
     /// The run was cancelled.
     case cancelled
@@ -62,17 +62,17 @@ public struct RunRecord: Sendable, Identifiable {
   public var name: String
   /// The name of the queue.
   public var queue: String
-  /// The run whose body started this run, or the run of the graph that this node belongs to.
+  /// The run whose body started this run, or, for a node, the run of its graph.
   public var parent: ProcedureID?
-  /// The run of the graph, if this run is a node.
+  /// The run of the graph; `nil` if this run is not a node.
   public var graph: ProcedureID?
-  /// The runs that this run waited for before it started.
+  /// The runs on which this run depended.
   public var dependencies: [ProcedureID] = []
   /// The body's waits for other runs, in the order in which they ended.
   ///
-  /// A record contains the first 10,000 waits of a run; the time spent in later waits counts as execution time.
+  /// A record contains the first 10,000 waits of a run. The time that a run spends in later waits counts as execution time.
   public var awaits: [Await] = []
-  /// The collection that the run is an element of: the name of a `map`.
+  /// The name of the `map` to which the run belongs as an element.
   public var collection: String?
   /// The time at which the run was admitted.
   public var begin: Duration
@@ -82,11 +82,11 @@ public struct RunRecord: Sendable, Identifiable {
   public var executions: [Execution] = []
   /// How the run ended; `nil` if it has not ended.
   public var outcome: Outcome?
-  /// The error, the reason for the cancellation, or the name of the reused value or of the condition.
+  /// The error, the reason for the cancellation, the source of the reused value, or the name of the condition.
   public var reason: String?
-  /// The dependency that failed first, if the run was skipped.
+  /// The dependency that failed first; `nil` if the run was not skipped.
   public var cause: ProcedureIdentity?
-  /// The reason why a node of a durable graph was executed although the journal contained values from the graph.
+  /// The reason why a node of a durable graph was executed even though the journal contained values from the graph.
   public var executionCause: ExecutionCause?
   /// The time that the run spent in each phase.
   public var metrics: ProcedureMetrics?
@@ -96,7 +96,8 @@ public struct RunRecord: Sendable, Identifiable {
     (self.id, self.name, self.queue, self.begin) = (id, name, queue, begin)
   }
 
-  /// The execution time of the bodies of all attempts. Once the run has ended, waits and pauses of inner modifiers are not included.
+  /// The total execution time of the body in all attempts. Once the run has ended, the time does not include waits and pauses of inner
+  /// modifiers.
   public var executionTime: Duration {
     metrics?.executing
       ?? executions.reduce(.zero) { sum, execution in sum + ((execution.end ?? execution.begin) - execution.begin) }

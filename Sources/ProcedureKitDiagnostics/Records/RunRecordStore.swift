@@ -1,10 +1,10 @@
 import ProcedureKit
 
-/// Collects events into records, using a limited amount of memory. A value type.
+/// A value type that collects events into records, using a limited amount of memory.
 struct RunRecordStore {
   private let limit: Int
   private var records: [ProcedureID: RunRecord] = [:]
-  /// The runs that have ended, in the order in which they ended, from `firstEnded` on.
+  /// The runs that have ended, in the order in which they ended. Only the elements from `firstEnded` on are valid.
   private var ended: [ProcedureID] = []
   private var firstEnded = 0
   private var latest: Duration = .zero
@@ -25,7 +25,7 @@ struct RunRecordStore {
   /// - Parameters:
   ///   - event: The event.
   ///   - queue: The name of the queue.
-  ///   - offset: The time in the recording at which the queue's clock was zero.
+  ///   - offset: The time in the recording at which the queue's clock showed zero.
   ///   - reason: The ``reason(in:)`` of the event.
   mutating func take(_ event: ProcedureEvent, of queue: String, offset: Duration, reason: String?) {
     let time = event.instant.sinceStart + offset
@@ -34,7 +34,8 @@ struct RunRecordStore {
       lostEventCount += event.lostCount ?? 0
       return
     }
-    // The beginning of a run that was admitted before the recording is unknown, so it begins with its first recorded event.
+    // If a run was admitted before the recording began, the time of its admission is unknown, so its first recorded event counts as its
+    // beginning.
     update(event.id, RunRecord(id: event.id, name: event.name, queue: queue, begin: time)) { record in
       record.parent = event.parent
       record.graph = event.graph
@@ -58,8 +59,8 @@ struct RunRecordStore {
     if event.kind == .didFinish { end(event.id) }
   }
 
-  /// Returns the error or the reason with which a run ended. The function calls code of the user (`description`), so it must not be called
-  /// while a lock is held.
+  /// Returns the error with which a run ended, or the reason for which it ended. The function calls the user's code (`description`), so it
+  /// must not be called while a lock is held.
   static func reason(in event: ProcedureEvent) -> String? {
     guard event.kind == .didFinish else { return nil }
     switch event.outcome {
@@ -70,7 +71,7 @@ struct RunRecordStore {
   }
 
   private static let reasonLimit = 2_000
-  /// How many waits are kept for one run, because a body may wait any number of times.
+  /// The largest number of waits that are kept for one run. It is limited, because a body may wait any number of times.
   private static let awaitLimit = 10_000
 
   private mutating func update(_ id: ProcedureID, _ new: RunRecord, _ change: (inout RunRecord) -> Void) {

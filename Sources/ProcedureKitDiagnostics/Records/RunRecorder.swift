@@ -1,7 +1,7 @@
 public import ProcedureKit
 import Synchronization
 
-/// Records the runs on queues, for a ``Timeline`` and a ``RunReport``.
+/// Records the runs on queues. Use the recording to create a ``Timeline`` or a ``RunReport``.
 ///
 /// ```swift
 /// let recorder = RunRecorder()
@@ -11,8 +11,8 @@ import Synchronization
 /// print(report.text)
 /// ```
 ///
-/// The recorder keeps a limited number of runs: if there are more, the runs that ended first are dropped and counted. If an app or a server
-/// runs for days, write a trace (``TraceRecorder``) instead.
+/// The recorder keeps a limited number of runs. If there are more, it drops the runs that ended first, and counts the dropped runs. For an
+/// app or a server that runs for days, write a trace with a ``TraceRecorder`` instead.
 public final class RunRecorder: Sendable {
   private let store: Mutex<RunRecordStore>
   private let readers = FeedReaders()
@@ -20,12 +20,12 @@ public final class RunRecorder: Sendable {
 
   /// Creates a recorder that does not record anything yet.
   ///
-  /// - Parameter limit: How many runs are kept; at least 1. A run takes about half a kilobyte, in addition to its strings.
+  /// - Parameter limit: How many runs are kept, which must be at least 1. A run takes about half a kilobyte, in addition to its strings.
   public init(limit: Int = 10_000) {
     store = Mutex(RunRecordStore(limit: limit))
   }
 
-  /// Records the events of a queue from now on, until ``finish()``. Has no effect after that.
+  /// Starts to record the events of a queue. The recording continues until ``finish()`` is called. Has no effect after ``finish()``.
   ///
   /// - Parameter queue: The queue. The recorder does not retain it.
   public func record(_ queue: ProcedureQueue) {
@@ -42,7 +42,7 @@ public final class RunRecorder: Sendable {
   /// The runs recorded so far. O(n log n) for n runs.
   public var recording: RunRecording { store.withLock { $0.recording } }
 
-  /// Ends the recording, and returns the runs, including all events up to now.
+  /// Ends the recording, and returns the runs. The recording includes all events up to this call.
   ///
   /// Cancelling the caller has no effect.
   public func finish() async -> RunRecording {

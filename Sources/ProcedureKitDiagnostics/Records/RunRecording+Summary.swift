@@ -1,7 +1,7 @@
 import ProcedureKit
 
 extension RunRecording {
-  /// The number of runs for each outcome. An outcome that did not occur is omitted.
+  /// The number of runs with each outcome. Outcomes that did not occur are omitted.
   var counts: [(outcome: RunRecord.Outcome, count: Int)] {
     RunRecord.Outcome.allCases.compactMap { outcome in
       let count = runs.count { $0.outcome == outcome }
@@ -9,7 +9,7 @@ extension RunRecording {
     }
   }
 
-  /// The counts as a sentence, for example `12 runs in 1.25 s: 10 finished, 2 failed`.
+  /// A summary of the counts, for example `12 runs in 1.25 s: 10 finished, 2 failed`.
   var summary: String {
     let all = "\(runs.count.counting("run")) in \(duration.short)"
     let open = runs.count { $0.outcome == nil }

@@ -1,4 +1,4 @@
-/// The runs on some queues during a period of time.
+/// A recording of the runs on one or more queues during a period of time.
 public struct RunRecording: Sendable {
   /// The runs, in the order in which they began.
   public var runs: [RunRecord]
@@ -6,7 +6,8 @@ public struct RunRecording: Sendable {
   public var duration: Duration
   /// The number of runs that were dropped because the recorder was full.
   public var droppedCount: Int
-  /// The number of events that were lost because the recorder was too slow. Without them, some runs may seem not to have ended.
+  /// The number of events that were lost because the recorder was too slow. If events were lost, runs that have ended may appear not to
+  /// have ended.
   public var lostEventCount: Int
 
   /// Creates a recording.

@@ -1,44 +1,44 @@
 public import ProcedureKit
 
-/// The chain of runs that determined the duration of a recording: shortening any other run would not have shortened the whole recording.
+/// The chain of runs that determined the duration of a recording. Shortening any other run would not have shortened the recording.
 ///
-/// The path ends with the run that ended last, and is followed backwards in time. At each moment, it leads to what the path last waited
-/// for: from a body that awaited another run to that run; from a run that waited for a slot to the run that released the slot; from a run
-/// that waited for dependencies to the dependency that ended last; and from a nested run, a child or a node to the enclosing run. The
-/// durations of all steps add up to the total time. A wait that does not lead to a run, such as a wait for a resource, a condition or a
-/// pause, belongs to the run that waited.
+/// To find the path, the search starts at the run that ended last, and goes backwards in time. Each time a run waited for another run, the
+/// path continues with that other run. If a body awaited a run, it continues with the awaited run; if a run waited for a slot, with the run
+/// that released the slot; and if a run waited for dependencies, with the dependency that ended last. From the beginning of a nested run, a
+/// child or a node, it continues with the enclosing run. The durations of all steps add up to the total time. If a run waited for something
+/// other than a run, such as a resource, a condition or a pause, the wait is part of that run's step.
 public struct CriticalPath: Sendable {
-  /// One run on the path, for a part of its duration.
+  /// A part of the path, during which it follows one run.
   public struct Step: Sendable {
     /// The run.
     public let id: ProcedureID
     /// The name of the procedure.
     public let name: String
-    /// The part of the path's duration that the run accounts for.
+    /// The part of the path's duration for which the run accounts.
     public var duration: Duration { times.total }
     /// The part of the duration during which the body was executing.
     public var executing: Duration { times.executing }
-    /// What the duration consists of.
+    /// The duration, divided into phases.
     public internal(set) var times: ProcedureMetrics
   }
 
-  /// A step, or all steps of the elements of one collection.
+  /// One step, or all the steps of the elements of one collection.
   public struct Row: Sendable {
     /// The name of the procedure, or of the collection.
     public let name: String
     /// The number of runs that the row represents.
     public internal(set) var count: Int
-    /// What the durations of all these runs together consist of.
+    /// The total duration of these runs, divided into phases.
     public internal(set) var times: ProcedureMetrics
-    /// The run with the longest duration. Its times are the sums over its steps in the row.
+    /// The run with the longest duration. Its times are the sums of the times of its steps in the row.
     public internal(set) var slowest: Step
-    /// The part of the path's duration that these runs account for.
+    /// The part of the path's duration for which these runs account.
     public var duration: Duration { times.total }
   }
 
-  /// The runs, in chronological order. A body that awaited several other runs in turn is listed several times.
+  /// The steps of the path, in chronological order. A run whose body awaited several other runs, one after another, can have several steps.
   public let steps: [Step]
-  /// The steps, in chronological order, with the elements of one `map` combined into one row.
+  /// The steps, in chronological order. The elements of a `map` are combined into one row.
   public let rows: [Row]
 
   /// The sum of the durations of all steps.

@@ -1,16 +1,16 @@
 import ProcedureKit
 
-/// The search for a critical path, from its end to its beginning.
+/// Searches for a critical path, from its end to its beginning.
 struct PathSearch {
-  /// A run, with the marks that the search has not passed yet.
+  /// A run, with the marks that the search has not yet passed.
   struct Life {
     let run: RunRecord
     var marks: [Mark] = []
-    /// The times of conditions, resources and pauses that have not been assigned to a step yet.
+    /// The part of the time spent in conditions, resources and pauses that has not yet been assigned to a step.
     var rest: ProcedureMetrics
-    /// How long modifiers of the procedure waited and paused while the body was executing, as far as this time is not included in a step.
+    /// The part of the time during which modifiers waited and paused while the body was executing that has not yet been assigned to a step.
     var inside: Duration
-    /// The earliest moment before the first start that the search has reached.
+    /// The earliest moment before the run's first start that the search has reached.
     var earliest: Duration?
 
     /// Returns the first mark after a moment. O(log n) for n marks, which are sorted by time.
@@ -37,7 +37,7 @@ struct PathSearch {
 
     let kind: Kind
     let time: Duration
-    /// How long the run had waited for its slot; `nil` if unknown.
+    /// How long the run had waited for its slot; `nil` if this is unknown.
     var slotWait: Duration?
     /// The slot in which the run continues.
     var slot: Slot?
@@ -89,7 +89,7 @@ struct PathSearch {
 
   // MARK: Preparation
 
-  /// Returns the marks of a run, sorted by time. A graph has awaited its nodes even if no event reports it.
+  /// Returns the marks of a run, sorted by time. The run of a graph awaits its nodes, although no event reports this.
   private func marks(of id: ProcedureID, _ nodes: [RunRecord]) -> [Mark] {
     guard let run = lives[id]?.run else { return [] }
     func slot(_ number: Int?) -> Slot? { number.map { Slot(queue: ByteText(run.queue), number: $0) } }
@@ -98,7 +98,7 @@ struct PathSearch {
       waits.append(
         Mark(kind: .awaited(wait.run), time: wait.end, slotWait: wait.slotWait, slot: slot(wait.slot)))
     }
-    // Marks at the same moment keep the order of the events; those for nodes come first.
+    // Marks at the same moment are in the order of the events, except that marks for nodes come first.
     let order = waits.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
     var remaining = order.map(\.element)[...]
     var marks: [Mark] = []
@@ -123,7 +123,7 @@ struct PathSearch {
         var end: Duration?
         switch life.marks.dropFirst(index + 1).first.map({ ($0.kind, $0.time) }) {
         case (.awaited(let other), let time)?:
-          // A nested run begins when the wait for it begins.
+          // A body begins to wait for a nested run when that run begins.
           end = lives[other].map { min(max($0.run.begin, mark.time), time) }
         case (_, let time)?: end = time
         case nil: break
@@ -141,10 +141,10 @@ struct PathSearch {
 
   // MARK: The search
 
-  /// Finds the path. Called once.
+  /// Finds the path. This function must be called only once.
   mutating func path() -> [CriticalPath.Step] {
     guard var id = last, var time = lives[id]?.run.end else { return [] }
-    // Each iteration passes a mark or the beginning of a run; the limit prevents an endless search in a damaged recording.
+    // Each iteration passes a mark or the beginning of a run. The limit prevents an endless search if the recording is inconsistent.
     for _ in 0..<4 * lives.values.reduce(lives.count, { $0 + $1.marks.count }) {
       if let (other, moment) = leave(id, at: time) {
         passed.append(id)
@@ -160,11 +160,12 @@ struct PathSearch {
   /// The moment that the search has reached.
   private var reached = Duration.zero
 
-  /// A run without a known cause has begun, so the path continues with an earlier run from which it led to others.
+  /// Continues the path when it reaches the beginning of a run without a known cause. The path returns to one of the runs from which it
+  /// came.
   private mutating func resume(before time: Duration) -> (ProcedureID, Duration)? {
     while let id = passed.popLast() {
       guard let life = lives[id], life.run.begin < time else { continue }
-      // The body may have been waiting for another run at that moment.
+      // At that moment, the body may have been waiting for yet another run.
       if let next = life.firstMark(after: time), case .awaited(let other) = next.kind,
         let run = lives[other]?.run, run.begin < time, run.end ?? time > time, resumed.insert(id).inserted
       {
@@ -176,7 +177,7 @@ struct PathSearch {
     return nil
   }
 
-  /// Follows a run backwards until the path leads to another run. Returns `nil` if no known event caused the run.
+  /// Follows a run backwards until the path continues with another run. Returns `nil` if the cause of the run is unknown.
   private mutating func leave(_ id: ProcedureID, at moment: Duration) -> (ProcedureID, Duration)? {
     var time = moment
     while true {
@@ -214,7 +215,7 @@ struct PathSearch {
     }
   }
 
-  /// Follows a run backwards from its first start, or from an earlier moment, to the cause of the start.
+  /// Follows a run backwards from its first start, or from an earlier moment, to what caused it to start.
   private mutating func begin(of id: ProcedureID, at time: Duration, _ start: Mark?) -> (ProcedureID, Duration)? {
     reached = time
     guard let run = lives[id]?.run, time < lives[id]?.earliest ?? (time + .nanoseconds(1)) else { return nil }
@@ -226,7 +227,7 @@ struct PathSearch {
       add(time - release.time, to: \.waiting, of: id)
       return (release.run, release.time)
     }
-    // If no wait for a slot was recorded, the run waited for its slot the whole time.
+    // If the run started, but no wait for its slot was recorded, the whole wait counts as waiting for the slot.
     let isPending = start.map { $0.slotWait != nil } ?? run.executions.isEmpty
     addWaits(time - ready, slotWait: start?.slotWait, of: id, otherwise: isPending ? \.pending : \.waiting)
     reached = ready
@@ -269,7 +270,7 @@ struct PathSearch {
     append(times, life.run)
   }
 
-  /// Adds the parts of the wait before a start in the order in which they occur: conditions, pause, resources, slot.
+  /// Adds the parts of the wait before a start. The parts occur in this order: conditions, pause, resources, slot.
   private mutating func addWaits(
     _ duration: Duration, slotWait: Duration?, of id: ProcedureID,
     otherwise part: WritableKeyPath<ProcedureMetrics, Duration>
@@ -288,7 +289,7 @@ struct PathSearch {
     append(times, life.run)
   }
 
-  /// Adds the time in a category that is not included in any step yet.
+  /// Moves time in a phase that has not yet been assigned to a step to the given step.
   private mutating func take(
     _ part: WritableKeyPath<ProcedureMetrics, Duration>, upTo duration: inout Duration, of id: ProcedureID
   ) {

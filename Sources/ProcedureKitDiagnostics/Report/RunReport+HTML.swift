@@ -3,9 +3,9 @@ import ProcedureKit
 extension RunReport {
   private static let listLimit = 100
 
-  /// The report as a self-contained page, including the timeline, without scripts or external resources.
+  /// The report as a self-contained HTML page, which includes the timeline, but no scripts or external resources.
   ///
-  /// Lists show up to a hundred rows, and the number of rows that are left out.
+  /// Each list shows up to a hundred rows, followed by the number of rows that are left out.
   public var html: String {
     var body = "<h1>\(MarkupText.escape(recording.summary))</h1>\n"
     if let gaps = recording.gaps { body += "<p class=\"gaps\">\(MarkupText.escape(gaps))</p>\n" }

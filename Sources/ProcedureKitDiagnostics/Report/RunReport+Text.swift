@@ -4,9 +4,9 @@ extension RunReport {
   private static let width = 80
   private static let listLimit = 10
 
-  /// The report for a terminal, 80 columns wide. Only a word that is longer makes a line longer.
+  /// The report as text for a terminal that is 80 columns wide. A line is longer only if it contains a longer word.
   ///
-  /// Lists show the ten longest entries, and the number of entries that are left out.
+  /// Each list shows up to ten entries, followed by the number of entries that are left out.
   public var text: String {
     var lines = [recording.summary]
     if let gaps = recording.gaps { lines.append(gaps) }
@@ -35,7 +35,7 @@ extension RunReport {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// The rows of the path that take longest, in chronological order, each followed by a line with its waits.
+  /// The rows of the path that took longest, in chronological order. Each row is followed by a line that explains its waits.
   private var pathLines: [String] {
     let rows = criticalPath.rows
     guard !rows.isEmpty else { return [] }
@@ -63,7 +63,7 @@ extension RunReport {
     return elements.count > listLimit ? shown + ["  … and \(elements.count - listLimit) more"] : shown
   }
 
-  /// Returns a name and its explanation, with line breaks between words.
+  /// Returns a name and its explanation, wrapped between words.
   private static func paragraph(_ name: String, _ explanation: String) -> String {
     let head = TerminalText.line(name, columns: 32)
     var (text, columns) = ("  " + head.text + ":", head.columns + 3)
@@ -76,7 +76,7 @@ extension RunReport {
     return text
   }
 
-  /// Returns a row of a table: a name, and right-aligned columns.
+  /// Returns a row of a table, which consists of a name and right-aligned columns.
   private static func row(_ columns: [String], of name: String) -> String {
     let cells = columns.map { padded($0, to: columns.count > 3 ? 10 : 12) }.joined()
     let room = width - cells.count

@@ -8,15 +8,15 @@ import ProcedureKit
 /// try Data(report.html.utf8).write(to: URL(filePath: "report.html"))
 /// ```
 public struct RunReport: Sendable {
-  /// The runs that share a name, or the elements of a `map`.
+  /// A group of runs that have the same name, or that are elements of the same `map`.
   public struct Group: Sendable {
     /// The name of the procedures, or of the `map`.
     public var name: String
     /// The number of runs.
     public var count: Int
-    /// The total execution time of their bodies.
+    /// The total execution time of the runs' bodies.
     public var executing: Duration
-    /// The longest execution time of one run.
+    /// The longest execution time of a single run.
     public var longest: Duration
     /// The name of the run with the longest execution time.
     public var slowest: String
@@ -26,24 +26,24 @@ public struct RunReport: Sendable {
 
   /// The runs.
   public let recording: RunRecording
-  /// The chain of runs that determined the total duration.
+  /// The chain of runs that determined the duration of the recording.
   public let criticalPath: CriticalPath
-  /// The runs that were executed, grouped by name; the group with the longest execution time comes first.
+  /// The runs that were executed, grouped by name. The group with the longest execution time comes first.
   public let groups: [Group]
-  /// The failed runs, in chronological order. The first one is most likely the cause of others.
+  /// The failed runs, in chronological order. The first failure is most likely to have caused others.
   public let failures: [RunRecord]
   /// The runs that neither failed nor ended with a value from their body, in chronological order.
   public let others: [RunRecord]
-  /// The nodes of durable graphs that were executed again, in chronological order, with their ``RunRecord/executionCause``.
+  /// The nodes of durable graphs that were executed again, in chronological order. The reason is each run's ``RunRecord/executionCause``.
   public let executedAgain: [RunRecord]
 
-  /// Creates the report of a recording. O(n log n) for n runs.
+  /// Creates a report about a recording. O(n log n) for n runs.
   ///
   /// - Parameter recording: The runs.
   public init(_ recording: RunRecording) {
     self.recording = recording
     criticalPath = CriticalPath(recording)
-    // A graph, or a run with children, executes for as long as they do, so its own time is not counted.
+    // The execution time of a graph, or of a run with children, includes that of its nodes or children, so it is not counted again.
     let parents = Set(recording.runs.compactMap(\.parent))
     var groups: [ByteText: Group] = [:]
     for run in recording.runs where !parents.contains(run.id) && !run.executions.isEmpty {
@@ -78,7 +78,8 @@ public struct RunReport: Sendable {
     return all > 0 ? "\(Int((duration.inSeconds / all * 100).rounded())) %" : "–"
   }
 
-  /// Returns what a row of the critical path waited for, and its slowest run if there are several; `nil` if there is nothing to explain.
+  /// Returns an explanation of what the runs in a row of the critical path waited for, and which of them was the slowest. Returns `nil` if
+  /// there is nothing to explain.
   func explanation(of row: CriticalPath.Row) -> String? {
     let times = row.times
     let waits = [
@@ -94,7 +95,7 @@ public struct RunReport: Sendable {
     return parts.isEmpty ? nil : parts.joined(separator: "; ")
   }
 
-  /// Whether a part of the critical path is longer than the time that a computer typically needs to start the next run.
+  /// Returns whether a part of the critical path is long enough to be shown, which excludes the short time needed to start a run.
   private func isNotable(_ duration: Duration) -> Bool { duration > .zero && duration * 200 >= criticalPath.duration }
 
   /// Returns the reason for the outcome of a run, on one line.

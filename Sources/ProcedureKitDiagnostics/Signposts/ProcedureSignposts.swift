@@ -2,7 +2,7 @@
   public import ProcedureKit
   import os
 
-  /// Marks executions as intervals in the *os_signpost* instrument of Instruments.
+  /// Records executions as intervals that the *os_signpost* instrument in Instruments shows.
   ///
   /// ```swift
   /// let signposts = ProcedureSignposts(subsystem: "com.example.mail")
@@ -10,22 +10,22 @@
   /// configuration.interceptor = signposts.interceptor
   /// ```
   ///
-  /// An interval begins before the body is called, in the task that executes the body, and ends after the body, even if it throws or is
-  /// cancelled. Each attempt is a separate interval, with the procedure's name, its identity and the number of the attempt. If Instruments
-  /// is not recording, an execution costs only one check.
+  /// An interval begins before the body is called, in the task that executes the body, and ends after the body, even if the body throws an
+  /// error or is cancelled. Each attempt is a separate interval, with the procedure's name, its identity and the number of the attempt. If
+  /// Instruments is not recording, the overhead of an execution is a single check.
   public struct ProcedureSignposts: Sendable {
     private let signposter: OSSignposter
 
     /// Creates signposts.
     ///
     /// - Parameters:
-    ///   - subsystem: The subsystem, by convention the bundle identifier.
+    ///   - subsystem: The subsystem, which is the bundle identifier by convention.
     ///   - category: The category within the subsystem.
     public init(subsystem: String, category: String = "ProcedureKit") {
       signposter = OSSignposter(subsystem: subsystem, category: category)
     }
 
-    /// Executes all procedures on a queue within intervals; see `ProcedureQueue.Configuration.interceptor`.
+    /// An interceptor that executes all procedures on a queue within intervals; see `ProcedureQueue.Configuration.interceptor`.
     public var interceptor:
       @concurrent @Sendable (
         _ context: ProcedureContext, _ next: @escaping @concurrent @Sendable () async throws -> Void
@@ -34,7 +34,7 @@
       { context, next in try await interval(context, next) }
     }
 
-    /// Calls a function within an interval, for `Procedure.intercepted`.
+    /// Calls a function within an interval. Use this function with `Procedure.intercepted`.
     ///
     /// - Parameters:
     ///   - context: The context of the execution.

@@ -9,7 +9,7 @@ struct TerminalLines {
   private static let lineLimit = 500
   private static let reasonLines = 20
 
-  /// Returns the lines for the end of a run: for each failure, and, if there is no live line, for each run that succeeded.
+  /// Returns the lines that report the end of a run. Failures are always reported; other runs are reported only if there is no live line.
   func lines(for ending: TerminalStatus.Ending, reason: String?) -> String? {
     let head = number(ending.number, of: ending.total) + " " + line(ending.name)
     switch ending.outcome {
@@ -20,7 +20,7 @@ struct TerminalLines {
     }
   }
 
-  /// Returns the text, which may have several lines, without characters that could disrupt a terminal.
+  /// Returns the text, which may have several lines, without characters that could disrupt the terminal.
   func printed(_ text: some StringProtocol) -> String {
     text.split(omittingEmptySubsequences: false) { $0.isNewline }.map { line($0, limit: 100_000) + "\n" }.joined()
   }
@@ -38,7 +38,7 @@ struct TerminalLines {
     for (name, percent) in status.firstExecuting(limit / 2) {
       let suffix = percent.map { " \($0) %" } ?? ""
       let room = limit - columns - suffix.count
-      // A few letters of a shortened name would not identify it.
+      // A few letters of a name would not be enough to identify it.
       guard room > separator.count + 3 else { break }
       let (part, width) = TerminalText.line(separator + name, columns: room)
       text += part + suffix
@@ -60,7 +60,7 @@ struct TerminalLines {
     if status.lost > 0 {
       lost += "; \(status.lost.counting("event was", "events were")) lost, so the counts are too low"
     }
-    if lostTexts > 0 { lost += "; \(lostTexts.counting("printed text was", "printed texts were")) lost" }
+    if lostTexts > 0 { lost += "; \(lostTexts.counting("printed message was", "printed messages were")) lost" }
     return parts.joined(separator: ", ") + " in \(duration.short)\(lost)\n"
   }
 

@@ -1,14 +1,15 @@
 public import ProcedureKit
 
-/// Shows the progress of queues on a terminal in one live line, and in any other output as plain lines.
+/// Shows the progress of queues in a live line on a terminal, or as plain lines in any other output.
 ///
 /// ```swift
 /// let progress = TerminalProgress()
 /// let report = try await progress.show(queue) { try await queue.run(job) }
 /// ```
 ///
-/// On a terminal, the last line shows how many of the procedures so far have ended, how many are executing, and the names of these, the
-/// oldest first, with the percentage for each one that reports progress. Failures and their reasons stay above this line:
+/// On a terminal, the last line shows how many of the procedures have ended, how many are executing, and the names of those that are
+/// executing. The procedure that started first comes first, and the completed percentage follows each name whose procedure reports
+/// progress. Failures and their reasons stay above this line:
 ///
 /// ```
 /// [ 7/23] load torn: failed
@@ -16,12 +17,12 @@ public import ProcedureKit
 /// [12/23] 2 running, 1 failed: resize cat-64.png 45 %, write kitten-256.png
 /// ```
 ///
-/// In a file or a pipe, and on a terminal with `TERM=dumb`, each procedure that has finished or failed gets a line. A summary is written at
-/// the end. The nodes of a graph are counted, but not the graph itself.
+/// In a file or a pipe, and on a terminal with `TERM=dumb`, a line is written for each procedure that has finished or failed. A summary is
+/// written at the end. The nodes of a graph are counted, but not the graph itself.
 ///
-/// The queues never wait for the output. If a terminal is too slow, or has been stopped by its user, events can be lost, and the summary
-/// shows how many. Names and errors are shown without control characters. The cursor is never hidden, so a killed process leaves at most an
-/// unfinished line.
+/// The queues never wait for the output. If a terminal is too slow, or its user has stopped it, events can be lost, and the summary shows
+/// how many were lost. Names and errors are shown without control characters. The cursor is never hidden, so a process that is killed
+/// leaves no more than an unfinished line.
 public final class TerminalProgress: ProcedureLogHandler {
   private let screen: TerminalScreen
   private let readers = FeedReaders(priority: .high)
@@ -33,11 +34,11 @@ public final class TerminalProgress: ProcedureLogHandler {
   /// Creates a progress display that does not show anything yet.
   ///
   /// - Parameters:
-  ///   - output: Where to write. The results of a command-line tool usually go to standard output, and its progress to standard error.
-  ///   - showsFailures: Whether a failure gets a line, followed by its reason. If your code reports failures itself, pass `false`, so that
-  ///     each is reported once. Failures are counted in either case.
-  ///   - interval: The time between two drawings.
-  ///   - clock: The clock for the interval, and for the time in the summary.
+  ///   - output: The output. A command-line tool usually writes results to standard output, and progress to standard error.
+  ///   - showsFailures: Whether each failure is shown, followed by its reason. If your code reports failures itself, pass `false`, so that
+  ///     each failure is reported only once. Failures are counted in either case.
+  ///   - interval: The time between two updates of the status.
+  ///   - clock: The clock that measures the interval, and the time in the summary.
   public init(
     on output: TerminalOutput = .standardError, showsFailures: Bool = true,
     every interval: Duration = .milliseconds(100), clock: any Clock<Duration> = ContinuousClock()
@@ -46,8 +47,8 @@ public final class TerminalProgress: ProcedureLogHandler {
     let (stream, changes) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let interval = interval.saturated
     (self.screen, self.changes, self.clock, self.interval) = (screen, changes, clock, interval)
-    // The task ends with this object, or when `finish` is called. Its priority is higher than that of procedures, which may keep all
-    // threads busy, because progress must be shown in time.
+    // The task ends when this object is released or `finish` is called. Its priority is higher than that of procedures, so that progress is
+    // shown in time even if procedures keep all threads busy.
     drawing = ReaderTask.start(priority: .high) {
       for await _ in stream where !Task.isCancelled {
         await screen.draw()
@@ -66,9 +67,9 @@ public final class TerminalProgress: ProcedureLogHandler {
     return { start.duration(to: clock.now) }
   }
 
-  /// Shows the procedures on a queue from now on, until ``finish()``. Has no effect after that.
+  /// Starts to show the procedures on a queue. They are shown until ``finish()`` is called. Has no effect after ``finish()``.
   ///
-  /// - Parameter queue: The queue. It is not retained. Several queues can be shown together.
+  /// - Parameter queue: The queue, which is not retained. Several queues can be shown together.
   public func show(_ queue: ProcedureQueue) {
     show(queue.feed())
   }
@@ -83,7 +84,7 @@ public final class TerminalProgress: ProcedureLogHandler {
     }
   }
 
-  /// Shows the procedures on a queue while a function executes, and then finishes, even if the function throws.
+  /// Shows the procedures on a queue while a function executes, and then calls ``finish()``, even if the function throws an error.
   ///
   /// - Parameters:
   ///   - queue: The queue.
@@ -106,10 +107,10 @@ public final class TerminalProgress: ProcedureLogHandler {
 
   /// Writes text above the status, on separate lines. Has no effect after ``finish()``.
   ///
-  /// If your code writes to the same terminal in any other way, its text can overlap the status. While a terminal is stopped by its user,
-  /// up to a megabyte of text is kept; further text is lost, and the summary reports the loss.
+  /// If your code writes to the same terminal in any other way, its text can overlap the status. While the user has stopped the terminal,
+  /// up to a megabyte of text is kept. Any further text is lost, and the summary reports the loss.
   ///
-  /// - Parameter text: The text, which can have several lines; control characters become spaces.
+  /// - Parameter text: The text, which can have several lines. Control characters are replaced with spaces.
   public func print(_ text: String) {
     _ = screen.print(text)
     changes.yield()
@@ -127,7 +128,7 @@ public final class TerminalProgress: ProcedureLogHandler {
     changes.yield()
   }
 
-  /// Shows the events up to now, removes the status, and writes a summary. A second call only waits for the first one to end.
+  /// Shows all events up to this call, removes the status, and writes a summary. A second call only waits for the first one to finish.
   ///
   /// Cancelling the caller has no effect.
   public func finish() async {

@@ -1,7 +1,7 @@
 import ProcedureKit
 import Synchronization
 
-/// The lines to be written, and the status line below them.
+/// Collects the lines to be written to the terminal, and draws the status line below them.
 final class TerminalScreen: Sendable {
   private struct State {
     var status = TerminalStatus()
@@ -9,12 +9,12 @@ final class TerminalScreen: Sendable {
     var lines = ""
     /// The status that the terminal shows.
     var shown = ""
-    /// The number of texts that were not printed because the terminal was too slow.
+    /// The number of messages that were not printed because the terminal was too slow.
     var lostTexts = 0
     var isEnded = false
   }
 
-  /// How many bytes may be waiting. If there are more, readers wait, and printed texts are lost.
+  /// How many bytes may be waiting to be written. If there are more, readers of feeds wait, and printed messages are lost.
   private static let patience = 1 << 20
 
   private let state = Mutex(State())
@@ -33,7 +33,7 @@ final class TerminalScreen: Sendable {
 
   /// Records an event.
   func take(_ event: ProcedureEvent, of queue: Int) {
-    // This calls code of the user (`description`), so it is evaluated before the lock is taken.
+    // This calls the user's code (`description`), so it is evaluated before the lock is acquired.
     let reason = event.kind == .didFinish ? event.error.map { "\($0)" } : nil
     state.withLock { state in
       guard !state.isEnded, let ending = state.status.take(event, of: queue) else { return }
@@ -41,7 +41,8 @@ final class TerminalScreen: Sendable {
     }
   }
 
-  /// Prints text. Returns whether the text is shown, or would be if the terminal were fast enough; `false` after the end.
+  /// Prints text. Returns `false` if the screen has ended; otherwise, returns `true`, even if the text is lost because the terminal is too
+  /// slow.
   func print(_ text: String) -> Bool {
     let lines = words.printed(text)
     return state.withLock { state in
@@ -53,7 +54,7 @@ final class TerminalScreen: Sendable {
 
   /// Writes the waiting lines, and redraws the status if anything has changed. Only one task at a time calls the function.
   func draw() async {
-    // The last column stays empty, because some terminals wrap there.
+    // The last column stays empty, because some terminals wrap a line that reaches it.
     let columns = output.isLive ? output.columnCount() - 1 : 0
     let text = state.withLock { state in
       replacement(in: &state, by: words.status(state.status, columns: columns))

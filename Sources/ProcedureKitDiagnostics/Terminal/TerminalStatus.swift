@@ -1,14 +1,14 @@
 import ProcedureKit
 
-/// Counts the runs on queues, based on their events. A value type. Its memory use depends on the number of concurrent runs.
+/// A value type that counts the runs on queues, based on the queues' events. Its memory use depends on the number of concurrent runs.
 ///
 /// A run that executes a graph is represented by its nodes, and is not counted itself.
 struct TerminalStatus {
-  /// The end of a run for which a line is printed.
+  /// The end of a run that has to be reported on a separate line.
   struct Ending {
     let name: String
     let outcome: RunRecord.Outcome
-    /// The number of runs that have ended, including this one, and the number of all runs.
+    /// The number of runs that had ended at that time, including this one. `total` is the number of all runs.
     let number: Int
     let total: Int
   }
@@ -21,13 +21,13 @@ struct TerminalStatus {
     var hasExecuted = false
     var isReused = false
     var percent: Int?
-    /// The number of the latest start on any queue.
+    /// The number of the run's latest start, counted across all queues.
     var start = 0
     var hasFailedPart = false
   }
 
   private var runs: [ProcedureID: Run] = [:]
-  /// The latest starts of executing runs, the oldest first. Some of these runs may have ended.
+  /// The latest starts of executing runs, with the oldest first. Some of these runs may have ended since.
   private var starts: [(id: ProcedureID, number: Int)] = []
   private var startCount = 0
   /// The number of runs.
@@ -44,8 +44,8 @@ struct TerminalStatus {
   ///
   /// - Parameters:
   ///   - event: The event.
-  ///   - queue: A number for the queue.
-  /// - Returns: The end of a run, if the event reports one.
+  ///   - queue: A number that identifies the queue.
+  /// - Returns: The end of a run; `nil` if the event does not report one.
   mutating func take(_ event: ProcedureEvent, of queue: Int) -> Ending? {
     if event.kind == .gap {
       lost += event.lostCount ?? 0
@@ -97,14 +97,15 @@ struct TerminalStatus {
     if run.isCounted {
       finished += 1
     } else {
-      // A graph fails either because a node has failed, which has already been reported, or by itself.
+      // If a graph failed because a node failed, the failure has already been reported.
       guard outcome == .failed, !run.hasFailedPart else { return nil }
     }
     counts[outcome, default: 0] += 1
     return Ending(name: run.name, outcome: outcome, number: finished, total: total)
   }
 
-  /// Events of a queue were lost, so its current runs are unknown. Runs that still exist are added again with their next events.
+  /// Removes the runs of a queue whose events were lost, because it is not known which of them still exist. A run that still exists is
+  /// added again at its next event.
   private mutating func forget(_ queue: Int) {
     for (id, run) in runs where run.queue == queue {
       runs[id] = nil
@@ -122,12 +123,12 @@ struct TerminalStatus {
     }
   }
 
-  /// Returns the run of a start, if the run is still executing and has not started again.
+  /// Returns the run to which a start belongs, if the run is still executing and has not started again.
   private func executes(_ start: (id: ProcedureID, number: Int)) -> Run? {
     runs[start.id].flatMap { $0.isExecuting && $0.start == start.number ? $0 : nil }
   }
 
-  /// Returns the executing runs that started first, the oldest first, with the completed percentage for those that report progress.
+  /// Returns the names of the executing runs that started first, in order, with the completed percentage for those that report progress.
   func firstExecuting(_ limit: Int) -> some Sequence<(name: String, percent: Int?)> {
     starts.lazy.compactMap(executes).prefix(limit).map { ($0.name, $0.percent) }
   }

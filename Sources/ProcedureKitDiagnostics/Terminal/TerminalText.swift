@@ -1,15 +1,15 @@
 import ProcedureKit
 
-/// Text for one line on a terminal, without control characters and measured in columns.
+/// Prepares text for one line on a terminal: removes control characters, and measures the width in columns.
 enum TerminalText {
-  /// Returns the text on one line of limited width, with only characters that can be displayed.
+  /// Returns the text as a line of limited width that contains only characters that can be displayed.
   ///
-  /// Line breaks, tabs and control characters, and therefore also escape sequences, become spaces; characters that change the direction of
-  /// the text are removed. O(columns), however long the text is.
+  /// Line breaks, tabs and control characters are replaced with spaces, so escape sequences have no effect. Characters that change the
+  /// direction of the text are removed. O(n) for n columns, regardless of the length of the text.
   ///
   /// - Parameters:
   ///   - text: The text.
-  ///   - limit: The number of columns. Longer text ends in "…".
+  ///   - limit: The largest number of columns. Longer text is shortened, and ends in "…".
   /// - Returns: The line, and the largest width that it can have on any terminal.
   static func line(_ text: some StringProtocol, columns limit: Int) -> (text: String, columns: Int) {
     var line = String.UnicodeScalarView()
@@ -26,16 +26,16 @@ enum TerminalText {
       }
       if let shown { line.append(shown) }
       columns += width
-      // There must be room for the "…" after the shortened line.
+      // If the line has to be shortened, there must be room for the "…" after it.
       if columns < limit { (columnsOfShort, endOfShort) = (columns, line.endIndex) }
     }
     return (String(line), columns)
   }
 
-  /// Returns the scalar to show, if any, and the number of columns it occupies.
+  /// Returns the scalar to show, if there is one, and the number of columns that it occupies.
   private static func shape(of scalar: Unicode.Scalar) -> (shown: Unicode.Scalar?, columns: Int) {
     if (" "..."~").contains(scalar) { return (scalar, 1) }
-    // The previous character becomes an emoji, which is one column wider.
+    // This scalar turns the previous character into an emoji, which is one column wider.
     if scalar == "\u{FE0F}" { return (scalar, 1) }
     guard let shown = scalar.harmless() else { return (nil, 0) }
     if shown == " " { return (" ", 1) }
@@ -43,7 +43,7 @@ enum TerminalText {
     return (shown, isWide(shown) ? 2 : 1)
   }
 
-  /// Whether terminals show the scalar in two columns, or may do so.
+  /// Returns whether the scalar occupies two columns, at least on some terminals.
   private static func isWide(_ scalar: Unicode.Scalar) -> Bool {
     if scalar.properties.isEmojiPresentation { return true }
     return switch scalar.value {

@@ -1,4 +1,4 @@
-/// Builds the bytes of a JSON text. Any Swift string becomes a valid JSON string.
+/// Builds JSON as bytes. Any Swift string can be encoded as a valid JSON string.
 struct JSONBytes {
   private(set) var bytes: [UInt8] = []
 
@@ -11,7 +11,7 @@ struct JSONBytes {
     bytes.append(contentsOf: String(number).utf8)
   }
 
-  /// Appends nanoseconds as microseconds, for example `12.345`.
+  /// Appends a time in nanoseconds as microseconds, for example `12.345`.
   mutating func append(microseconds nanoseconds: Int64) {
     append(nanoseconds / 1_000)
     let rest = nanoseconds % 1_000

@@ -1,9 +1,9 @@
 import ProcedureKit
 
-/// Escapes text for use in pages and pictures.
+/// Escapes text for use in HTML pages and SVG pictures.
 enum MarkupText {
-  /// Returns the text in a form that can be used in an element or an attribute of HTML, XML or SVG. Characters that XML does not allow
-  /// become U+FFFD.
+  /// Returns the text in a form that can be used in elements and attributes of HTML, XML and SVG. Characters that XML does not allow are
+  /// replaced with U+FFFD.
   static func escape(_ text: some StringProtocol) -> String {
     text.replacingScalars { scalar in
       switch scalar {

@@ -1,19 +1,19 @@
 import ProcedureKit
 
-/// A picture of a recording, with a lane for each slot that shows its executions from left to right.
+/// A picture of a recording. It contains a lane for each slot, which shows the executions in that slot from left to right.
 ///
 /// ```swift
 /// let timeline = Timeline(await recorder.finish())
 /// try Data(timeline.svg.utf8).write(to: URL(filePath: "timeline.svg"))
 /// ```
 ///
-/// The strip before an execution shows the time during which the run waited although its lane was free: for a dependency, a condition, a
-/// resource, or its next attempt. Colours show the outcome; a failed run is also hatched and marked with ✕. The tooltip of each execution
-/// shows the name, the times, and the reason for a failure.
+/// A strip before an execution shows how long the run waited while its lane was free, for example for a dependency, a condition, a
+/// resource, or its next attempt. Colours show outcomes, and a failed run is also hatched and marked with ✕. The tooltip of each execution
+/// shows the name, the times, and, for a failure, the reason.
 public struct Timeline: Sendable {
   /// The drawn runs.
   public var recording: RunRecording
-  /// The width in points; at least 400.
+  /// The width in points, which is at least 400.
   public var width: Int
 
   /// The largest number of drawn lanes.
@@ -108,11 +108,11 @@ public struct Timeline: Sendable {
     svg += name(of: run, x: left + 4, y: y, width: barWidth - 8) + "</g>\n"
   }
 
-  /// Returns the name inside its bar. The nested picture cuts off wide letters.
+  /// Returns the name of a run for display in its bar. The name is in a nested picture, which cuts it off if it is too wide.
   private func name(of run: RunRecord, x: Double, y: Int, width: Double) -> String {
     let room = Int(width / Self.letterWidth)
     let name = TerminalText.line(TimelineStyle.sign(of: run.outcome) + run.name, columns: room).text
-    // A few letters of a shortened name would not identify it.
+    // A few letters of a name would not be enough to identify it.
     guard !name.isEmpty, room >= 5 || !name.hasSuffix("…") else { return "" }
     return "<svg x=\"\(x.short)\" y=\"\(y)\" width=\"\(width.short)\" height=\"\(Self.barHeight)\">"
       + "<text class=\"name\" y=\"12\">\(MarkupText.escape(name))</text></svg>"

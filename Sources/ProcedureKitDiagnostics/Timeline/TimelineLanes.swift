@@ -1,26 +1,27 @@
 import ProcedureKit
 
-/// The lane of each execution: the lane of its slot, or a further lane if executions overlap because a waiting body has released the slot.
+/// Assigns executions to lanes. An execution is in the lane of its slot, or in an additional lane if executions overlap because a waiting
+/// body has released the slot.
 struct TimelineLanes {
   /// An execution of a run.
   struct Bar {
     let run: Int
     let execution: Int
     let lane: Int
-    /// The end of the previous execution in the lane; zero for the first one.
+    /// The end of the previous execution in the lane; zero for the first execution.
     let free: Duration
     let begin: Duration
     let end: Duration
   }
 
-  /// The maximum number of columns that a lane's name occupies. Most characters occupy one.
+  /// The largest number of columns for the name of a lane. Most characters occupy one column.
   private static let nameLimit = 17
 
   private(set) var bars: [Bar] = []
   /// The names of the lanes, from top to bottom.
   private(set) var names: [String] = []
 
-  /// Lays out all executions. O(n log n + n l) for n executions and l lanes for each slot.
+  /// Assigns all executions to lanes. O(n log n + n l) for n executions and l lanes for each slot.
   init(_ recording: RunRecording) {
     struct Slot: Hashable {
       let queue: ByteText
@@ -43,7 +44,7 @@ struct TimelineLanes {
         placed.append(Placed(run: run, execution: index, depth: 0, slot: slot, begin: execution.begin, end: end))
       }
     }
-    // If executions begin at the same time, the outer one comes first.
+    // If executions begin at the same time, the one that ends last comes first, because it encloses the others.
     placed.sort { ($0.begin, $1.end) < ($1.begin, $0.end) }
     var ends: [Slot: [Duration]] = [:]
     for index in placed.indices {

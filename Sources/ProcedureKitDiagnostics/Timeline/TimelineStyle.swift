@@ -1,9 +1,10 @@
-/// The colours and patterns of a timeline. Colour-blind people can distinguish the colours, and no outcome is shown by colour alone.
+/// The colours and patterns of a timeline. The colours can be distinguished by people who are colour-blind, and no outcome is shown by
+/// colour alone.
 enum TimelineStyle {
   /// Returns the name of the style for an outcome.
   static func name(of outcome: RunRecord.Outcome?) -> String { outcome?.rawValue ?? "open" }
 
-  /// Returns the symbol before the name of a run.
+  /// Returns the symbol to show before the name of a run.
   static func sign(of outcome: RunRecord.Outcome?) -> String {
     switch outcome {
     case .failed: "✕ "

@@ -22,13 +22,13 @@ public enum Diagnostics {
   /// $ PROCEDURE_TRACE=trace.json ./tool
   /// ```
   ///
-  /// Call this function before you create any queues: queues that already exist are not traced, except for `ProcedureQueue.shared`. The
-  /// trace is completed when the process exits, including by `exit`; a killed process leaves a trace that viewers can still open. See
-  /// ``TraceRecorder``. If the trace cannot be written, an error is logged.
+  /// Call this function before you create any queues, because queues that already exist are not traced, except for `ProcedureQueue.shared`.
+  /// The trace is completed when the process exits, even if it calls `exit`. A process that is killed leaves a trace that viewers can still
+  /// open. If the trace cannot be written, an error is logged. For details, see ``TraceRecorder``.
   ///
   /// A second call has no effect.
   public static func start() {
-    // Foundation's environment contains only values that are valid UTF-8.
+    // `getenv` is used because Foundation's environment contains only values that are valid UTF-8.
     guard let value = getenv("PROCEDURE_TRACE"), value.pointee != 0 else { return }
     start(tracingTo: SystemText(cString: value))
   }
@@ -43,7 +43,7 @@ public enum Diagnostics {
         return new
       }
     } catch {
-      // The lock must not be held here, because the user can provide the log.
+      // The lock must not be held here, because the log may call the user's code.
       ProcedureLog.shared.log(level: .error, "PROCEDURE_TRACE: \(error)")
       return
     }
@@ -56,7 +56,8 @@ public enum Diagnostics {
   private static func finish() {
     guard let recorder = recorder.withLock({ $0 }) else { return }
     let finished = DispatchSemaphore(value: 0)
-    // This thread does not belong to Swift's pool, so it may wait here. If the pool is blocked, the process ends with an incomplete trace.
+    // This thread does not belong to Swift's thread pool, so it may be blocked here. If the pool itself is blocked, the process ends with
+    // an incomplete trace.
     _ = ReaderTask.start {
       do {
         try await recorder.finish()

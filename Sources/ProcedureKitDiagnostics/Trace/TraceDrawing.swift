@@ -1,9 +1,9 @@
 import ProcedureKit
 
-/// Converts the events of queues to the lines of a trace. A value type that keeps only unfinished runs.
+/// A value type that converts the events of queues to the lines of a trace. It stores only unfinished runs.
 struct TraceDrawing {
   private struct Queue {
-    /// The time in the recording at which the queue's clock was zero.
+    /// The time in the recording at which the queue's clock showed zero.
     let offset: Int64
     var lanes = TraceLanes()
     var runs: Set<ProcedureID> = []
@@ -39,9 +39,9 @@ struct TraceDrawing {
   /// Adds a queue.
   ///
   /// - Parameters:
-  ///   - number: The number of the queue, from 1.
+  ///   - number: The number of the queue, counted from 1.
   ///   - name: The name of the queue.
-  ///   - offset: The time in the recording, in nanoseconds, at which the queue's clock was zero.
+  ///   - offset: The time in the recording, in nanoseconds, at which the queue's clock showed zero.
   mutating func add(queue number: Int, name: String, offset: Int64) {
     queues[number] = Queue(offset: offset)
     let place = TraceLines.Place(queue: number, lane: 0, time: max(offset, 0))
@@ -64,8 +64,8 @@ struct TraceDrawing {
 
   // MARK: Events
 
-  /// Returns the error or the reason in an event. The function calls code of the user (`description`), so it must not be called while a
-  /// lock is held.
+  /// Returns the error or the reason that an event contains. The function calls the user's code (`description`), so it must not be called
+  /// while a lock is held.
   static func problem(in event: ProcedureEvent) -> String? {
     guard [.retrying, .didCancel, .didFinish].contains(event.kind) else { return nil }
     return (event.error ?? event.reason).map { "\($0)".shortened(to: errorLimit) }

@@ -1,27 +1,27 @@
-/// The lanes for one queue's executions: one for each slot, and further ones for bodies that execute in a slot that a waiting body has
-/// released.
+/// The lanes for the executions on one queue. There is a lane for each slot, and there are additional lanes for bodies that execute in a
+/// slot that a waiting body has released.
 ///
-/// A body that waits releases its slot, so its execution is still in progress while another body executes in the slot. Slices in the same
-/// lane must not overlap, so the other body is drawn in the first free lane for the slot.
+/// A body that is waiting releases its slot, so another body can execute in the slot while the first execution is still in progress. Slices
+/// in the same lane must not overlap, so the other body is drawn in the first free lane for the slot.
 struct TraceLanes {
   struct Lane: Hashable {
     /// The number of the slot; -1 for bodies without a slot.
     let slot: Int
-    /// 0 for the first lane of the slot.
+    /// The position of the lane among the lanes for the slot, counted from 0.
     let depth: Int
 
-    /// The name that a viewer shows.
+    /// The name of the lane in a viewer.
     var name: String {
       let name = slot < 0 ? "without slot" : "slot \(slot)"
       return depth == 0 ? name : "\(name), lane \(depth + 1)"
     }
   }
 
-  /// Which depths of each slot are occupied.
+  /// Whether each depth is occupied, keyed by slot.
   private var taken: [Int: [Bool]] = [:]
   private var numbers: [Lane: Int] = [:]
 
-  /// Takes the first free lane for a slot. O(d) for the d bodies that are executing in the slot.
+  /// Occupies and returns the first free lane for a slot. O(d) for d bodies that are executing in the slot.
   mutating func take(slot: Int?) -> Lane {
     let slot = slot ?? -1
     let depth = taken[slot, default: []].firstIndex(of: false) ?? taken[slot, default: []].count

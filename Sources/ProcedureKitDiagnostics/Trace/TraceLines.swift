@@ -1,7 +1,7 @@
-/// The lines of a trace in the Chrome trace event format: an array of objects, one on each line.
+/// Builds the lines of a trace in the Chrome trace event format. A trace is an array of objects, with one object on each line.
 ///
-/// Every line except the first begins with a comma, so that viewers can also open an array that was never closed. See the
-/// [format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
+/// Every line except the first begins with a comma, so that viewers can open the trace even if the array was never closed. See the
+/// [description of the format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
 struct TraceLines {
   /// A place in the trace.
   struct Place {
@@ -9,7 +9,7 @@ struct TraceLines {
     let queue: Int
     /// The lane, which the format calls a thread; 0 for the queue as a whole.
     let lane: Int
-    /// Nanoseconds since the recording began.
+    /// The time in nanoseconds since the recording began.
     let time: Int64
   }
 
@@ -21,7 +21,7 @@ struct TraceLines {
   private var json = JSONBytes()
   private var isEmpty = true
 
-  /// The number of bytes that have not been taken yet.
+  /// The number of bytes that have not been removed yet.
   var count: Int { json.bytes.count }
 
   mutating func take() -> [UInt8] { json.take() }
@@ -38,7 +38,7 @@ struct TraceLines {
     line("E", nil, "run", place)
   }
 
-  /// Begins or ends a wait; waits of different runs may overlap.
+  /// Begins or ends a wait. Waits of different runs may overlap.
   mutating func wait(_ name: String, of run: String, begins: Bool, at place: Place) {
     line(begins ? "b" : "e", name, "wait", place) { json in
       json.append(",\"id\":")
@@ -46,7 +46,7 @@ struct TraceLines {
     }
   }
 
-  /// Draws an instant, in a lane or, if the lane is 0, for the whole queue.
+  /// Draws an instant event in a lane, or, if the lane is 0, for the whole queue.
   mutating func instant(_ name: String, at place: Place, _ details: [(StaticString, Value)] = []) {
     line("i", name, "run", place) { json in
       if place.lane == 0 { json.append(",\"s\":\"p\"") } else { json.append(",\"s\":\"t\"") }

@@ -3,7 +3,7 @@ public import ProcedureKit
 
 /// Writes the events of queues to a file in the Chrome trace event format.
 ///
-/// [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` show such files.
+/// [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` can display such files.
 ///
 /// ```swift
 /// let recorder = try TraceRecorder(file: URL(filePath: "trace.json"))
@@ -12,14 +12,14 @@ public import ProcedureKit
 /// try await recorder.finish()
 /// ```
 ///
-/// A queue appears as a process in the trace, with a lane for each slot. The slices are executions, one for each attempt. Waits and pauses
-/// are slices outside the lanes. Arrows lead from a dependency to its dependents; cancellations, failures, failed attempts and reused
-/// values are instants.
+/// In the trace, a queue appears as a process with a lane for each slot. Each slice in a lane is the execution of one attempt. Waits and
+/// pauses are slices outside the lanes. Arrows lead from a dependency to its dependents. Cancellations, failures, failed attempts and
+/// reused values are instant events.
 ///
-/// The trace is written while the queues are working. The memory that this takes depends on the number of concurrent procedures, and not on
-/// their total number. A reader that is too slow loses the oldest events, and the trace marks the gap with their number; the queues never
-/// wait. If the process is killed, the file lacks at most the last fifth of a second, and viewers can still open it, because the format
-/// allows an array that is not closed.
+/// The trace is written while the queues are working. The memory that is needed depends on the number of concurrent procedures, rather than
+/// on their total number. The queues never wait for the recorder. If the recorder is too slow, it loses the oldest events, and the trace
+/// shows where and how many events were lost. If the process is killed, at most the last fifth of a second is missing from the file.
+/// Viewers can still open the file, because the format allows an array that is not closed.
 ///
 /// To enable tracing without changing the code each time, see ``Diagnostics/start()``.
 public final class TraceRecorder: Sendable {
@@ -29,16 +29,17 @@ public final class TraceRecorder: Sendable {
   private let start = ContinuousClock.now
   private let readers = FeedReaders()
 
-  /// Creates the file, or empties an existing one.
+  /// Creates the file, or empties the file if it already exists.
   ///
   /// - Throws: ``TraceError`` if the file cannot be opened for writing.
   public convenience init(file: URL) throws {
-    // The system would open only the part of the path before the NUL, which `path` omits.
+    // A path with a NUL is rejected, because the system would use only the part before the NUL. `path` does not contain the NUL.
     guard !file.absoluteString.contains("%00") else { throw TraceError(file: file, underlying: POSIXError(.EINVAL)) }
     try self.init(path: SystemText(file.path), file)
   }
 
-  /// Creates the file, or empties an existing one. The path, which may come from the command line, need not be UTF-8.
+  /// Creates the file, or empties the file if it already exists. The path does not have to be valid UTF-8, because it may come from the
+  /// command line.
   ///
   /// - Throws: ``TraceError`` if the file cannot be opened for writing.
   public convenience init(path: SystemText) throws {
@@ -60,9 +61,9 @@ public final class TraceRecorder: Sendable {
     writer = TraceWriter(output: output)
   }
 
-  /// Records the events of a queue from now on, until ``finish()``. Has no effect after that.
+  /// Starts to record the events of a queue. The recording continues until ``finish()`` is called. Has no effect after ``finish()``.
   ///
-  /// - Parameter queue: The queue. It is not retained. A queue that is recorded twice is drawn twice.
+  /// - Parameter queue: The queue, which is not retained. A queue that is recorded twice is drawn twice.
   public func record(_ queue: ProcedureQueue) {
     record(queue.feed())
   }
@@ -80,7 +81,7 @@ public final class TraceRecorder: Sendable {
     }
   }
 
-  /// Writes the events up to now and closes the file. Calling this function again only returns the result.
+  /// Writes all events up to this call, and closes the file. Further calls only report the result of the first call.
   ///
   /// Cancelling the caller has no effect: the remaining events are written.
   ///

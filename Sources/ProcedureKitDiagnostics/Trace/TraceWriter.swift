@@ -5,8 +5,8 @@ import Synchronization
 
 /// Writes the lines of a trace to a file, in large chunks, on a separate dispatch queue.
 ///
-/// The amount of unwritten data is limited: a task that draws waits while a chunk is being written. A slow disk therefore slows down
-/// readers, whose feeds then mark a gap, but never a queue.
+/// The amount of unwritten data is limited, because a task that draws waits while a chunk is being written. Therefore, a slow disk slows
+/// down the readers of feeds, which lose events as a result, but it never slows down a queue.
 final class TraceWriter: Sendable {
   typealias Output = @Sendable (Data) throws -> Void
 
@@ -19,19 +19,19 @@ final class TraceWriter: Sendable {
 
   /// How many bytes are collected before they are written.
   static let pieceSize = 64 << 10
-  /// The longest time that lines wait to be written if they do not fill a chunk.
+  /// The longest time for which lines that do not fill a chunk wait to be written.
   private static let patience = DispatchTimeInterval.milliseconds(200)
 
   private let state = Mutex(State())
   private let disk = DispatchQueue(label: "ProcedureKitDiagnostics.TraceWriter")
   private let output: Output
 
-  /// - Parameter output: Appends bytes to the file; called by one thread at a time.
+  /// - Parameter output: A closure that appends bytes to the file. Only one thread at a time calls it.
   init(output: @escaping Output) {
     self.output = output
   }
 
-  /// Draws, and then waits if a full chunk has to be written.
+  /// Calls `body` to draw, and then waits if a full chunk has to be written.
   func draw(_ body: @Sendable (inout TraceDrawing) -> Void) async {
     let isFull = state.withLock { state in
       guard !state.isClosed else { return false }
@@ -49,14 +49,14 @@ final class TraceWriter: Sendable {
     }
   }
 
-  /// Schedules writing the current lines, even if no more lines follow.
+  /// Schedules a write of the current lines, so that they are written even if no more lines follow.
   private func planFlush(_ state: inout State) {
     guard !state.isFlushPlanned, state.drawing.lines.count > 0 else { return }
     state.isFlushPlanned = true
     disk.asyncAfter(deadline: .now() + Self.patience) { [weak self] in self?.flush() }
   }
 
-  /// Writes the current lines. Called on the dispatch queue.
+  /// Writes the current lines. This function is called on the dispatch queue.
   private func flush() {
     let (piece, writes) = state.withLock { state in
       state.isFlushPlanned = false
@@ -77,9 +77,9 @@ final class TraceWriter: Sendable {
     flush()
   }
 
-  /// Closes the array and writes all remaining lines. Further drawing has no effect.
+  /// Closes the array and writes all remaining lines. Drawing has no effect afterwards.
   ///
-  /// - Throws: The first error in writing.
+  /// - Throws: The first error that occurred while writing.
   func finish() throws {
     close()
     disk.sync { flush() }

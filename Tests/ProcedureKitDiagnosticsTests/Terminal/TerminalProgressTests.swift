@@ -234,7 +234,7 @@ import TestingProcedureKit
     await advance(until: terminal) { $0.dropLast().last?.contains(" finished") == true }
     await finished
     let summary = try #require(terminal.lines.dropLast().last)
-    #expect(summary.contains("events were lost") && summary.contains("printed texts were lost"))
+    #expect(summary.contains("events were lost") && summary.contains("printed messages were lost"))
     #expect(terminal.writes.reduce(0) { $0 + $1.utf8.count } < 4 << 20)
   }
 
