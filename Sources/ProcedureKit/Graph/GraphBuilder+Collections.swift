@@ -44,7 +44,7 @@ extension GraphBuilder {
   ///   - elements: The node with the array.
   ///   - initial: The first partial result.
   ///   - combine: Returns the next partial result, given the previous one and an element.
-  /// - Returns: A node with the last partial result; `initial` for an empty array.
+  /// - Returns: A node with the last partial result, which is `initial` if the array is empty.
   public func reduce<Element, Partial: Sendable>(
     _ name: String, _ elements: Node<[Element]>, _ initial: Partial,
     _ combine: @escaping @concurrent @Sendable (Partial, Element) async throws -> Partial
@@ -85,7 +85,7 @@ extension GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a function of the values of an array of nodes, in their order; the array can be empty.
+  /// Adds a node that calls a function with the values of an array of nodes, in the order of the array, which can be empty.
   ///
   /// See ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
   @discardableResult
@@ -97,7 +97,7 @@ extension GraphBuilder {
   }
 }
 
-/// Nodes that call a function, instead of executing a procedure, for each element of an array.
+/// Nodes that call a function for each element of an array, instead of executing a procedure.
 extension GraphBuilder {
   /// Adds a node that calls a function for each element of an array; see ``map(_:with:maxConcurrentElements:onFailure:elementName:)``.
   ///
@@ -105,8 +105,8 @@ extension GraphBuilder {
   /// let sizes = g.map("sizes", photos) { photo in photo.size }
   /// ```
   ///
-  /// The function never executes on the caller's actor. In errors, events and diagrams, an element has the name of the node
-  /// with its index: `sizes[3]`.
+  /// The function never executes on the caller's actor. In errors, events and diagrams, the name of an element is that of the node with the
+  /// element's index, as in `sizes[3]`.
   public func map<Element, Output: Sendable>(
     _ name: String, _ elements: Node<[Element]>, maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
@@ -183,7 +183,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   private let element: ProcedureTask<Element, Output>
   private let limit: Int
   private let policy: FailurePolicy
-  /// Returns the name of an element; `nil` names each element by its index.
+  /// Returns the name of an element. If `nil`, elements are named by their indices.
   private let elementName: (@Sendable (Element) -> String)?
 
   init(
@@ -195,7 +195,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
     (self.element, self.limit, self.policy, self.elementName) = (element, limit, policy, elementName)
   }
 
-  /// The work on a whole array.
+  /// A task that does the work for a whole array.
   var task: ProcedureTask<[Element], [Output]> {
     ProcedureTask(element.name) { elements in
       guard !elements.isEmpty else { return [] }
@@ -208,8 +208,8 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
       var nodes: [Node<Output?>] = []
       nodes.reserveCapacity(elements.count)
       let own = element.layer.traits
-      // The types of the elements are known only at run time, so each access to `element`, and each step of a generic sequence of pairs,
-      // would look them up.
+      // The types of the elements are known only at run time, so each access to `element`, and each step through a generic sequence of
+      // pairs, would look up these types.
       for index in elements.indices {
         let value = elements[index]
         let name = elementName.map { $0(value) } ?? "\(own.name)[\(index)]"
@@ -222,7 +222,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
     .onFailure(policy)
   }
 
-  /// - Returns: `nil` for an element whose condition is not satisfied; such an element is omitted.
+  /// - Returns: The value, or `nil` if a condition of the element is not satisfied, in which case the element is omitted.
   private func output(of value: Element) async throws -> Output? {
     do {
       return try await element.executeWithinBody(value)
@@ -233,7 +233,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
 }
 
 extension ElementWork {
-  /// Work that returns the elements for which a predicate returns `true`, and `nil` for the others.
+  /// Creates work that returns each element for which a predicate returns `true`, and `nil` for all other elements.
   init(
     keeping predicate: ProcedureTask<Element, Bool>, limit: Int, policy: FailurePolicy,
     elementName: (@Sendable (Element) -> String)?

@@ -1,7 +1,8 @@
-/// Variants of the functions that add a node, which take one dependency instead of an array: `after: a` is short for `after: [a]`.
+/// Variants of the `add` functions that take one dependency instead of an array: `after: a` is short for `after: [a]`.
 extension GraphBuilder {
-  /// Adds a procedure that takes the value of one node as its input, and has one further dependency; see
-  /// ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
+  /// Adds a procedure that takes the value of one node as its input, and has one further dependency.
+  ///
+  /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
   @inlinable
   public func add<P: Procedure>(
@@ -33,8 +34,9 @@ extension GraphBuilder {
     add(procedure, from: nodes, after: [dependency])
   }
 
-  /// Adds a procedure without an input that starts after one node has finished; see
-  /// ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
+  /// Adds a procedure that has no input, and that starts after one node has finished.
+  ///
+  /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
   @inlinable
   public func add<P: Procedure>(
@@ -43,7 +45,9 @@ extension GraphBuilder {
     add(procedure, after: [dependency])
   }
 
-  /// Adds a procedure with a constant input that starts after one node has finished; see ``add(_:input:after:)-(_,_,[GraphDependency])``.
+  /// Adds a procedure that has a constant input, and that starts after one node has finished.
+  ///
+  /// See ``add(_:input:after:)-(_,_,[GraphDependency])``.
   @discardableResult
   @inlinable
   public func add<P: Procedure>(
@@ -52,7 +56,7 @@ extension GraphBuilder {
     add(procedure, input: input, after: [dependency])
   }
 
-  /// Adds a function of the values of any number of nodes, with one further dependency.
+  /// Adds a node that calls a function with the values of any number of nodes, and has one further dependency.
   ///
   /// See ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
   @discardableResult
@@ -64,7 +68,7 @@ extension GraphBuilder {
     add(name, from: repeat each nodes, after: [dependency], operation: operation)
   }
 
-  /// Adds a function of the values of an array of nodes, with one further dependency.
+  /// Adds a node that calls a function with the values of an array of nodes, and has one further dependency.
   ///
   /// See ``add(_:from:after:operation:)-(_,[Node<Value>],[GraphDependency],_)``.
   @discardableResult

@@ -1,9 +1,9 @@
 /// Adds nodes to a ``ProcedureGraph`` while the graph is being built.
 ///
-/// Every `add` returns a ``Node``, which represents a future value. A builder is valid until the closure that received the builder returns:
-/// a later `add` traps, as does an `add` that receives a node from another builder.
+/// Every `add` function returns a ``Node``, which represents a future value. A builder is valid until the closure that received it returns.
+/// Calling `add` later traps, and so does passing a node from another builder.
 public final class GraphBuilder {
-  /// The identity that marks the builder's nodes.
+  /// The identity by which the builder recognizes its own nodes.
   @usableFromInline let identity = ProcedureID.reserve()
   let graphName: String
   private var draft = GraphDraft()
@@ -19,7 +19,7 @@ public final class GraphBuilder {
   ///
   /// - Parameters:
   ///   - procedure: The procedure to execute.
-  ///   - node: The node with the input.
+  ///   - node: The node whose value is the input.
   ///   - dependencies: Further nodes that must finish successfully first.
   /// - Returns: A node with the value of the procedure.
   @discardableResult
@@ -35,8 +35,9 @@ public final class GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a procedure whose input is a tuple of the values of several nodes; see
-  /// ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
+  /// Adds a procedure whose input is a tuple of the values of several nodes.
+  ///
+  /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
   @inlinable
   @_disfavoredOverload  // The compiler (Swift 6.3) would crash instead of reporting an error in a call with one node.
@@ -44,13 +45,15 @@ public final class GraphBuilder {
     _ procedure: P, from first: Node<First>, _ rest: repeat Node<each Rest>,
     after dependencies: [any GraphDependency] = []
   ) -> Node<P.Output> where P.Input == (First, repeat each Rest) {
-    // The first node is a separate parameter: with a pack alone, the compiler (Swift 6.3) crashes instead of reporting that no function
-    // matches a call.
+    // The first node is a separate parameter because the compiler (Swift 6.3) would otherwise crash, instead of reporting an error, if no
+    // function matches a call.
     addTask(procedure.procedureTask, from: first, repeat each rest, after: dependencies)
   }
 
-  /// Unlike `add`, this function has no separate first node: the compiler (Swift 6.3) miscompiles a tuple of one value and a pack of
-  /// values.
+  /// Adds a task whose input is a tuple of the values of several nodes.
+  ///
+  /// Unlike `add`, this function has no separate parameter for the first node, because the compiler (Swift 6.3) miscompiles a tuple that
+  /// consists of one value and a pack of values.
   @inlinable
   func addTask<each Value: Sendable, Output: Sendable>(
     _ task: ProcedureTask<(repeat each Value), Output>, from nodes: repeat Node<each Value>,
@@ -65,7 +68,7 @@ public final class GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a procedure without an input; see ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
+  /// Adds a procedure that has no input. See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
   @inlinable
   public func add<P: Procedure>(
@@ -74,11 +77,11 @@ public final class GraphBuilder {
     add(procedure, input: (), after: dependencies)
   }
 
-  /// Adds a function of the values of any number of nodes.
+  /// Adds a node that calls a function with the values of any number of nodes.
   ///
   /// - Parameters:
   ///   - name: The name of the node in errors, events and diagrams.
-  ///   - nodes: The nodes with the arguments.
+  ///   - nodes: The nodes whose values are the arguments.
   ///   - dependencies: Further nodes that must finish successfully first.
   ///   - operation: The function, which never executes on the caller's actor.
   /// - Returns: A node with the value of the function.
@@ -88,8 +91,8 @@ public final class GraphBuilder {
     _ name: String, from nodes: repeat Node<each Value>, after dependencies: [any GraphDependency] = [],
     operation: @escaping @concurrent @Sendable (repeat each Value) async throws -> Output
   ) -> Node<Output> {
-    // Without the explicit `@concurrent` on `operation`, the compiler (Swift 6.3) crashes on closures of parameter
-    // packs in modules with NonisolatedNonsendingByDefault.
+    // Without the explicit `@concurrent` on `operation`, the compiler (Swift 6.3) crashes on closures over parameter packs in modules that
+    // enable NonisolatedNonsendingByDefault.
     let (traits, output) = (NodeTraits(name: name), addSlot(for: Output.self))
     let sources = (repeat addInput(each nodes, of: traits))
     addStep(traits, after: dependencies) { values in
@@ -98,7 +101,7 @@ public final class GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a node that gathers the values of an array of nodes, in their order.
+  /// Adds a node that gathers the values of an array of nodes, in the order of the array.
   ///
   /// - Parameters:
   ///   - name: The name of the node in errors, events and diagrams.
@@ -108,7 +111,7 @@ public final class GraphBuilder {
     add(ProcedureTask(name) { (values: [Value]) in values }, from: nodes)
   }
 
-  /// Adds a procedure whose input is the values of an array of nodes, in their order; the array can be empty.
+  /// Adds a procedure whose input is an array of the values of several nodes, in the order of `nodes`, which can be empty.
   ///
   /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
@@ -131,7 +134,7 @@ public final class GraphBuilder {
     Node(builder: identity, reading: addSlot(for: Value.self))
   }
 
-  /// Reserves the slot of the next node's value, and adds up to three inputs to the node.
+  /// Reserves a slot for the next node's value, and adds up to three inputs to the node.
   @inlinable
   func addSlot<Value>(
     for type: Value.Type, of name: String = "", _ a: NodeReference? = nil, _ b: NodeReference? = nil,
@@ -182,15 +185,15 @@ public final class GraphBuilder {
   private func requireOwn(_ node: NodeReference, for name: String) {
     require(
       node.builder == identity,
-      "GraphBuilder of \"\(graphName)\": \"\(name)\" was given a node of another graph; "
+      "GraphBuilder of \"\(graphName)\": \"\(name)\" was given a node from another graph; "
         + "pass its value as this graph's input, or add the other graph as a procedure")
   }
 
-  /// Ends the building of the graph.
+  /// Finishes building the graph.
   ///
   /// - Parameters:
-  ///   - outputs: The nodes with the value of the graph; none for a graph without a value.
-  ///   - collection: The collection of which each node is an element, if any.
+  ///   - outputs: The nodes whose values form the value of the graph; empty for a graph without a value.
+  ///   - collection: The name of the `map` node whose elements are the nodes of this graph, if any.
   /// - Returns: The plan that every run of the graph uses.
   func finish(outputs: [NodeReference], elementsOf collection: String?) -> GraphPlan {
     isBuilt = true
@@ -199,10 +202,12 @@ public final class GraphBuilder {
   }
 }
 
-/// Specializations of the general function node for one, two and three inputs, with the same behaviour. Without a
-/// parameter pack, the compiler knows all types in the caller's code, and a run looks up no types.
+/// Specializations of the general `add` function for one, two and three inputs, with the same behaviour. Without a parameter pack, the
+/// compiler knows all types in the caller's code, so no types have to be looked up at run time.
 extension GraphBuilder {
-  /// Adds a function of the value of one node; see ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
+  /// Adds a node that calls a function with the value of one node.
+  ///
+  /// See ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
   @discardableResult
   @inlinable
   public func add<A: Sendable, Output: Sendable>(
@@ -217,7 +222,9 @@ extension GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a function of the values of two nodes; see ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
+  /// Adds a node that calls a function with the values of two nodes.
+  ///
+  /// See ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
   @discardableResult
   @inlinable
   public func add<A: Sendable, B: Sendable, Output: Sendable>(
@@ -232,7 +239,9 @@ extension GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a function of the values of three nodes; see ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
+  /// Adds a node that calls a function with the values of three nodes.
+  ///
+  /// See ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
   @discardableResult
   @inlinable
   public func add<A: Sendable, B: Sendable, C: Sendable, Output: Sendable>(

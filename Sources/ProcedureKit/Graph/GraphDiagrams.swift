@@ -1,8 +1,8 @@
 extension ProcedureGraph {
-  /// The graph as a Mermaid flowchart. Nodes are labelled with their names; dotted arrows show dependencies that accept a failure.
+  /// The graph as a Mermaid flowchart. Nodes are labelled with their names, and dotted arrows represent dependencies that accept a failure.
   ///
-  /// A name is shown on one line of at most 200 characters. Characters that have a meaning in Mermaid or HTML are written as entities, and
-  /// control characters as spaces, so that no name can change the diagram or a terminal.
+  /// A name occupies one line of at most 200 characters. Characters that have a special meaning in Mermaid or HTML are written as entities,
+  /// and control characters as spaces, so that no name can break the diagram or affect a terminal.
   public var mermaid: String {
     let lines = diagram { key, name, isValue in
       let name = DiagramText.mermaid(name)
@@ -13,7 +13,7 @@ extension ProcedureGraph {
     return (["flowchart TD"] + lines).joined(separator: "\n")
   }
 
-  /// The graph in the DOT language of Graphviz. Dotted arrows show dependencies that accept a failure. Names are shortened as for
+  /// The graph in the DOT language of Graphviz. Dotted arrows represent dependencies that accept a failure. Names are shortened as in
   /// ``mermaid``.
   public var dot: String {
     let lines = diagram { key, name, isValue in
@@ -48,17 +48,18 @@ extension ProcedureGraph {
   }
 }
 
-/// Turns names into labels for diagrams: a label is one line of limited length, in which no character has a special meaning.
+/// Converts names into diagram labels. A label is one line of limited length in which no character has a special meaning.
 package enum DiagramText {
-  /// The largest number of characters of a name in a diagram.
+  /// The maximum number of characters in the label for a name.
   package static let limit = 200
 
   /// Returns the content of a quoted Mermaid label.
   ///
   /// - Parameters:
   ///   - name: The name.
-  ///   - limit: The largest number of characters.
-  /// - Returns: The text, in which every character with a meaning in Mermaid or HTML is written as a Mermaid entity.
+  ///   - limit: The maximum number of characters.
+  /// - Returns: The text of the label, in which every character that has a special meaning in Mermaid or HTML is written as a Mermaid
+  ///   entity.
   package static func mermaid(_ name: String, limit: Int = limit) -> String {
     name.shortened(to: limit).replacingScalars { scalar in
       switch scalar {
@@ -71,12 +72,12 @@ package enum DiagramText {
     }
   }
 
-  /// Returns the content of a quoted Graphviz label, in which Graphviz also interprets HTML entities.
+  /// Returns the content of a quoted Graphviz label. Ampersands are escaped, too, since Graphviz interprets HTML entities in labels.
   ///
   /// - Parameters:
   ///   - name: The name.
-  ///   - limit: The largest number of characters.
-  /// - Returns: The text.
+  ///   - limit: The maximum number of characters.
+  /// - Returns: The text of the label.
   package static func dot(_ name: String, limit: Int = limit) -> String {
     name.shortened(to: limit).replacingScalars { scalar in
       switch scalar {

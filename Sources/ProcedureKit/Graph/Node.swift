@@ -1,21 +1,21 @@
-/// A future value in a graph: the value of a procedure, or the graph's input.
+/// A future value in a graph, which is either the value of a procedure or the input of the graph.
 ///
-/// A ``GraphBuilder`` creates nodes, and accepts only its own nodes. Since a node can be created only after its dependencies, a graph
-/// cannot have a cycle.
+/// A ``GraphBuilder`` creates nodes, and accepts only nodes that it has created itself. Since a node can be created only after its
+/// dependencies, a graph cannot contain a cycle.
 public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
   @usableFromInline let builder: ProcedureID
   @usableFromInline let source: Source
   let edge: GraphShape.Edge
 
-  /// The storage of a node's value.
+  /// Describes where a node's value is stored.
   @usableFromInline
   struct Source: Sendable {
-    /// The slot of the value, or of the value from which `making` creates the value.
+    /// The slot that holds the value, or the value from which `making` creates it.
     @usableFromInline let slot: ValueSlot<Value>
     @usableFromInline var making: Making?
 
-    /// Creates a value from the value of another type in the slot. It is a class, so that the many nodes that need no conversion take up
-    /// little space.
+    /// Creates the node's value from a value of another type in the slot. `Making` is a class so that the many nodes that need no
+    /// conversion remain small.
     @usableFromInline
     final class Making: Sendable {
       @usableFromInline let make: @Sendable (GraphValues) -> Value
@@ -25,7 +25,7 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
       }
     }
 
-    /// Returns a consumer's copy of the value in one run.
+    /// Returns a consumer's copy of the value from the values of one run.
     @inlinable
     func take(_ values: GraphValues) -> Value {
       if let making { return making.make(values) }
@@ -47,7 +47,7 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
       edge: .acceptsFailure)
   }
 
-  /// The node's entry in its builder.
+  /// The reference to the node that its builder uses.
   @usableFromInline var reference: NodeReference {
     NodeReference(builder: builder, slot: source.slot.index, edge: edge)
   }
@@ -61,7 +61,7 @@ extension Node {
   }
 }
 
-/// Internal. A node's builder, slot and kind of edge, as ``GraphBuilder`` needs them.
+/// Internal. The builder, the slot, and the kind of edge of a node, without the type of its value.
 @usableFromInline
 struct NodeReference: Sendable {
   let builder: ProcedureID
@@ -69,18 +69,18 @@ struct NodeReference: Sendable {
   let edge: GraphShape.Edge
 }
 
-/// A ``Node`` without the type of its value, for the parameter `after:`, so that one array can hold nodes of different types.
+/// A ``Node`` without the type of its value, so that the array for the parameter `after:` can contain nodes of different types.
 ///
-/// Only `Node` conforms: a dependency of another type traps.
+/// Only `Node` can conform to this protocol. Passing a dependency of any other type traps.
 public protocol GraphDependency: Sendable {}
 
-/// Internal. A dependency with its entry in a builder.
+/// Internal. A dependency that is a node of a builder.
 protocol ReferencedNode: GraphDependency {
   var reference: NodeReference { get }
 }
 
 extension GraphDependency {
-  /// The node's entry in its builder. Traps for a type of another module.
+  /// The node's reference for its builder. Traps if the type is declared in another module.
   var reference: NodeReference {
     guard let node = self as? any ReferencedNode else { fatalError("\(Self.self) is not a node of a ProcedureGraph") }
     return node.reference
@@ -88,7 +88,8 @@ extension GraphDependency {
 }
 
 extension ProcedureTask {
-  /// The traits of a node, and its function, which is the body itself or, if the procedure has modifiers, a function that executes a run.
+  /// The traits and the function of a node that executes this task. The function is the body itself or, if the task has modifiers, executes
+  /// a run.
   @usableFromInline var node: (traits: NodeTraits, operation: @concurrent @Sendable (Input) async throws -> Output) {
     let traits = NodeTraits(
       name: name, priority: layer.traits.rawPriority,

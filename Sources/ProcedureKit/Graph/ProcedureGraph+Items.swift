@@ -1,5 +1,6 @@
 extension ProcedureGraph where Input == Void {
-  /// Creates a graph of items that need the values of other items. The value of the graph is a dictionary of all values by id.
+  /// Creates a graph of items that need the values of other items. The value of the graph is a dictionary that maps each id to its item's
+  /// value.
   ///
   /// ```swift
   /// let build = try ProcedureGraph("build", targets, id: \.name, needs: \.needs) { target, libraries in
@@ -7,8 +8,8 @@ extension ProcedureGraph where Input == Void {
   /// }
   /// ```
   ///
-  /// An item starts as soon as the items that it needs have finished. The id is the name of the node in errors, events and diagrams. A
-  /// required id that is a string refers to the item whose id has the same bytes.
+  /// An item starts as soon as the items that it needs have finished. In errors, events and diagrams, the id is the name of the item's
+  /// node. If ids are strings, they are compared byte by byte to find a needed item.
   ///
   /// - Parameters:
   ///   - name: The name of the graph in errors and events.
@@ -17,7 +18,7 @@ extension ProcedureGraph where Input == Void {
   ///   - needs: Returns the ids of the items that an item needs.
   ///   - operation: Returns the value of an item, given the values of the needed items in the order of `needs`. The
   ///     function never executes on the caller's actor.
-  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, need an unknown id, or have the same id.
+  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, an item needs an unknown id, or several items have the same id.
   /// - Complexity: O(n + e) for n items that need e ids in total.
   public init<Items: Sequence, ID: Hashable & Sendable, Value: Sendable>(
     _ name: String, _ items: Items, id: (Items.Element) -> ID,
@@ -32,10 +33,10 @@ extension ProcedureGraph where Input == Void {
 
   /// Creates a graph like ``init(_:_:id:needs:operation:)`` in which each item is a procedure with its own modifiers.
   ///
-  /// The input of the procedure is the values of the needed items, in the order of `needs`. The function `procedure` is called
+  /// The input of a procedure is an array of the values of the needed items, in the order of `needs`. The closure `procedure` is called
   /// once for each item, before the initializer returns. The id replaces the name of the procedure.
   ///
-  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, need an unknown id, or have the same id.
+  /// - Throws: ``GraphItemsError`` if items need each other in a cycle, an item needs an unknown id, or several items have the same id.
   public init<Items: Sequence, ID: Hashable & Sendable, P: Procedure>(
     _ name: String, _ items: Items, id: (Items.Element) -> ID,
     needs: (Items.Element) -> [ID], procedure: (Items.Element) -> P
@@ -88,13 +89,13 @@ extension ProcedureGraph where Input == Void {
   }
 }
 
-/// Internal. Items in an order in which each item follows the items that it needs, found in O(n + e) without recursion.
+/// Internal. An order in which each item follows the items that it needs. It is computed in O(n + e) and without recursion.
 struct ItemOrder: Sendable {
   /// For each item, the indices of the needed items.
   let needs: [[Int]]
-  /// The indices of the items in order, without the items that are in a cycle or depend on one.
+  /// The indices of the items in order, excluding items that are in a cycle or depend on one.
   private(set) var order: [Int]
-  /// Cycles, no two of which have an item in common. Each item needs the next item, and the last item the first.
+  /// Cycles, no two of which have an item in common. In a cycle, each item needs the next item, and the last item needs the first.
   private(set) var cycles: [[Int]] = []
 
   init(needs: [[Int]]) {
@@ -127,20 +128,20 @@ struct ItemOrder: Sendable {
   }
 }
 
-/// All the reasons why a ``ProcedureGraph`` cannot be created from items, so that a user can fix them together.
+/// An error that lists all the reasons why a ``ProcedureGraph`` cannot be created from items, so that a user can fix them at once.
 public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConvertible {
   /// The name of the graph.
   public let graph: String
-  /// The ids of items that repeat the id of an earlier item.
+  /// The ids of items whose id is also the id of an earlier item.
   public private(set) var duplicates: [ID] = []
-  /// The required ids that no item has, each with the item that requires it.
+  /// The needed ids that no item has, each with the item that needs it.
   public private(set) var unknownNeeds: [(item: ID, need: ID)] = []
-  /// The cycles. Each item of a cycle needs the next item, and the last item needs the first.
+  /// The cycles. Each item in a cycle needs the next item, and the last item needs the first.
   ///
-  /// No item is listed in two cycles: if cycles share items, another cycle can remain after one is fixed.
+  /// No item is listed in more than one cycle. If cycles share items, another cycle can remain after one has been fixed.
   public private(set) var cycles: [[ID]] = []
 
-  /// The name of the graph and all the reasons.
+  /// A message that contains the name of the graph and all the reasons.
   public var description: String {
     let cycles = cycles.map { cycle in
       "\("\(cycle[0])".quoted) "

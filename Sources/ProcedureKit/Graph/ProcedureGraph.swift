@@ -1,4 +1,4 @@
-/// A procedure that executes procedures in the order of their dependencies, and passes values between them.
+/// A procedure that executes other procedures in the order of their dependencies, and passes values between them.
 ///
 /// ```swift
 /// let thumbnails = ProcedureGraph("thumbnails") { (g, path: Node<String>) in
@@ -11,18 +11,18 @@
 /// ```
 ///
 /// A graph is built once and can run many times, even concurrently. A node executes as soon as its dependencies have finished. Independent
-/// nodes execute concurrently, within the width of the queue. The graph finishes when all nodes have finished. A value is released as soon
-/// as its last consumer has taken the value.
+/// nodes execute concurrently, as far as the width of the queue permits. The graph finishes when all nodes have finished. A value is
+/// released as soon as its last consumer has taken it.
 ///
-/// Cancelling a graph cancels the executing nodes and starts no further node. The graph then waits for the executing
-/// nodes. A node can execute in the task that called ``ProcedureQueue/run(_:input:)``. If the queue cancels such a run,
-/// the caller's task is not cancelled, and the node reads ``ProcedureContext/isCancelled`` instead.
+/// When a graph is cancelled, it cancels the executing nodes, starts no further ones, and waits for the executing nodes to end. A node can
+/// execute in the task that called ``ProcedureQueue/run(_:input:)``. If the queue cancels such a run, that task itself is not cancelled, so
+/// the node must check ``ProcedureContext/isCancelled`` instead.
 public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
-  /// The name in errors, events and diagrams.
+  /// The name of the graph in errors, events and diagrams.
   public let name: String
   package let plan: GraphPlan
   private let takeOutput: @Sendable (GraphValues) -> Output
-  /// The slots of the values from which the value of the graph is created; empty for a graph without a value.
+  /// The slots of the values from which the graph's value is created; empty for a graph without a value.
   private let outputSlots: [Int32]
   private var policy: FailurePolicy?
   private var width = Int.max
@@ -30,9 +30,9 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// Creates a graph with an input and a value.
   ///
   /// - Parameters:
-  ///   - name: The name in errors, events and diagrams.
-  ///   - build: Adds the nodes, and returns the node with the value of the graph. The closure can also return the input itself, even if it
-  ///     adds no nodes.
+  ///   - name: The name of the graph in errors, events and diagrams.
+  ///   - build: A closure that adds the nodes, and returns the node whose value is the value of the graph. The closure can also return the
+  ///     input node itself, even if it adds no nodes.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Node<Output>) {
     let builder = GraphBuilder(graphName: name)
     let output = build(builder, builder.addInput(of: Input.self))
@@ -93,13 +93,13 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     fatalError()
   }
 
-  /// Creates a graph whose value is computed from the values of several nodes, without a node that gathers them.
+  /// Creates a graph whose value is computed directly from the values of several nodes, without an additional node that gathers them.
   ///
   /// - Parameters:
-  ///   - name: The name in errors, events and diagrams.
-  ///   - collection: The collection of which each node is an element, if any.
+  ///   - name: The name of the graph in errors, events and diagrams.
+  ///   - collection: The name of the `map` node whose elements are the nodes of this graph, if any.
   ///   - combine: Returns the value of the graph, given the values of the nodes.
-  ///   - build: Adds the nodes, and returns the nodes with the values.
+  ///   - build: A closure that adds the nodes, and returns those whose values are combined.
   init<Value>(
     _ name: String, elementsOf collection: String? = nil, combining combine: @escaping @Sendable ([Value]) -> Output,
     _ build: (GraphBuilder) -> [Node<Value>]
@@ -107,7 +107,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     let builder = GraphBuilder(graphName: name)
     _ = builder.addInput(of: Input.self)
     let nodes = build(builder)
-    // Closures, since a key path of a type that is known only at run time is resolved for each node.
+    // This code uses closures because a key path into a type that is known only at run time would be resolved again for each node.
     let sources = nodes.map { $0.source }
     self.init(builder, outputs: nodes.map { $0.reference }, elementsOf: collection) { values in
       combine(sources.map { $0.take(values) })
@@ -127,7 +127,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// The number of nodes.
   public var nodeCount: Int { plan.bodies.count }
 
-  /// Returns the graph with the given response to the failure of a node. The default is ``FailurePolicy/failFast``.
+  /// Returns a copy of the graph that responds to the failure of a node according to `policy`. The default is ``FailurePolicy/failFast``.
   public func onFailure(_ policy: FailurePolicy) -> ProcedureGraph {
     var graph = self
     graph.policy = policy
@@ -147,7 +147,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
 
   /// Runs the graph without a queue, or as part of the calling body.
   ///
-  /// Cancelling the caller cancels the graph; the function returns when all executing nodes have ended.
+  /// If the caller is cancelled, the graph is cancelled, and the function returns once all executing nodes have ended.
   ///
   /// - Parameter input: The input of the graph.
   /// - Returns: The value of the output node.
@@ -173,19 +173,19 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     return takeOutput(run.values)
   }
 
-  /// The nodes with the value of the graph; -1 for the graph's input; empty for a graph without a value.
+  /// The nodes whose values form the value of the graph, where -1 represents the graph's input. Empty for a graph without a value.
   package var outputNodes: [Int32] { outputSlots.map { $0 - 1 } }
 
-  /// Whether the output is the result of a node, and therefore has a value even if the node failed.
+  /// Whether the output is taken as the result of a node, in which case it exists even if the node failed.
   var isAcceptedOutput: Bool {
     plan.shape.acceptedOutput >= 0
   }
 }
 
 extension ProcedureGraph: InputlessProcedure where Input == Void {
-  /// Runs a graph without an input; see ``execute(_:)``.
+  /// Runs a graph that has no input; see ``execute(_:)``.
   ///
-  /// - Throws: The errors of ``execute(_:)``.
+  /// - Throws: The errors that ``execute(_:)`` throws.
   @concurrent public func execute() async throws -> Output {
     try await execute(())
   }

@@ -47,7 +47,7 @@ import Testing
         return outer.add(inner, from: x)
       }
     }
-    #expect(message(foreign).contains("\"inner\": \"uses x\" was given a node of another graph"))
+    #expect(message(foreign).contains("\"inner\": \"uses x\" was given a node from another graph"))
     let late = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       var builder: GraphBuilder?
       let graph = ProcedureGraph("done", returning: Void.self) { g in

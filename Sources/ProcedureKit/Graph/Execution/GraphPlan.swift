@@ -1,4 +1,4 @@
-/// Internal. The immutable plan of a graph, which is computed once and shared by all runs of the graph.
+/// Internal. The immutable plan of a graph. The plan is computed once, and all runs of the graph share it.
 ///
 /// `package` for `ProcedureKitDurable`.
 package final class GraphPlan: Sendable {
@@ -8,11 +8,12 @@ package final class GraphPlan: Sendable {
   /// The other properties of each node.
   package let traits: ContiguousArray<NodeTraits>
   package let layout: ValueLayout
-  /// The inputs of all nodes, node by node. An input is encoded as twice the number of its slot, plus one if the node accepts a failure.
+  /// The inputs of the first node, followed by those of the second, and so on. An input is encoded as twice its slot number, plus one if
+  /// the node accepts a failure.
   package let inputs: ContiguousArray<Int32>
-  /// The end of each node's inputs in `inputs`.
+  /// The index in `inputs` at which each node's inputs end.
   package let inputEnds: ContiguousArray<Int32>
-  /// The name of the `map` whose elements are the nodes of the graph; `nil` for any other graph.
+  /// The name of the `map` node whose elements are the nodes of this graph; `nil` for any other graph.
   package let collection: String?
 
   package init(
@@ -34,9 +35,9 @@ package final class GraphPlan: Sendable {
   }
 }
 
-/// Internal. The body of a node: takes the inputs from the values of a run, executes the work, and stores the result in these values.
+/// Internal. The body of a node, which takes its inputs from the values of a run, does the work, and stores its result in those values.
 ///
-/// The structure avoids a reabstraction thunk around each closure in an array.
+/// Wrapping the closure in a structure avoids a reabstraction thunk for each closure in an array.
 ///
 /// `package` for `ProcedureKitDurable`.
 package struct NodeBody: Sendable {
@@ -45,7 +46,7 @@ package struct NodeBody: Sendable {
   package init(execute: @escaping @Sendable (GraphValues) async throws -> Void) { self.execute = execute }
 }
 
-/// Internal. The properties of a node that do not depend on its types.
+/// Internal. The properties of a node that do not depend on its input and output types.
 ///
 /// `package` for `ProcedureKitDurable`.
 @usableFromInline
@@ -53,10 +54,10 @@ package struct NodeTraits: Sendable {
   @usableFromInline package let name: String
   /// The raw value of the priority. The layout of `TaskPriority` itself is not known at compile time.
   package let priority: UInt8?
-  /// Whether the node has only a body: no modifiers.
+  /// Whether the node consists of a body alone, without modifiers.
   let isPlain: Bool
   package let version: UInt32
-  /// The share of the node in the progress of the graph.
+  /// The weight of the node in the progress of the graph.
   package let weight: Float
 
   @usableFromInline
@@ -65,36 +66,37 @@ package struct NodeTraits: Sendable {
   }
 }
 
-/// Internal. The dependencies of a graph as flat, immutable adjacency lists. Computed once, when the graph is built.
+/// Internal. The dependencies of a graph, as flat, immutable adjacency lists that are computed once, when the graph is built.
 ///
-/// Nodes are numbered in the order in which they were added. Every edge leads from a smaller to a larger number, so there is no cycle.
+/// Nodes are numbered in the order in which they were added. Every edge leads from a lower to a higher number, so the graph has no cycles.
 ///
 /// `package` for `ProcedureKitDurable`.
 package struct GraphShape: Sendable {
-  /// The response of a node to a dependency that does not succeed (D1).
+  /// What happens to a node if one of its dependencies does not succeed (D1).
   enum Edge: Sendable {
     /// The node is skipped.
     case requiresSuccess
-    /// The node executes nevertheless.
+    /// The node executes anyway.
     case acceptsFailure
   }
 
   let count: Int
   /// The number of edges that lead to each node.
   let dependencyCounts: ContiguousArray<Int32>
-  /// The start of each node's outgoing edges in `successors`, and the end of the last one.
+  /// The index in `successors` at which each node's outgoing edges start, followed by the index at which the last node's edges end.
   let offsets: ContiguousArray<Int32>
-  /// The target and the kind of each edge: twice the number of the target, plus one if the edge accepts failure.
+  /// The target and the kind of each edge, encoded as twice the number of the target, plus one if the edge accepts a failure.
   let successors: ContiguousArray<Int32>
   let roots: ContiguousArray<Int32>
-  /// The priority of each node; empty if all are equal.
+  /// The priority of each node; empty if all nodes have the same priority.
   let priorities: ContiguousArray<UInt8>
-  /// The node whose failure is the value of the graph, and therefore does not fail the graph; -1 if there is none.
+  /// The node whose result is the value of the graph, so that its failure does not fail the graph; -1 if there is no such node.
   let acceptedOutput: Int32
-  /// Whether the failure of each node stays within the graph; empty if none does.
+  /// For each node, whether its failure stays within the graph; empty if no failure does.
   private let acceptance: ContiguousArray<Bool>
 
-  /// Computes the shape. Each edge leads from a dependency to a dependent. `priorities` has an element for each node, or is empty.
+  /// Computes the shape from edges, each of which leads from a dependency to a dependent. `priorities` has one element per node, or is
+  /// empty.
   init(
     count: Int, edges: some Sequence<(from: Int32, to: Int32, kind: Edge)>, priorities: ContiguousArray<UInt8> = [],
     acceptedOutput: Int32 = -1
@@ -127,8 +129,8 @@ package struct GraphShape: Sendable {
 
   /// Computes for each node whether its failure stays within the graph (D4).
   ///
-  /// It does if each outgoing edge accepts the failure, or leads to a node whose own failure stays within the graph. The failure of a node
-  /// without successors does not.
+  /// A failure stays within the graph if each of the node's outgoing edges accepts the failure, or leads to a node whose own failure stays
+  /// within the graph. The failure of a node without successors leaves the graph.
   private static func acceptance(
     offsets: ContiguousArray<Int32>, successors: ContiguousArray<Int32>, acceptedOutput: Int32
   ) -> ContiguousArray<Bool> {
@@ -141,14 +143,14 @@ package struct GraphShape: Sendable {
     return accepted
   }
 
-  /// Returns whether a failure of the node stays within the graph (D4).
+  /// Returns whether a failure of a node stays within the graph (D4).
   func acceptsFailure(of node: Int32) -> Bool {
     !acceptance.isEmpty && acceptance[Int(node)]
   }
 
   func priority(of node: Int32) -> UInt8 { priorities.isEmpty ? 0 : priorities[Int(node)] }
 
-  /// Returns the positions of a node's outgoing edges in `successors`.
+  /// Returns the range of a node's outgoing edges in `successors`.
   func successorRange(of node: Int32) -> Range<Int> {
     Int(offsets[Int(node)])..<Int(offsets[Int(node) + 1])
   }
@@ -167,7 +169,8 @@ extension GraphShape {
   }
 }
 
-/// Internal. The memory layout of a graph's values, and the number of consumers of each. Computed once, when the graph is built.
+/// Internal. The memory layout of a graph's values, and the number of consumers of each value. Both are computed once, when the graph is
+/// built.
 ///
 /// `package` for `ProcedureKitDurable`.
 package struct ValueLayout: Sendable {
@@ -181,7 +184,7 @@ package struct ValueLayout: Sendable {
   private(set) var size = 0
   private(set) var alignment = 1
   package var slots: ContiguousArray<Slot> = []
-  /// Whether consumers are counted, because at least one value has to be destroyed.
+  /// Whether consumers are counted, which is necessary if at least one value has to be destroyed.
   package private(set) var countsConsumers = false
 
   /// Adds a slot for a value, and returns its index and its offset.
@@ -202,16 +205,16 @@ package struct ValueLayout: Sendable {
   }
 }
 
-/// Internal. A graph under construction. It uses little memory for each node, since a graph can have a million nodes.
+/// Internal. A graph under construction. The draft uses little memory per node, since a graph can have a million nodes.
 struct GraphDraft {
   private(set) var bodies: ContiguousArray<NodeBody> = []
   private var traits: ContiguousArray<NodeTraits> = []
   private var priorities: ContiguousArray<UInt8> = []
-  /// The inputs of all nodes, node by node, encoded as in `GraphPlan`.
+  /// The inputs of the first node, followed by those of the second, and so on, encoded as in `GraphPlan`.
   private var inputs: ContiguousArray<Int32> = []
-  /// The end of each node's inputs in `inputs`.
+  /// The index in `inputs` at which each node's inputs end.
   private var inputEnds: ContiguousArray<Int32> = []
-  /// The dependencies whose values are not used.
+  /// The dependencies whose values the dependents do not use.
   private var dependencies: ContiguousArray<(from: Int32, to: Int32, kind: GraphShape.Edge)> = []
   private var layout = ValueLayout()
 
@@ -225,7 +228,7 @@ struct GraphDraft {
     inputs.append(node.slot << 1 | (node.edge == .acceptsFailure ? 1 : 0))
   }
 
-  /// Adds a dependency to the next node, which does not use the dependency's value.
+  /// Makes the next node depend on a node whose value it does not use.
   mutating func addDependency(_ node: NodeReference) {
     if node.slot > 0 { dependencies.append((from: node.slot - 1, to: Int32(bodies.count), kind: node.edge)) }
   }
@@ -238,11 +241,11 @@ struct GraphDraft {
     inputEnds.append(Int32(inputs.count))
   }
 
-  /// Makes the plan of the graph.
+  /// Creates the plan of the graph.
   ///
   /// - Parameters:
   ///   - outputs: The nodes whose values form the value of the graph; empty for a graph without a value.
-  ///   - collection: The name of the `map` whose elements are the nodes, if any.
+  ///   - collection: The name of the `map` node whose elements are the nodes of this graph, if any.
   /// - Returns: The plan.
   func plan(outputs: [NodeReference], elementsOf collection: String?) -> GraphPlan {
     var layout = layout
@@ -270,7 +273,7 @@ private struct DraftEdges: Sequence, IteratorProtocol {
       while inputEnds[node] <= input { node += 1 }
       let taken = inputs[input]
       input += 1
-      // Slot 0 is the input of the graph, which is available from the start, so there is no edge.
+      // Slot 0 is the input of the graph, which is available from the start, so it needs no edge.
       if taken > 1 {
         return (from: taken >> 1 - 1, to: Int32(node), kind: taken & 1 == 1 ? .acceptsFailure : .requiresSuccess)
       }

@@ -1,22 +1,22 @@
-/// Internal. Decides which node of a graph executes next, whether to add a worker, and when the graph has ended.
+/// Internal. Decides which node of a graph executes next, whether another worker is needed, and when the graph has ended.
 ///
-/// A worker that finishes a node continues with a successor that this node has made ready, which ``GraphCountdown`` returns. The other
+/// When a worker finishes a node, it continues with a successor that this node has made ready, as reported by ``GraphCountdown``. All other
 /// ready nodes wait in a queue, ordered by priority and then by when they became ready. While nodes are waiting, workers are added one at a
-/// time: each worker that starts requests the next one.
+/// time: each worker requests the next one when it starts.
 struct GraphProgress {
-  /// What a worker does next, and the effects on other workers.
+  /// What a worker does next, and how that affects other workers.
   struct Advance: Equatable {
     /// The node that the worker executes next; -1 if there is none.
     var next: Int32 = -1
     /// Whether to add a worker.
     var addsWorker = false
-    /// Whether the graph has ended: no node is executing, and none will start.
+    /// Whether the graph has ended, meaning that no node is executing and none will start.
     var isComplete = false
     /// Whether to cancel the executing nodes, because the graph has failed (D4).
     var cancelsWorkers = false
   }
 
-  /// How a node has ended, as far as it affects its dependents.
+  /// How a node ended, as far as its dependents are concerned.
   enum Ending: Equatable, Sendable {
     case succeeded
     case failed
@@ -27,13 +27,13 @@ struct GraphProgress {
   private let limit: Int
   private let stopsAtFirstFailure: Bool
   private(set) var ready = ReadyQueue()
-  /// The orders of the earliest and the latest node that became ready.
+  /// The ordering keys that were most recently assigned at the front and at the back of the ready queue.
   private var orders: (first: UInt64, last: UInt64) = (1 << 32, 1 << 32)
-  /// The number of nodes that workers have taken. A worker that continues with a successor counts throughout.
+  /// The number of nodes that workers have taken. A worker that continues with a successor is counted without interruption.
   private(set) var executing = 0
   private(set) var workerIsStarting = false
 
-  /// Creates the progress of a run that executes at most `limit` nodes at a time. With `stopsAtFirstFailure`, a failure that is not
+  /// Creates the progress of a run that executes at most `limit` nodes at a time. If `stopsAtFirstFailure` is `true`, a failure that is not
   /// accepted within the graph stops the graph (D4).
   init(_ countdown: GraphCountdown, limit: Int, stopsAtFirstFailure: Bool) {
     (self.countdown, self.limit, self.stopsAtFirstFailure) = (countdown, limit, stopsAtFirstFailure)
@@ -44,19 +44,19 @@ struct GraphProgress {
 
   private var shape: GraphShape { countdown.shape }
 
-  /// Whether no further node starts, because the graph has failed or was cancelled.
+  /// Whether the graph has failed or was cancelled, so that no further nodes start.
   var isStopping: Bool { countdown.isStopping }
 
-  /// Whether no node is executing and none will start: only an executing node can make others ready.
+  /// Whether no node is executing and none will start. Only an executing node can make other nodes ready.
   var isComplete: Bool { executing == 0 && (ready.isEmpty || isStopping) }
 
-  /// The graph has started. The caller's task executes nodes until another worker is requested.
+  /// Makes the roots ready when the graph starts. The caller's task executes nodes until another worker is requested.
   mutating func started() -> Advance {
     for root in shape.roots { insert(root) }
     return continuing(with: takeNext())
   }
 
-  /// A worker will not execute the node that it has taken. The node becomes the first ready node again.
+  /// Returns a node that a worker has taken, but will not execute, to the front of the ready queue.
   mutating func nodePutBack(_ node: Int32) {
     executing -= 1
     countdown.values.nodePutBack(node)
@@ -64,18 +64,18 @@ struct GraphProgress {
     ready.insert(node, priority: shape.priority(of: node), order: orders.first)
   }
 
-  /// A worker without a node requests one.
+  /// Returns a node for a worker that has none.
   mutating func workerAsked() -> Advance {
     continuing(with: takeNext())
   }
 
-  /// A requested worker has started, and requests a node.
+  /// Records that a requested worker has started, and returns a node for it.
   mutating func workerStarted() -> Advance {
     workerIsStarting = false
     return continuing(with: takeNext())
   }
 
-  /// A node has succeeded, and its worker requests another one. The worker receives a released node if all priorities are equal, and
+  /// Records that a node has succeeded, and returns the next node for its worker. This is a released node if all priorities are equal, and
   /// otherwise the first ready node.
   mutating func nodeSucceeded(releasing released: GraphCountdown.Released) -> Advance {
     let continuesAtOnce = released.first >= 0 && shape.priorities.isEmpty && !isStopping
@@ -89,10 +89,10 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// A node has not succeeded, and its worker requests another one (D4).
+  /// Records that a node has not succeeded, and returns the next node for its worker (D4).
   ///
-  /// `released` contains the nodes that accept the failure and have no other unfinished dependencies. Also returns whether the failure is
-  /// not accepted within the graph.
+  /// `released` contains the nodes that accept the failure and have no other unfinished dependencies. `isUnaccepted` is `true` if the
+  /// failure leaves the graph.
   mutating func nodeStopped(
     _ node: Int32, _ ending: Ending, releasing released: GraphCountdown.Released
   ) -> (advance: Advance, isUnaccepted: Bool) {
@@ -106,20 +106,20 @@ struct GraphProgress {
     return (advance, isUnaccepted)
   }
 
-  /// A worker will not execute the node that it has taken, because the graph is stopping.
+  /// Records that a worker will not execute the node that it has taken, because the graph is stopping.
   mutating func nodeAbandoned() -> Advance {
     precondition(isStopping, "GraphProgress: a node was abandoned, but the graph is not stopping")
     executing -= 1
     return continuing(with: -1)
   }
 
-  /// The graph was cancelled: no further node starts (C5).
+  /// Stops the graph after a cancellation, so that no further nodes start (C5).
   mutating func cancelled() -> Advance {
     countdown.values.stop()
     return continuing(with: -1)
   }
 
-  /// Returns the next node of a worker, and requests another worker if ready nodes are waiting and the limit allows one.
+  /// Returns the next node for a worker, and requests another worker if ready nodes are waiting and the limit permits it.
   private mutating func continuing(with next: Int32) -> Advance {
     var advance = Advance(next: next, isComplete: isComplete)
     if !ready.isEmpty, !workerIsStarting, !isStopping, executing < limit {
@@ -139,7 +139,7 @@ struct GraphProgress {
     for node in released.others ?? [] { insert(node) }
   }
 
-  /// Takes the first ready node; -1 if there is none, the limit is reached, or the graph is stopping.
+  /// Takes the first ready node. Returns -1 if there is none, the limit has been reached, or the graph is stopping.
   private mutating func takeNext() -> Int32 {
     guard !isStopping, executing < limit, let node = ready.first() else { return -1 }
     ready.remove(node)
@@ -149,22 +149,22 @@ struct GraphProgress {
   }
 }
 
-/// Internal. Counts down the dependencies of nodes, and finds the nodes that become ready when a node has ended.
+/// Internal. Counts down the unfinished dependencies of nodes, and finds the nodes that become ready when a node ends.
 ///
-/// Workers use the countdown without a lock: a worker whose node releases exactly one successor continues with it. ``GraphProgress`` schedules
-/// all other ready nodes. The counters are in ``GraphValues``.
+/// Workers use the countdown without a lock. A worker whose node releases exactly one successor continues with that successor;
+/// ``GraphProgress`` schedules all other ready nodes. The counters themselves are stored in ``GraphValues``.
 final class GraphCountdown: Sendable {
-  /// A node that does not execute, because of the ending of `cause` (D1).
+  /// A node that does not execute because of the way in which `cause` ended (D1).
   struct Skipped: Equatable {
     let node: Int32
     let cause: Int32
     let ending: GraphProgress.Ending
   }
 
-  /// The nodes that an ended node has made ready.
+  /// The nodes that became ready when a node ended.
   struct Released: Equatable {
     private(set) var first: Int32 = -1
-    /// `nil` if there are none, which avoids reference counting for an empty array.
+    /// The nodes after the first one. `nil` rather than an empty array, to avoid reference counting.
     private(set) var others: ContiguousArray<Int32>?
 
     fileprivate mutating func append(_ node: Int32) {
@@ -180,10 +180,10 @@ final class GraphCountdown: Sendable {
     self.values = values
   }
 
-  /// Whether no further node starts, because the graph has failed or was cancelled.
+  /// Whether the graph has failed or was cancelled, so that no further nodes start.
   var isStopping: Bool { values.isStopping }
 
-  /// A node has succeeded. Returns the nodes that become ready.
+  /// Counts down the dependents of a node that has succeeded, and returns the nodes that become ready.
   func nodeSucceeded(_ node: Int32) -> Released {
     var released = Released()
     for position in shape.successorRange(of: node) {
@@ -193,16 +193,17 @@ final class GraphCountdown: Sendable {
     return released
   }
 
-  /// Returns the released node that the worker can execute next without the lock; `nil` if ``GraphProgress`` has to choose.
+  /// Returns the released node with which the worker can continue without taking the lock; `nil` if ``GraphProgress`` has to choose a node.
   func successor(among released: Released) -> Int32? {
     guard released.first >= 0, released.others == nil, shape.priorities.isEmpty, !isStopping else { return nil }
     values.nodeTaken(released.first)
     return released.first
   }
 
-  /// A node has not succeeded. The caller has to record the errors of the skipped nodes, and then call `release(byStopping:_:)`.
+  /// Skips the dependents of a node that has not succeeded. The caller must record the errors of the skipped nodes, and then call
+  /// `release(byStopping:_:)`.
   ///
-  /// - Returns: Every node that is skipped as a result. Each cause precedes its effects.
+  /// - Returns: All nodes that are skipped as a result. A node follows the node that caused it to be skipped.
   func nodeStopped(_ node: Int32, _ ending: GraphProgress.Ending) -> [Skipped] {
     var skipped: [Skipped] = []
     skipDependents(of: node, ending, &skipped)
@@ -214,7 +215,7 @@ final class GraphCountdown: Sendable {
     return skipped
   }
 
-  /// Returns the nodes that become ready because they accept the failure of a node, or of the nodes that are skipped because of it.
+  /// Returns the nodes that become ready because they accept the failure of a node, or of a node that was skipped because of that failure.
   func release(byStopping node: Int32, _ skipped: [Skipped]) -> Released {
     var released = Released()
     releaseAccepting(node, &released)
@@ -226,7 +227,7 @@ final class GraphCountdown: Sendable {
   private func skipDependents(of node: Int32, _ ending: GraphProgress.Ending, _ skipped: inout [Skipped]) {
     for position in shape.successorRange(of: node) where shape.successors[position] & 1 == 0 {
       let target = shape.successors[position] >> 1
-      // The counter shows that no other dependency has already skipped the node.
+      // The previous counter shows that no other dependency has skipped the node yet.
       if values.skip(target) <= shape.dependencyCounts[Int(target)] {
         skipped.append(Skipped(node: target, cause: node, ending: ending))
       }
@@ -241,7 +242,7 @@ final class GraphCountdown: Sendable {
     }
   }
 
-  /// Counts down a dependency that lets a node execute. Returns whether it was the last dependency of the node.
+  /// Counts down a dependency that permits a node to execute. Returns whether the dependency was the last one of the node.
   private func settlesLast(_ target: Int32) -> Bool {
     shape.dependencyCounts[Int(target)] == 1 || values.dependencySettled(of: target)
   }

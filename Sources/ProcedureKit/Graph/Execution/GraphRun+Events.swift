@@ -15,7 +15,7 @@ extension GraphRun {
     }
   }
 
-  /// Publishes an event of a node, if the queue has a subscriber.
+  /// Publishes an event for a node if the queue has a subscriber.
   func report(
     _ step: @autoclosure () -> ProcedureEvent.Content, of node: Int32, attempt: Int = 0,
     at instant: ProcedureInstant? = nil
@@ -32,7 +32,7 @@ extension GraphRun {
 
   var cancelledOutcome: ProcedureOutcome<Void> { .cancelled(reason: run.inheritedReason) }
 
-  /// Publishes the final events of a node that is not a run, or that has not executed.
+  /// Publishes the final events for a node that is not a run or that never executed.
   func reportEnd(
     of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, _ nodeRun: Run? = nil, hasExecuted: Bool
   ) {
@@ -41,7 +41,7 @@ extension GraphRun {
       state.observed.remove(node)
       return state.starts.removeValue(forKey: node)
     }
-    // A node with more than a body is a run, which has published its own end.
+    // A node that has modifiers is a run, which has already published its final events.
     guard !hasExecuted || isBare(node) else { return }
     let (outcome, attempt, end) = (outcome(), hasExecuted ? 1 : 0, run.core.time.now)
     if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node, attempt: attempt, at: end) }
@@ -52,7 +52,7 @@ extension GraphRun {
     )
   }
 
-  /// Publishes the end of the nodes that never started, because the graph has failed or was cancelled.
+  /// Publishes the final events for nodes that never started because the graph failed or was cancelled.
   func finishUnstartedNodes() {
     let unstarted = state.withLock { $0.observed }
     for node in unstarted.sorted() { reportEnd(of: node, cancelledOutcome, hasExecuted: false) }
@@ -60,9 +60,9 @@ extension GraphRun {
 }
 
 extension GraphRun {
-  /// Returns the metrics of a node that has only a body. The whole time before its start counts as pending.
+  /// Returns the metrics of a node that has only a body. All of the time before the node started counts as pending.
   ///
-  /// `run` is the run that was created for the node, if any. `nil` if the node was not measured from the beginning.
+  /// `run` is the run that was created for the node, if any. The result is `nil` if the node was not measured from the beginning.
   func metrics(
     from begin: ProcedureInstant?, to end: ProcedureInstant, _ attempts: Int, _ run: Run?
   ) -> ProcedureMetrics? {
@@ -78,17 +78,18 @@ extension GraphRun {
     return metrics
   }
 
-  /// Returns how long a node waited before its run was admitted, given that the run has lasted for `time`; zero if the wait is not known.
+  /// Returns how long a node waited before its run was admitted, where `time` is the duration of the run; zero if the start of the wait is
+  /// unknown.
   func timeSinceStart(to end: ProcedureInstant, without time: Duration) -> Duration {
     start.nanoseconds < 0 ? .zero : max(start.duration(to: end) - time, .zero)
   }
 }
 
 extension GraphRun {
-  /// The node of the graph in the progress tree. The first access creates this node and the nodes of the enclosing runs.
+  /// The node that represents the graph in the progress tree. The first access creates this node and the nodes of the enclosing runs.
   var progressNode: ProgressNode { progressNode(in: run.progressNode) }
 
-  /// Returns the node of the graph in the progress tree, within the node of the enclosing run.
+  /// Returns the node that represents the graph in the progress tree, and creates it within the node of the enclosing run if necessary.
   func progressNode(in around: ProgressNode) -> ProgressNode {
     let (part, isNew) = around.graph(firstID) {
       let total = plan.traits.reduce(0) { $0 + Double($1.weight) }
@@ -96,19 +97,20 @@ extension GraphRun {
         firstID, in: around, ProgressState(total: total), nodeCount: plan.traits.count, time: run.core.time)
     }
     guard isNew else { return part }
-    // From now on, each node is counted when it ends. Nodes that have already ended are counted here; counting a node twice has no effect.
+    // From here on, each node is counted when it ends. Nodes that have already ended are counted below; counting a node twice has no
+    // effect.
     values.countEnds()
     for node in plan.traits.indices where values.hasEnded(Int32(node)) { countEnd(of: Int32(node), in: part) }
     return part
   }
 
-  /// An unfinished node has reported progress.
+  /// Updates the progress of the graph after an unfinished node has reported progress.
   func nodeReported(_ id: ProcedureID) {
     let node = Int(id.number - firstID.number)
     progressNode.nodeReported(node, id, weight: Double(plan.traits[node].weight))
   }
 
-  /// A node has ended while progress is being read or reported.
+  /// Counts a node that has ended towards the progress of the graph.
   func countEnd(of node: Int32) { countEnd(of: node, in: progressNode) }
 
   private func countEnd(of node: Int32, in part: ProgressNode) {

@@ -8,13 +8,13 @@ final class GraphRun: Sendable {
     var isCancelled = false
     /// The node that has ended most recently; -1 if none has.
     var latest: Int32 = -1
-    /// The additional workers, while the graph has any.
+    /// The additional workers; `nil` while the graph has none.
     var workers: WorkerGroup?
     /// The worker that is waiting for a slot.
     var startingWorker: Run?
     /// The unfinished nodes whose events are observed.
     var observed: Set<Int32> = []
-    /// The instants at which observed nodes have started, and the numbers of their slots.
+    /// The instants at which observed nodes started, and the numbers of their slots.
     var starts: [Int32: (instant: ProcedureInstant, slot: Int32)] = [:]
   }
 
@@ -28,12 +28,12 @@ final class GraphRun: Sendable {
   private let stopsAtFirstFailure: Bool
   let firstID: ProcedureID
   let state: Mutex<State>
-  /// The runs that were created for nodes with only a body, until the bodies end.
+  /// The runs that were created for nodes with only a body. A run is removed when the body ends.
   private let nodeRuns = Mutex<[Int32: Run]>([:])
   let isObservedFromStart: Bool
-  /// The instant at which the graph started, and all nodes began to wait; negative if runs are not measured.
+  /// The instant at which the graph started and all nodes began to wait; negative if runs are not being measured.
   let start: ProcedureInstant
-  /// Whether each node is a run, because the queue has an interceptor.
+  /// Whether every node is executed as a run because the queue has an interceptor.
   let makesRuns: Bool
 
   init(_ plan: GraphPlan, in run: Run, limit: Int, stopsAtFirstFailure: Bool) {
@@ -50,8 +50,8 @@ final class GraphRun: Sendable {
 
   /// Executes the graph.
   ///
-  /// The caller's task executes nodes on its own until a second node is ready. It then waits for workers, each with its own slot, to
-  /// execute the rest.
+  /// The caller's task executes nodes on its own until a second node is ready. It then waits while workers, each with its own slot, execute
+  /// the rest.
   func execute() async throws {
     announceNodes()
     run.core.update { $0[run].details.extensions.graph = self }
@@ -74,7 +74,8 @@ final class GraphRun: Sendable {
     try throwIfFailed()
   }
 
-  /// Executes the remaining nodes in workers, beginning with a node that the caller's task has taken. Returns when the graph has ended.
+  /// Lets workers execute the remaining nodes, starting with a node that the caller's task has already taken. Returns when the graph has
+  /// ended.
   private func executeByWorkers(takingOverFrom node: Int32) async {
     let workers = WorkerGroup()
     let isComplete = state.withLock { state in
@@ -83,7 +84,7 @@ final class GraphRun: Sendable {
       return state.progress.isComplete
     }
     guard !isComplete else { return }
-    // The body only waits for its workers, so it holds no slot (Q3).
+    // The body does nothing but wait for its workers, so it holds no slot in the meantime (Q3).
     await run.withSlotReleased {
       addWorker()
       await Spawner.runGroup(workers)
@@ -91,7 +92,7 @@ final class GraphRun: Sendable {
     state.withLock { $0.workers = nil }
   }
 
-  /// Throws the first failure, or all collected failures (D4).
+  /// Throws an error if the graph was cancelled or has failed: the first failure, or all collected failures (D4).
   private func throwIfFailed() throws {
     let (failures, isCancelled) = state.withLock { ($0.failures, $0.isCancelled) }
     if isCancelled { throw CancellationError() }
@@ -100,11 +101,11 @@ final class GraphRun: Sendable {
     throw ProcedureError.childrenFailed(procedure: run.identity, failures: failures)
   }
 
-  /// The unfinished nodes that are not runs of the queue, at one instant.
+  /// A snapshot of the unfinished nodes that are not runs of the queue.
   struct UnfinishedNodes: Sendable {
     /// The nodes that workers are executing.
     var executing: [Int32] = []
-    /// The nodes that workers have taken, but that the suspended queue holds back (Q2).
+    /// The nodes that workers have taken but cannot execute while the queue is suspended (Q2).
     var held: [Int32] = []
     /// The ready nodes that are waiting for a worker.
     var waiting: [Int32] = []
@@ -112,7 +113,7 @@ final class GraphRun: Sendable {
     var limit: Int?
   }
 
-  /// The nodes that are currently unfinished. Called under the lock of the queue, which is taken before the lock of the graph.
+  /// The nodes that are currently unfinished. The caller holds the lock of the queue, which is always taken before the lock of the graph.
   var unfinishedNodes: UnfinishedNodes {
     state.withLock { state in
       var nodes = UnfinishedNodes(limit: state.progress.reachedLimit)
@@ -128,8 +129,8 @@ final class GraphRun: Sendable {
     }
   }
 
-  /// The run of a node with more than a body was admitted. Snapshots of the queue now include the node as a run. Called under the lock of
-  /// the queue.
+  /// Records that the run of a node with modifiers was admitted, so snapshots of the queue list the node as a run. The caller holds the
+  /// lock of the queue.
   func nodeAdmitted(_ id: ProcedureID) {
     guard id.number >= firstID.number, id.number - firstID.number < plan.traits.count else { return }
     values.nodeBecameRun(Int32(id.number - firstID.number))
@@ -139,7 +140,7 @@ final class GraphRun: Sendable {
     ProcedureIdentity(id: firstID.advanced(by: Int(node)), name: plan.traits[Int(node)].name)
   }
 
-  /// Executes a node that has only a body, as a run with the interceptor of the queue.
+  /// Executes a node that has only a body as a run, so that the interceptor of the queue is called.
   func executeAsRun(_ node: Int32, worker: Run) async throws {
     let traits = plan.traits[Int(node)]
     let layer = ModifierLayer(ModifierLayer.Traits(name: traits.name, rawPriority: traits.priority))
@@ -151,7 +152,7 @@ final class GraphRun: Sendable {
     try await run.driveToEnd(admitted: traits.priority, as: Void.self)
   }
 
-  /// Makes the run of a node. Its body uses the slot of the worker.
+  /// Creates the run of a node. The body of the run uses the slot of the worker.
   func makeRun(of node: Int32, worker: Run, _ layer: ModifierLayer? = nil, _ closures: ModifierLayer.Closures? = nil)
     -> Run
   {
@@ -162,10 +163,10 @@ final class GraphRun: Sendable {
       id: firstID.advanced(by: Int(node)), slotOf: worker.slotOwner, closures: closures)
   }
 
-  /// Returns the run of a node that has only a body, and creates the run on first use. In a task that outlives the body, the run has
-  /// already ended.
+  /// Returns the run of a node that has only a body, creating the run on first use. For a task that outlives the body, the run has already
+  /// ended.
   func run(of node: Int32, worker: Run) -> Run {
-    // The run is admitted before the lock is released: otherwise, another task of the body would see a run that seems to have ended.
+    // The run is admitted before the lock is released. Otherwise, another task of the body could see a run that appears to have ended.
     let (run, adoption) = nodeRuns.withLock { runs -> (Run, Run.Adoption?) in
       if let run = runs[node] { return (run, nil) }
       let run = makeRun(of: node, worker: worker)
@@ -180,7 +181,7 @@ final class GraphRun: Sendable {
   /// Returns the run that was created for a node whose body is executing, if any.
   func runMade(for node: Int32) -> Run? { nodeRuns.withLock { $0[node] } }
 
-  /// The body of a node has ended. Returns the run that was created for the node, if any.
+  /// Records that the body of a node has ended, and returns the run that was created for the node, if any.
   func bodyEnded(of node: Int32) -> Run? {
     values.nodeEnded(node) ? nodeRuns.withLock { $0.removeValue(forKey: node) } : nil
   }
@@ -192,15 +193,15 @@ final class GraphRun: Sendable {
 
   // MARK: Events of nodes
 
-  /// Returns whether a node is not a run, in which case the graph publishes the node's events.
+  /// Returns whether a node is not a run. The graph publishes the events of such a node.
   func isBare(_ node: Int32) -> Bool { plan.traits[Int(node)].isPlain && !makesRuns }
 
-  /// Counts the start or the end of a node as a change for the stall detector.
+  /// Notifies the stall detector that a node has started or ended.
   private func nodeMoved() {
     if run.core.stallReport != nil { run.core.send { state, _ in state.machine.nodeMoved() } }
   }
 
-  /// A worker is about to execute a node.
+  /// Publishes `willExecute` for a node that a worker is about to execute.
   func nodeStarts(_ node: Int32, by worker: Run) {
     nodeMoved()
     guard broadcaster.isObserved, isBare(node) else { return }
@@ -209,7 +210,7 @@ final class GraphRun: Sendable {
     report(.willExecute(attempt: 1, slot: slot), of: node, at: instant)
   }
 
-  /// A node has succeeded. Returns what its worker does next.
+  /// Handles the success of a node, and returns what its worker does next.
   func nodeSucceeded(_ node: Int32, _ run: Run?) -> GraphProgress.Advance {
     nodeMoved()
     if values.countsEnds { countEnd(of: node) }
@@ -217,7 +218,7 @@ final class GraphRun: Sendable {
       reportEnd(of: node, isStopping ? cancelledOutcome : .finished(()), run, hasExecuted: true)
     }
     let released = countdown.nodeSucceeded(node)
-    // The node has released exactly one successor, so the worker continues with it, without the lock.
+    // The node has released exactly one successor, so the worker continues with that successor without taking the lock.
     if let next = countdown.successor(among: released) { return GraphProgress.Advance(next: next) }
     return perform(
       state.withLock { state in
@@ -226,23 +227,25 @@ final class GraphRun: Sendable {
       })
   }
 
-  /// A worker will not execute the node that it has taken, because the graph is stopping.
+  /// Handles a node that a worker has taken but will not execute because the graph is stopping.
   func nodeAbandoned(_ node: Int32) -> GraphProgress.Advance {
     values.nodePutBack(node)
     return perform(state.withLock { $0.progress.nodeAbandoned() })
   }
 
-  /// A node has failed, was cancelled, or was ignored: skips its dependents, and records the failure (D1, D4). Returns what its worker does next.
+  /// Handles a node that failed, was cancelled, or was ignored: skips its dependents and records the failure (D1, D4).
+  ///
+  /// Returns what the worker of the node does next.
   func nodeFailed(_ node: Int32, _ error: any Error, _ nodeRun: Run?, hasExecuted: Bool) -> GraphProgress.Advance {
     nodeMoved()
-    // The run may be cancelled although its cancellation handler has not been called yet.
+    // The run may already be cancelled even though its cancellation handler has not been called yet.
     if !isStopping, run.isCancelledOrStopping { taskWasCancelled() }
     let isCancelled = isStopping
     let outcome = nodeRun?.outcome?.withoutValue ?? ProcedureOutcome<Void>(thrown: error)
     let ending: GraphProgress.Ending = if case .ignored = outcome { .ignored } else { .failed }
     reportEnd(of: node, isCancelled ? cancelledOutcome : outcome, nodeRun, hasExecuted: hasExecuted)
     let skipped = countdown.nodeStopped(node, ending)
-    // The errors are recorded before nodes are released, since a node that accepts the failure can execute at once.
+    // The errors are recorded before any node is released, since a node that accepts the failure can start executing immediately.
     values.recordError(error, of: plan.slot(of: node))
     for skip in skipped { values.recordError(self.error(of: skip, since: node, error), of: plan.slot(of: skip.node)) }
     let released = countdown.release(byStopping: node, skipped)
@@ -260,7 +263,7 @@ final class GraphRun: Sendable {
     return perform(advance)
   }
 
-  /// Returns the error of a node that is skipped because `node` has ended with the error `root` (D1).
+  /// Returns the error for a node that is skipped because `node` ended with the error `root` (D1).
   private func error(of skip: GraphCountdown.Skipped, since node: Int32, _ root: any Error) -> ProcedureError {
     if skip.ending == .ignored, let condition = (root as? ProcedureError)?.condition {
       return .ignored(procedure: identity(of: skip.node), by: condition)
@@ -269,7 +272,7 @@ final class GraphRun: Sendable {
       of: identity(of: skip.node), identity(of: skip.cause), origin: identity(of: node), root)
   }
 
-  /// Publishes the end of a skipped node, and gives up its inputs (D3).
+  /// Publishes the final events for a skipped node, and gives up its inputs (D3).
   private func finishSkipped(
     _ skip: GraphCountdown.Skipped, since node: Int32, _ root: any Error, isCancelled: Bool
   ) {
@@ -279,7 +282,7 @@ final class GraphRun: Sendable {
     for input in plan.inputs(of: skip.node) { values.giveUpShare(of: input) }
   }
 
-  /// The task of a worker was cancelled.
+  /// Cancels the graph after the task of a worker was cancelled.
   func taskWasCancelled() {
     if !isStopping { cancel() }
   }
@@ -295,11 +298,11 @@ final class GraphRun: Sendable {
     _ = perform(advance)
   }
 
-  /// Performs the effects of a step on other workers, and returns the step.
+  /// Applies the effects of an advance to the other workers, and returns the advance.
   private func perform(_ advance: GraphProgress.Advance) -> GraphProgress.Advance {
     guard advance.addsWorker || advance.cancelsWorkers || advance.isComplete else { return advance }
     if advance.cancelsWorkers { run.cancelChildren() }
-    // If there are no additional workers, the caller's task performs the step itself.
+    // If there are no additional workers, the caller's task handles the advance itself.
     guard let workers = state.withLock({ $0.workers }) else { return advance }
     if advance.addsWorker { addWorker() }
     if advance.cancelsWorkers { workers.send(.cancelAll) }
@@ -313,7 +316,7 @@ final class GraphRun: Sendable {
 
   // MARK: Workers
 
-  /// Adds a worker, which waits for its own slot. A graph in an end hook has no slot, and neither do its workers (L3).
+  /// Adds a worker, which waits for a slot of its own. A graph in an end hook has no slot, and neither do its workers (L3).
   private func addWorker() {
     let owner = run.slotOwner
     let isInHook = run.core.read { $0.runs[owner].isDecided }
@@ -336,8 +339,8 @@ final class GraphRun: Sendable {
         do {
           try await worker.driveToEnd(admitted: nil, as: Void.self)
         } catch {
-          // The worker was cancelled while it was waiting for its slot. Unless the graph itself cancelled the worker because all nodes have
-          // ended, the graph is cancelled, too.
+          // The worker was cancelled while it was waiting for its slot, so the graph is cancelled, too, unless the graph itself cancelled
+          // the worker because all nodes had ended.
           if !self.state.withLock(\.progress.isComplete) { self.taskWasCancelled() }
         }
       })

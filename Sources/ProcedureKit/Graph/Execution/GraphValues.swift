@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Internal. The position of a value in the memory of a graph's run.
+/// Internal. The position of a value in the memory of one run of a graph.
 ///
 /// `package` for `ProcedureKitDurable`.
 @usableFromInline
@@ -12,7 +12,7 @@ package struct ValueSlot<Value>: Sendable {
   package init(index: Int32, offset: Int32) { (self.index, self.offset) = (index, offset) }
 }
 
-/// Internal. The memory layout of a type, and how to destroy a value.
+/// Internal. The memory layout of a type, and the function that destroys a value of the type.
 @usableFromInline
 struct ValueKind: Sendable {
   let size: Int
@@ -35,17 +35,17 @@ struct ValueKind: Sendable {
   }
 }
 
-/// Internal. The values and counters of one run of a graph, in memory that workers read and write without a lock.
+/// Internal. The values and counters of one run of a graph, in memory that workers access without a lock.
 ///
-/// Invariant of a value: the producer writes the slot once. A consumer reads the slot after the producer has counted down the consumer's
-/// dependencies. A value of a nontrivial type has a counter: `unproduced` until the value is written, plus one for each consumer that has
-/// neither taken the value nor given it up. The last consumer to count down takes the value or destroys it.
+/// The invariant of a value: its producer writes the slot once, and a consumer reads the slot only after the producer has counted down the
+/// consumer's dependencies. A value of a nontrivial type has a counter. The counter is the number of consumers that have neither taken the
+/// value nor given it up, plus `unproduced` until the value is written. The last consumer to count down takes the value or destroys it.
 ///
-/// Invariant of a node: its counter starts at the number of dependencies. A dependency that settles subtracts one after its value or error
-/// has been written. The last dependency releases the node, whose worker then sees everything that its dependencies wrote. The counter of a
-/// skipped node is `skipped` or a little less, so that no dependency counts down to zero. After a worker has taken the node, the counter
-/// holds the node's stage: `executing`, `held` (by the suspended queue), `executingAsRun` (a run was created for its body), `isRun` (the
-/// node has more than a body), or `ended`.
+/// The invariant of a node: its counter starts at the number of its dependencies. Each dependency subtracts one when it settles, after its
+/// value or error has been written. The last dependency releases the node, whose worker then sees everything that the dependencies wrote.
+/// The counter of a skipped node is `skipped` or slightly less, so that no dependency counts it down to zero. After a worker has taken the
+/// node, the counter holds the node's stage: `executing`, `held` (the queue is suspended), `executingAsRun` (a run was created for the
+/// body), `isRun` (the node has modifiers), or `ended`.
 ///
 /// `package` for `ProcedureKitDurable`.
 @usableFromInline
@@ -62,8 +62,8 @@ package final class GraphValues: @unchecked Sendable {
   private let nodeCount: Int
   private let stopIndex: Int
   @usableFromInline let memory: UnsafeMutableRawPointer
-  /// A counter for each node, followed by one for each slot if consumers are counted, and finally the flags: 1 if the graph is stopping, 2
-  /// if ends are counted.
+  /// The counters of the nodes, followed by those of the slots if consumers are counted, and finally the flags. The flags are 1 if the
+  /// graph is stopping, and 2 if ended nodes are being counted.
   private let counters: UnsafeMutablePointer<Atomic<Int32>>
   private let errors = Mutex<[Int32: any Error]>([:])
 
@@ -95,7 +95,7 @@ package final class GraphValues: @unchecked Sendable {
   @inlinable
   static func isBits<Value>(_ type: Value.Type) -> Bool { _isPOD(type) }
 
-  /// Writes a value. Its producer calls this once.
+  /// Writes a value. The producer of the value calls this function once.
   @inlinable
   package func put<Value>(_ value: consuming Value, into slot: ValueSlot<Value>) {
     (memory + Int(slot.offset)).initializeMemory(as: Value.self, to: value)
@@ -113,7 +113,7 @@ package final class GraphValues: @unchecked Sendable {
     return value
   }
 
-  /// Returns a consumer's copy of a value, or the error of a node that has produced no value (D1).
+  /// Returns a consumer's copy of a value, or the error of a node that did not produce a value (D1).
   func takeResult<Value>(_ slot: ValueSlot<Value>) -> Result<Value, any Error> {
     guard let error = error(of: slot.index) else { return .success(take(slot)) }
     giveUpShare(of: slot.index)
@@ -129,7 +129,7 @@ package final class GraphValues: @unchecked Sendable {
     if layout.slots[Int(slot)].destroy != nil { countDown(slot, by: 1) }
   }
 
-  /// Counts down the last consumer, which then moves the value out. Returns `false` if other consumers are left.
+  /// Claims the value for the last consumer, which then moves it out of the slot. Returns `false` if there are other consumers.
   @usableFromInline
   func claimLastShare(of slot: Int32) -> Bool {
     guard counters[nodeCount + Int(slot)].load(ordering: .acquiring) == 1 else { return false }
@@ -137,7 +137,7 @@ package final class GraphValues: @unchecked Sendable {
     return true
   }
 
-  /// Counts down a slot, and destroys the value after the last consumer (D3).
+  /// Counts down a slot, and destroys the value when no consumer is left (D3).
   private func countDown(_ slot: Int32, by shares: Int32) {
     if counters[nodeCount + Int(slot)].subtract(shares, ordering: .acquiringAndReleasing).newValue == 0 {
       destroy(slot)
@@ -160,20 +160,20 @@ package final class GraphValues: @unchecked Sendable {
 
   // MARK: Nodes
 
-  /// Whether no further node starts, because the graph has failed or was cancelled.
+  /// Whether the graph has failed or was cancelled, so that no further nodes start.
   var isStopping: Bool { counters[stopIndex].load(ordering: .acquiring) & 1 == 1 }
 
-  /// Stops the graph: no further node starts.
+  /// Stops the graph, so that no further nodes start.
   func stop() { counters[stopIndex].bitwiseOr(1, ordering: .releasing) }
 
-  /// Whether the ends of nodes are counted. A node that reads `false` ended before `countEnds` was called, and is counted by the caller of
-  /// that function.
+  /// Whether nodes are counted when they end. If a node that has ended reads `false`, `countEnds` has not been called yet, and its caller
+  /// counts the node.
   var countsEnds: Bool { counters[stopIndex].load(ordering: .sequentiallyConsistent) & 2 == 2 }
 
-  /// Starts counting the ends of nodes. The caller has to count the nodes that have already ended.
+  /// Starts counting nodes when they end. The caller must count the nodes that have already ended.
   func countEnds() { counters[stopIndex].bitwiseOr(2, ordering: .sequentiallyConsistent) }
 
-  /// Returns whether the body of a node has ended, or the node is skipped.
+  /// Returns whether the body of a node has ended or the node was skipped.
   func hasEnded(_ node: Int32) -> Bool {
     let counter = counters[Int(node)].load(ordering: .sequentiallyConsistent)
     return counter == Self.ended || counter > Self.unproduced
@@ -189,39 +189,39 @@ package final class GraphValues: @unchecked Sendable {
     counters[Int(node)].exchange(Self.skipped, ordering: .acquiringAndReleasing)
   }
 
-  /// A worker has taken a node, and is now executing it.
+  /// Records that a worker is executing a node.
   func nodeTaken(_ node: Int32) { counters[Int(node)].store(Self.executing, ordering: .releasing) }
 
-  /// The worker of a node is waiting until the queue is resumed (Q2).
+  /// Records that the worker of a node is waiting until the queue is resumed (Q2).
   func nodeHeld(_ node: Int32) { counters[Int(node)].store(Self.held, ordering: .releasing) }
 
-  /// A worker will not execute the node that it has taken.
+  /// Records that a worker will not execute the node that it has taken.
   func nodePutBack(_ node: Int32) { counters[Int(node)].store(0, ordering: .releasing) }
 
-  /// A node with more than a body is now a run of the queue, unless a run has already been created for it.
+  /// Records that a node with modifiers has become a run of the queue. Does nothing if a run has already been created for the node.
   func nodeBecameRun(_ node: Int32) {
     _ = counters[Int(node)].compareExchange(
       expected: Self.executing, desired: Self.isRun, ordering: .acquiringAndReleasing)
   }
 
-  /// Marks an executing node as having a run. Returns `false` if the node already has a run, or is not executing.
+  /// Marks an executing node as having a run. Returns `false` if the node already has a run or is not executing.
   func nodeNeedsRun(_ node: Int32) -> Bool {
     counters[Int(node)].compareExchange(
       expected: Self.executing, desired: Self.executingAsRun, ordering: .acquiringAndReleasing
     ).exchanged
   }
 
-  /// The body of a node has ended. Returns whether a run was created for the node.
+  /// Records that the body of a node has ended. Returns whether a run was created for the node.
   func nodeEnded(_ node: Int32) -> Bool {
     counters[Int(node)].exchange(Self.ended, ordering: .sequentiallyConsistent) == Self.executingAsRun
   }
 
-  /// The stage of a node that a worker has taken, and that has only a body.
+  /// The stage of a node that has only a body and that a worker has taken.
   enum Stage {
     case executing, held
   }
 
-  /// Returns the stage of a node; `nil` if no worker has taken the node, if it has more than a body and is a run, or if it has ended.
+  /// Returns the stage of a node; `nil` if no worker has taken the node, if the node has modifiers and is a run, or if the node has ended.
   func stage(of node: Int32) -> Stage? {
     switch counters[Int(node)].load(ordering: .acquiring) {
     case Self.executing, Self.executingAsRun: .executing

@@ -1,4 +1,4 @@
-/// Executes nodes of a graph in sequence, in one task and with one slot.
+/// Executes nodes of a graph one after the other, in one task and with one slot.
 struct GraphWorker {
   private let graph: GraphRun
   private let worker: Run
@@ -12,7 +12,8 @@ struct GraphWorker {
     owner = NodeFrame.Owner(graph: graph, worker: worker)
   }
 
-  /// Executes nodes until there are none left. With `leavesWhenMoreIsReady`, stops when another worker could execute a ready node.
+  /// Executes nodes until none is left. If `leavesWhenMoreIsReady` is `true`, stops as soon as there is a ready node that another worker
+  /// could execute.
   ///
   /// The function is `@concurrent`, so it does not hop back to the caller's actor after each node.
   @concurrent
@@ -30,7 +31,7 @@ struct GraphWorker {
   @inline(__always) @concurrent
   private func executeNode(_ node: Int32) async -> GraphProgress.Advance {
     if graph.isStopping { return graph.nodeAbandoned(node) }
-    // The queue is suspended, so an executing graph starts no further node (Q2).
+    // The queue is suspended, so even an executing graph starts no further nodes (Q2).
     if worker.core.isGated {
       graph.values.nodeHeld(node)
       await worker.core.waitWhileSuspended(worker)
@@ -54,7 +55,7 @@ struct GraphWorker {
     }
     let run = graph.bodyEnded(of: node)
     if let run { failure = await run.finishAsNode(failure) }
-    // A cancelled node has continued without a slot (C5), and the worker needs the slot for the next node (Q1).
+    // A cancelled node continues without a slot (C5), but the worker needs a slot for the next node (Q1).
     if failure != nil, run != nil { await worker.reacquireSlot() }
     if Task.isCancelled, !worker.ignoresTaskCancellation { graph.taskWasCancelled() }
     return failure.map { graph.nodeFailed(node, $0, run, hasExecuted: true) } ?? graph.nodeSucceeded(node, run)
@@ -74,14 +75,14 @@ extension Run {
     return adoption
   }
 
-  /// The run of a node was admitted, or refused because the graph has ended. Ends the run with an error if it was refused; cancels it if
-  /// the graph is cancelled.
+  /// Ends the run of a node with an error if the run was refused because the graph has ended, or cancels it if the graph was cancelled.
   func wasAdmittedAsNode(_ adoption: Adoption, isCancelled: Bool) {
     if adoption == .refused { return refuse(CancellationError()) }
     if isCancelled || adoption == .cancelled { cancelLikeParent() }
   }
 
-  /// The body of a node has ended. Awaits the children of its run, and returns the error with which the node ends, if any.
+  /// Finishes the run of a node whose body has ended: awaits the children of the run, and returns the error with which the node ends, if
+  /// any.
   func finishAsNode(_ failure: (any Error)?) async -> (any Error)? {
     core.update { $0[self].details.result = failure.map { .failure($0) } ?? .success(()) }
     await finish()
@@ -96,9 +97,10 @@ extension Run {
 
 /// The context of a node that a worker of a graph is executing.
 ///
-/// A node with only a body is not a run. The graph creates a run when the body needs one: for a child, a wait, or a handler.
+/// A node with only a body is not a run. The graph creates a run when the body needs one, for example for a child, a wait, or a handler.
 struct NodeFrame: Sendable {
-  /// The graph and the worker, in one object that all nodes of the worker share, so a context consists of one reference and a number.
+  /// The graph and the worker, in an object that all nodes of the worker share, so that a context consists of only a reference and a
+  /// number.
   final class Owner: Sendable {
     let graph: GraphRun
     let worker: Run
@@ -119,10 +121,10 @@ struct NodeFrame: Sendable {
       || !worker.ignoresTaskCancellation && Task.isCancelled
   }
 
-  /// The run of the node, which is created on first use. In a task that outlives the body, the run has already ended.
+  /// The run of the node, which is created on first use. For a task that outlives the body, the run has already ended.
   var run: Run { graph.run(of: node, worker: worker) }
 
-  /// Makes the run of a node that has more than a body.
+  /// Creates the run of a node that has modifiers.
   func makeRun(_ layer: ModifierLayer, _ closures: ModifierLayer.Closures?) -> Run {
     graph.makeRun(of: node, worker: worker, layer, closures)
   }
