@@ -1,12 +1,12 @@
-/// Internal. Grants claims, and maintains the entries of claims in the lists of their pools.
+/// Internal. Grants claims, and keeps their entries in the lists of the pools.
 extension ClaimTable {
   // MARK: Granting
 
-  /// Grants the claims that are first in all their lines and fit, in order of their requests (R1).
+  /// Grants the claims that are first in all their lines and for which enough units are free, in the order of their requests (R1).
   mutating func serve(_ granted: inout [RunNumber]) {
     let start = granted.count
     while let pool = poolsToServe.popLast() {
-      // The line stops at the first claim that does not fit: later claims must not overtake it (R1).
+      // Stop at the first claim in line that cannot be granted, since later claims must not overtake it (R1).
       while pools[pool].line.first >= 0, canBeGranted(entries[pools[pool].line.first].claim) {
         let claim = entries[pools[pool].line.first].claim
         let run = claims[claim].run
@@ -18,19 +18,19 @@ extension ClaimTable {
         granted.append(run)
       }
     }
-    // The order of the pools must not decide the order in which the runs continue.
+    // The runs must continue in the order of their requests, not in the order of the pools.
     guard granted.count - start > 1 else { return }
     granted[start...].sort { order(of: $0) < order(of: $1) }
   }
 
   func order(of run: RunNumber) -> UInt64 { numbers[run].map { claims[$0].order } ?? 0 }
 
-  /// Returns whether a waiting claim can be granted: it is first in all its lines, and all units are free.
+  /// Returns whether a waiting claim can be granted, which requires that it is first in all its lines and that all of its units are free.
   func canBeGranted(_ claim: Int32) -> Bool {
     allEntries(of: claim) { $0.previous < 0 && $0.units <= pools[$0.pool].free }
   }
 
-  /// Grants a claim: takes its units, and adds its entries to the holders.
+  /// Grants a claim by taking its units and adding its entries to the holders.
   mutating func take(_ claim: Int32) {
     claims[claim].phase = .granted
     forEachEntry(of: claim) { table, entry in
@@ -40,14 +40,14 @@ extension ClaimTable {
     if !claims[claim].parts.isEmpty { split(claim) }
   }
 
-  /// Replaces the claim for several layers with one claim for each layer. Together, these hold the same units.
+  /// Replaces a claim for several layers with one claim for each layer. Together, the new claims hold the same units as the old one.
   private mutating func split(_ claim: Int32) {
     let merged = claims[claim]
     claims[claim].parts = []
     numbers[merged.run] = nil
     var ancestors = merged.ancestors
     for part in merged.parts {
-      // Another task of the body has reclaimed the resources of this layer in the meantime.
+      // Another task of the body has already reclaimed the resources of this layer.
       guard numbers[part.run] == nil else {
         ancestors.insert(part.run, at: 0)
         continue
@@ -57,18 +57,18 @@ extension ClaimTable {
       nextOrder += 1
       numbers[part.run] = own
       for demand in part.demands { addEntries(for: demand, of: own) }
-      // The merged claim still holds these units and is removed last, so `free` can be negative until then.
+      // The merged claim, which is removed last, still holds these units, so `free` can be negative until then.
       take(own)
       ancestors.insert(part.run, at: 0)
     }
     let own = numbers[merged.run]
     var vacated: [ResourceNumber] = []
     remove(claim, &vacated)
-    precondition(vacated.isEmpty, "\(#function): the layers hold less than their claim")
+    precondition(vacated.isEmpty, "\(#function): the layers hold fewer units than their claim")
     numbers[merged.run] = own
   }
 
-  /// Removes a claim, and then the ended ancestors that held units only for this claim.
+  /// Removes a claim, and then those of its ended ancestors that held units only for this claim.
   mutating func remove(_ claim: Int32, _ vacated: inout [ResourceNumber]) {
     forEachEntry(of: claim) { table, index in
       let entry = table.entries[index]
@@ -91,7 +91,7 @@ extension ClaimTable {
     claims.remove(claim)
   }
 
-  /// Releases the memory of an empty table, if it is large.
+  /// Releases the memory of the table if the table is empty and the memory is large.
   mutating func releaseMemory() {
     guard numbers.isEmpty else { return }
     if claims.releaseMemory() {
@@ -103,7 +103,8 @@ extension ClaimTable {
 
   // MARK: Entries
 
-  /// Returns the ancestors that hold units: those with a granted claim, and those with an ended claim around a granted one.
+  /// Returns the ancestors that hold units. These are the ancestors with a granted claim, and those with an ended claim that enclose one of
+  /// them.
   func holding(_ ancestors: [RunNumber]) -> [RunNumber] {
     var isInside = false
     return ancestors.filter { ancestor in
@@ -113,10 +114,10 @@ extension ClaimTable {
     }
   }
 
-  /// Adds an entry to each pool of a demand: to the inner pools of the ancestors, nearest first, and to the root pool for the rest (R4).
+  /// Adds the entries for a demand: to the inner pools of the ancestors, nearest first, and to the root pool for the remaining units (R4).
   mutating func addEntries(for demand: ClaimDemand, of claim: Int32) {
     precondition(demand.units > 0, "\(#function): \(demand)")
-    /// The units that the ancestors visited so far already hold.
+    /// The number of units that the ancestors visited so far hold.
     var covered: Int32 = 0
     for ancestor in claims[claim].ancestors where demand.units > covered {
       guard let owner = numbers[ancestor], let pool = innerPool(of: owner, demand.resource) else { continue }
@@ -130,7 +131,7 @@ extension ClaimTable {
     if demand.units > covered { addEntry(of: claim, in: demand.resource, demand.units - covered, demand.units) }
   }
 
-  /// Adds an entry that takes `units` from a pool, and is part of a demand for `demand` units from all pools.
+  /// Adds an entry that takes `units` units from a pool, as part of a demand for `demand` units from all pools together.
   mutating func addEntry(of claim: Int32, in pool: Int32, _ units: Int32, _ demand: Int32) {
     let sibling = claims[claim].firstEntry
     claims[claim].firstEntry = entries.insert(
@@ -138,7 +139,9 @@ extension ClaimTable {
     pools[pool].entryCount += 1
   }
 
-  /// Returns the inner pool of a claim for a resource, and the units that the claim holds; `nil` if it holds none. Opens the pool on first use.
+  /// Returns the inner pool of a claim for a resource, and the number of units that the claim holds; `nil` if it holds none.
+  ///
+  /// The pool is opened on first use.
   mutating func innerPool(of claim: Int32, _ resource: Int32) -> (number: Int32, held: Int32)? {
     var index = claims[claim].firstEntry
     while index >= 0 {
@@ -163,7 +166,7 @@ extension ClaimTable {
     return pools.insert(Pool(serial: nextSerial, capacity: capacity, root: root, owner: owner, free: capacity))
   }
 
-  /// Calls `body` with the index of each entry of a claim. `body` can remove the entry.
+  /// Calls `body` with the index of each entry of a claim. The closure can remove the entry.
   mutating func forEachEntry(of claim: Int32, _ body: (inout ClaimTable, Int32) -> Void) {
     var index = claims[claim].firstEntry
     while index >= 0 {
@@ -214,11 +217,11 @@ extension ClaimTable {
   }
 }
 
-/// Internal. The waits of runs for snapshots and deadlock searches, and the invariants of the table.
+/// Internal. Describes the waits of runs for snapshots and deadlock searches, and checks the invariants of the table.
 extension ClaimTable {
-  /// Returns the runs that block a waiting run in each pool, the root pool first; empty for a run that is not waiting.
+  /// Returns the runs that block a waiting run in each pool, starting with the root pool. Empty for a run that is not waiting.
   ///
-  /// - Complexity: O(h + w) for h holders of the pools, and w earlier waiting runs in the pools with enough free units.
+  /// - Complexity: O(h + w) for h holders in the pools, and w earlier waiting runs in the pools that have enough free units.
   func blockers(of run: RunNumber) -> [Blocker] {
     guard isWaiting(run), let claim = numbers[run] else { return [] }
     var blockers: [Blocker] = []
@@ -237,9 +240,9 @@ extension ClaimTable {
     return blockers
   }
 
-  /// Adds the waits of a run's claim to `graph`, and appends to `reached` the runs that have to be added next.
+  /// Adds the waits of a run's claim to `graph`, and appends the runs that must be added next to `reached`.
   ///
-  /// - Complexity: O(h + w) for h holders and w waiting runs of the pools that the graph does not contain yet.
+  /// - Complexity: O(h + w) for h holders and w waiting runs in the pools that the graph does not yet contain.
   func addWaits(
     of run: RunNumber, to graph: inout WaitForGraph, in table: ObjectIdentifier? = nil, reached: inout [RunNumber]
   ) {
@@ -266,9 +269,9 @@ extension ClaimTable {
     }
   }
 
-  /// Traps if claims, entries, and pools contradict each other. For tests.
+  /// Traps if the claims, entries, and pools contradict each other. Called by tests.
   ///
-  /// - Complexity: O(n) for n entries, and O(n) more for each entry that shares a line.
+  /// - Complexity: O(n) for n entries, plus O(n) for each entry that shares a line with others.
   func checkInvariants() {
     var used: [Int32: Int32] = [:]
     var counts: [Int32: Int32] = [:]

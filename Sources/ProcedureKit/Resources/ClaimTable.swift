@@ -1,43 +1,47 @@
 /// The number of a run. It is never reused.
 typealias RunNumber = UInt64
 
-/// The number of an open resource. It can be reused after the resource is closed.
+/// The number of an open resource. It can be reused once the resource has been closed.
 typealias ResourceNumber = Int32
 
-/// Internal. The units of one resource that a run needs: all of the capacity to exclude others, 1 to share.
+/// Internal. The number of units that a run needs of one resource. A run that excludes others needs the entire capacity of a category; a
+/// run that shares it needs one unit.
 struct ClaimDemand: Equatable {
   let resource: ResourceNumber
   let units: Int32
 }
 
-/// Internal. Decides which run holds which resources, and which waiting run is next (R1, R3, R4).
+/// Internal. Decides which runs hold which resources, and which waiting run is next (R1, R3, R4).
 ///
 /// ```
 /// resource ── pool ── holders: A ── inner pool of A ── holders: a run inside A
 ///                  └─ line: B, C                    └─ line: another run inside A
 /// ```
-/// A claim has an *entry* in each pool from which it takes units. The entry waits in the *line* of the pool until the claim is granted, and then
-/// belongs to the *holders* of the pool. A claim is granted when its entries are first in all their lines and all units are free.
+/// A claim has an *entry* in each pool from which it takes units. The entry waits in the *line* of the pool until the claim is granted,
+/// after which it belongs to the *holders* of the pool. A claim is granted when each of its entries is first in its line and all of its
+/// units are free.
 ///
-/// A run inside a holder takes units from the inner pool of the holder, and only the remaining units from pools further out (R4). In a
-/// category (capacity `Int32.max`), an inner pool has the same capacity, so readers inside a reader share it. A writer inside a reader
-/// waits for the readers inside its ancestors, and for all holders that are not its ancestors.
+/// A run inside a holder takes units from the inner pool of the holder, and takes only the remaining units from pools further out (R4). For
+/// a category, whose capacity is `Int32.max`, an inner pool has the same capacity, so readers inside a reader share the inner pool. A
+/// writer inside a reader waits for the readers inside its ancestors, and for all holders that are not its ancestors.
 ///
-/// Each event is O(e) for the e entries of the claims that it grants or ends, and constant for a claim for one resource.
+/// Each event takes O(e) for the e entries of the claims that it grants or ends, and constant time for a claim for a single resource.
 struct ClaimTable {
   /// The runs that block a waiting run in one pool.
   struct Blocker: Equatable {
     let resource: ResourceNumber
-    /// The holders of units that the run needs, except for its ancestors. A holder that has ended still holds units for claims inside it.
+    /// The holders of units that the run needs, excluding its ancestors. A holder that has ended still holds units for the claims inside
+    /// it.
     let holders: [RunNumber]
-    /// The runs that are waiting ahead of this run, if enough units are free.
+    /// The runs that are waiting ahead of this run, if enough units are free; otherwise empty.
     let earlierWaiters: [RunNumber]
   }
 
-  /// `waiting` → `granted` → `ended`. A claim can leave the table in any phase. An ended claim still holds units for claims inside it.
+  /// The phases follow one another: `waiting` → `granted` → `ended`. A claim can leave the table in any phase. An ended claim still holds
+  /// units for the claims inside it.
   enum Phase { case waiting, granted, ended }
 
-  /// One layer of a procedure in a claim for several layers.
+  /// One of the layers of a procedure for which a claim is made.
   struct Part {
     let run: RunNumber
     let demands: [ClaimDemand]
@@ -46,14 +50,15 @@ struct ClaimTable {
   struct Claim {
     let run: RunNumber
     let order: UInt64
-    /// The ancestors whose units the claim can use, nearest first.
+    /// The ancestors whose units the claim can use, starting with the nearest.
     var ancestors: [RunNumber]
     var phase = Phase.waiting
     var priority: UInt8
     var firstEntry: Int32 = -1
     /// The number of entries of other claims in the inner pools of this claim.
     var nestedEntries: Int32 = 0
-    /// The layers of a claim for several layers, outermost first; empty for a claim of one run. Each layer has its own claim after the grant.
+    /// The layers of a claim for several layers, outermost first; empty for a claim of a single run. Once the claim is granted, each layer
+    /// has its own claim.
     var parts: [Part] = []
   }
 
@@ -61,7 +66,7 @@ struct ClaimTable {
     let claim: Int32
     let pool: Int32
     let units: Int32
-    /// The units of the resource that the claim demands from all pools together.
+    /// The number of units of the resource that the claim demands from all pools together.
     let demand: Int32
     /// The next entry of the same claim.
     let sibling: Int32
@@ -76,20 +81,20 @@ struct ClaimTable {
   }
 
   struct Pool {
-    /// Identifies the pool in a snapshot of the waits. A later pool in the same place has a different number.
+    /// The number that identifies the pool in a snapshot of the waits. A later pool that reuses the index has a different number.
     let serial: UInt64
     var capacity: Int32
     /// The root pool of the same resource; -1 in a root pool.
     let root: Int32
     /// The claim that holds the units of the pool; -1 in a root pool.
     let owner: Int32
-    /// The capacity minus the held units; negative if the capacity was lowered below the held units.
+    /// The capacity minus the number of held units; negative if the capacity was lowered below that number.
     var free: Int32
     var entryCount: Int32 = 0
     var line = EntryList()
     var holders = EntryList()
 
-    /// The line, or the holders.
+    /// The line if `isWaiting` is `true`; otherwise the holders.
     subscript(isWaiting: Bool) -> EntryList {
       get { isWaiting ? line : holders }
       set { if isWaiting { line = newValue } else { holders = newValue } }
@@ -114,9 +119,9 @@ struct ClaimTable {
   /// Returns whether no run holds the resource or waits for it.
   func isUnused(_ resource: ResourceNumber) -> Bool { pools[resource].entryCount == 0 }
 
-  /// The capacity of a used resource has changed. Appends to `granted` the runs whose claims this grants.
+  /// Changes the capacity of a resource that is in use, and appends to `granted` the runs whose claims can be granted as a result.
   ///
-  /// Returns the waiting runs that need more units than the new capacity, and the other waiting runs.
+  /// Returns the waiting runs that need more units than the new capacity, and all other waiting runs.
   mutating func capacityChanged(
     _ resource: ResourceNumber, to capacity: Int32, _ granted: inout [RunNumber]
   ) -> (lacking: [RunNumber], waiting: [RunNumber]) {
@@ -131,7 +136,7 @@ struct ClaimTable {
     )
   }
 
-  /// Removes an unused resource, whose number can be reused.
+  /// Removes an unused resource. Its number can be reused afterwards.
   mutating func resourceClosed(_ resource: ResourceNumber) {
     precondition(isUnused(resource), "\(#function): resource \(resource) is in use")
     pools.remove(resource)
@@ -140,11 +145,12 @@ struct ClaimTable {
 
   // MARK: Claims
 
-  /// A run claims all `demands` together, or waits for all of them together (R1). Returns whether the run now holds the units.
+  /// Claims all `demands` for a run at once, or makes the run wait for all of them together (R1). Returns whether the run now holds the
+  /// units.
   ///
-  /// The run has no claim, or an ended one whose units a nested run is still using; in the latter case, the run continues with these units.
-  /// `ancestors` are the ancestors of the run that have claims, nearest first. An ended ancestor counts only if a nearer one has not ended,
-  /// so a task that a body left behind waits like any other run.
+  /// If the run has an ended claim whose units a nested run is still using, the run continues with these units. The run must not have any
+  /// other claim. `ancestors` are the ancestors of the run that have claims, nearest first. An ended ancestor counts only if a nearer one
+  /// has not ended, so a task that outlives its body waits like any other run.
   mutating func requested(
     _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber] = [], priority: UInt8 = 0
   ) -> Bool {
@@ -152,11 +158,11 @@ struct ClaimTable {
     return enter(run, demands, inside: ancestors, priority: priority, parts: [])
   }
 
-  /// A run reclaims the units that layers of its procedure released for a pause, all of them together (R1). Returns whether the layers now
-  /// hold the units.
+  /// Reclaims, all at once, the units that layers of a run's procedure released for a pause (R1). Returns whether the layers now hold the
+  /// units.
   ///
-  /// After the grant, each layer has its own claim, as before the pause. `parts` are the layers, outermost first, and `ancestors` are the
-  /// ancestors of the outermost layer.
+  /// Once the units are granted, each layer has its own claim, as it had before the pause. `parts` are the layers, outermost first, and
+  /// `ancestors` are the ancestors of the outermost layer.
   ///
   /// - Complexity: O(d²) for d demands of the layers.
   mutating func requested(
@@ -174,7 +180,7 @@ struct ClaimTable {
     return enter(run, demands, inside: ancestors, priority: priority, parts: parts)
   }
 
-  /// A run continues with the units of its ended claim, which were kept for a nested run. Returns whether there is such a claim.
+  /// Lets a run continue with the units of its ended claim, which were kept for a nested run. Returns whether there is such a claim.
   mutating func resumed(_ run: RunNumber) -> Bool {
     guard let claim = numbers[run], claims[claim].phase == .ended else { return false }
     claims[claim].phase = .granted
@@ -191,25 +197,26 @@ struct ClaimTable {
         parts: parts))
     nextOrder += 1
     let previousClaim = numbers.updateValue(claim, forKey: run)
-    precondition(previousClaim == nil, "\(#function): run \(run) has a claim already")
+    precondition(previousClaim == nil, "\(#function): run \(run) already has a claim")
     for demand in demands { addEntries(for: demand, of: claim) }
     if allEntries(of: claim, { pools[$0.pool].line.first < 0 && $0.units <= pools[$0.pool].free }) {
       take(claim)
-      // Splitting a claim leaves the number of free units unchanged, so no other claim can be granted.
+      // Splitting a claim does not change the number of free units, so no other claim can be granted.
       poolsToServe.removeAll(keepingCapacity: true)
       return true
     }
-    // Units are missing, or earlier claims are waiting, so this claim waits in the line of each pool (R1).
+    // Not enough units are free, or earlier claims are waiting, so this claim waits in the line of each pool (R1).
     forEachEntry(of: claim) { table, entry in table.link(entry) }
     return false
   }
 
-  /// A run releases its units, or withdraws its waiting claim (R3). Does nothing if the run has no claim, or an ended one.
+  /// Releases the units of a run, or withdraws its waiting claim (R3). Does nothing if the run has no claim, or if its claim has ended.
   ///
-  /// Appends to `granted` the runs whose claims this grants, in order of their requests, and to `vacated` the resources that become unused.
+  /// Appends to `granted` the runs whose claims are granted as a result, in the order of their requests, and to `vacated` the resources
+  /// that become unused.
   mutating func ended(_ run: RunNumber, _ granted: inout [RunNumber], vacated: inout [ResourceNumber]) {
     guard let claim = numbers[run], claims[claim].phase != .ended else { return }
-    // Runs inside the holder still use its units, so the claim keeps them until the last of these runs ends.
+    // Runs inside the holder are still using its units, so the claim keeps them until the last of these runs ends.
     guard claims[claim].nestedEntries == 0 else {
       claims[claim].phase = .ended
       return
@@ -219,10 +226,10 @@ struct ClaimTable {
     releaseMemory()
   }
 
-  /// A waiting run overtakes the delayed runs directly before it, since these are waiting for a run that is waiting for this one (R4).
+  /// Moves a waiting run ahead of the delayed runs directly in front of it, which depend on this run, possibly through other runs (R4).
   ///
-  /// The delayed runs come from ``WaitForGraph/overtakings(for:)``. Appends to `granted` the runs whose claims this grants. O(d) for d
-  /// overtaken runs.
+  /// The delayed runs are computed by ``WaitForGraph/overtakings(for:)``. The runs whose claims are granted as a result are appended to
+  /// `granted`. O(d) for d overtaken runs.
   mutating func overtook(_ run: RunNumber, _ delayed: Set<RunNumber>, _ granted: inout [RunNumber]) {
     guard let claim = numbers[run], claims[claim].phase == .waiting else { return }
     forEachEntry(of: claim) { table, entry in
@@ -238,11 +245,11 @@ struct ClaimTable {
     serve(&granted)
   }
 
-  /// The priority of a run was raised, or the run has started to wait (Q7).
+  /// Raises the runs that are delaying a run whose priority was raised, or that has started to wait (Q7).
   ///
-  /// Raises the holders and the earlier waiting runs, direct and indirect, to this priority, and appends them to `raised`. Therefore, a run
-  /// of lower priority never delays one of higher priority. O(r + e) for r raised runs and e entries of the run, and O(h) more for h
-  /// holders if the run is first.
+  /// Raises the holders and the earlier waiting runs, direct and indirect, to `priority`, and appends them to `raised`, so that a run never
+  /// waits for one that has a lower priority. O(r + e) for r raised runs and e entries of the run, plus O(h) for h holders if the run is
+  /// first in line.
   mutating func raised(_ run: RunNumber, to priority: UInt8, _ raised: inout [RunNumber]) {
     guard let claim = numbers[run] else { return }
     claims[claim].priority = max(claims[claim].priority, priority)
@@ -252,7 +259,7 @@ struct ClaimTable {
       forEachEntry(of: next) { table, entry in
         var other = table.entries[entry].previous
         while table.raise(other, to: priority, &raised, &pending) { other = table.entries[other].previous }
-        // An earlier waiting run with at least this priority has already raised the holders.
+        // An earlier waiting run that has at least this priority has already raised the holders.
         guard other < 0 else { return }
         var holder = table.pools[table.entries[entry].pool].holders.first
         while holder >= 0 {
@@ -281,7 +288,7 @@ struct ClaimTable {
     runs(from: pools[resource].holders.first) + runs(from: pools[resource].line.first)
   }
 
-  /// Returns whether one of the ancestors holds enough units of a resource for a run inside it.
+  /// Returns whether one of the ancestors holds enough units of a resource for a run that needs `units` of them.
   func covers(_ units: Int32, of resource: ResourceNumber, _ ancestors: [RunNumber]) -> Bool {
     holding(ancestors).contains { ancestor in
       guard let owner = numbers[ancestor] else { return false }
@@ -292,7 +299,7 @@ struct ClaimTable {
     }
   }
 
-  /// Returns whether the claim of a run is granted and has not ended.
+  /// Returns whether the claim of a run has been granted and has not ended.
   func isGranted(_ run: RunNumber) -> Bool { numbers[run].map { claims[$0].phase == .granted } ?? false }
 
   func isWaiting(_ run: RunNumber) -> Bool { numbers[run].map { claims[$0].phase == .waiting } ?? false }

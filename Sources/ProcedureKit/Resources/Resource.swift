@@ -5,10 +5,10 @@
 /// let train = Train().uses(gpu, units: 2)
 /// ```
 ///
-/// In a ``ResourceTable``, two resources with the same name are one resource, so they must declare the same capacity. While the resource is
-/// in use, a procedure that claims it with a different capacity fails with ``ProcedureError/Kind/resourceConflict``.
-/// ``ResourceTable/setCapacity(_:of:)`` changes the capacity at run time. The operator `==` compares the bytes of the names, and the
-/// capacities.
+/// A ``ResourceTable`` treats two resources with the same name as one, so they must declare the same capacity. If a procedure claims a
+/// resource that is in use, but declares a different capacity, the procedure fails with ``ProcedureError/Kind/resourceConflict``. Use
+/// ``ResourceTable/setCapacity(_:of:)`` to change the capacity at run time. The operator `==` compares the capacities, and compares the
+/// names byte by byte.
 public struct Resource: Sendable, Hashable {
   /// The name, which identifies the resource.
   public let name: String
@@ -23,12 +23,12 @@ public struct Resource: Sendable, Hashable {
   public init(_ name: String, capacity: Int) {
     require(
       (1..<Int(ResourceRequest.wholeCategory)).contains(capacity),
-      "Resource \"\(name)\": capacity must be between 1 and \(Int32.max - 1), got \(capacity)")
+      "Resource \"\(name)\": the capacity must be between 1 and \(Int32.max - 1), got \(capacity)")
     self.name = name
     self.capacity = capacity
   }
 
-  /// Compares the bytes of the names, and the capacities.
+  /// Returns whether two resources have the same capacity, and names with the same bytes.
   public static func == (one: Resource, other: Resource) -> Bool {
     one.capacity == other.capacity && one.name.hasBytes(of: other.name)
   }
@@ -40,11 +40,11 @@ public struct Resource: Sendable, Hashable {
   }
 }
 
-/// Internal. The key of a resource in a table.
+/// Internal. The key by which a table identifies a resource.
 enum ResourceKey: Hashable, Sendable {
-  /// A category, which is identified by a value that the user has chosen.
+  /// A category, which is identified by a value that the user provides.
   case category(InternedKey)
-  /// A resource with a number of units.
+  /// A resource that consists of units, which is identified by its name.
   case units(name: ByteText)
 }
 
@@ -60,7 +60,7 @@ struct TypeCategory: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ResourceKey: CustomStringConvertible {
-  /// The name of the resource for messages.
+  /// The name of the resource as it appears in messages.
   var description: String {
     switch self {
     case .category(let key): "\(key.value)"
@@ -69,7 +69,7 @@ extension ResourceKey: CustomStringConvertible {
   }
 }
 
-/// Internal. The resources that one layer of a procedure claims. The modifier creates this value once.
+/// Internal. The resources that one layer of a procedure claims. A modifier creates this value once, for all runs.
 struct ResourceRequest: Sendable {
   struct Demand: Sendable {
     let key: ResourceKey
@@ -77,13 +77,13 @@ struct ResourceRequest: Sendable {
     let capacity: Int32
   }
 
-  /// The units of a category. A holder of all of them excludes all other runs.
+  /// The number of units in a category. A run that holds all of them excludes all other runs.
   static let wholeCategory = Int32.max
 
   /// The demands, one for each resource.
   private(set) var demands: [Demand] = []
 
-  /// Creates a request for several categories, either all exclusive or all shared.
+  /// Creates a request for several categories, which are either all exclusive or all shared.
   init(categories: [any Hashable & Sendable], isShared: Bool) {
     let units = isShared ? 1 : Self.wholeCategory
     for category in categories {
@@ -96,14 +96,14 @@ struct ResourceRequest: Sendable {
     add(Demand(key: .units(name: ByteText(resource.name)), units: Int32(units), capacity: Int32(resource.capacity)))
   }
 
-  /// Two different declarations of one resource in one layer.
+  /// Two different capacities that one layer declares for the same resource.
   struct Contradiction {
     let key: ResourceKey
     let capacity: Int32
     let otherCapacity: Int
   }
 
-  /// Merges demands into one for each resource. An exclusive demand includes a shared one, and units add up. O(n).
+  /// Merges demands so that there is one for each resource. An exclusive demand includes a shared one, and units are added up. O(n).
   static func merged(_ demands: [Demand]) -> (demands: [Demand], Contradiction?) {
     guard demands.count > 1 else { return (demands, nil) }
     var positions: [ResourceKey: Int] = [:]
@@ -123,7 +123,7 @@ struct ResourceRequest: Sendable {
     return (merged, nil)
   }
 
-  /// Returns the total units of a resource that a layer needs.
+  /// Returns the total number of units of a resource that a layer needs.
   static func units(of key: ResourceKey, in demands: [Demand]) -> Int {
     demands.reduce(0) { $1.key == key ? $0 + Int($1.units) : $0 }
   }

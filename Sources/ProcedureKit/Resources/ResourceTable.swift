@@ -1,11 +1,11 @@
 import Synchronization
 
-/// A table of the procedures that hold resources or are waiting for them.
+/// A table that records which procedures hold resources, and which are waiting for them.
 ///
-/// The table `shared` contains the categories and resources of the whole process. A queue with a separate table, for example in a test, does
-/// not use `shared`.
+/// By default, all queues in a process use the table ``shared``. A queue that is created with a separate table, for example in a test,
+/// shares no categories or resources with other queues.
 public final class ResourceTable: Sendable {
-  /// The table that every queue without a separate table uses.
+  /// The table that queues use by default.
   public static let shared = ResourceTable()
 
   enum Answer {
@@ -25,7 +25,7 @@ public final class ResourceTable: Sendable {
     var numbers: [ResourceKey: ResourceNumber] = [:]
     var pools: [ResourceNumber: Pool] = [:]
     var claimants: [RunNumber: Run] = [:]
-    /// The capacities that have been set, which replace the declared ones.
+    /// The capacities that were set at run time, which replace the declared ones.
     var capacities: [ByteText: Int32] = [:]
   }
 
@@ -34,21 +34,21 @@ public final class ResourceTable: Sendable {
   /// Creates a table that is independent of all other tables.
   public init() {}
 
-  /// The number of resources that are held or awaited by at least one run.
+  /// The number of resources that at least one run holds or is waiting for.
   public var count: Int { state.withLock(\.numbers.count) }
 
   /// Changes the capacity of a resource in this table, even while procedures use the resource.
   ///
-  /// The new capacity replaces the declared one permanently, even if no procedure uses the resource in the meantime. A larger capacity grants
-  /// waiting claims at once. A smaller capacity interrupts no procedure: released units are granted again when fewer than `capacity` units are in
-  /// use.
+  /// The new capacity permanently replaces the declared one, even if the resource is not in use. If the capacity grows, waiting claims are
+  /// granted immediately, as far as it permits. If the capacity shrinks, no procedure is interrupted; units are granted again once fewer
+  /// than `capacity` units are in use.
   ///
-  /// A claim for more than `capacity` units fails with ``ProcedureError/Kind/capacityExceeded``. A waiting claim fails at once, since it might
-  /// wait forever. A procedure whose enclosing body already holds the units continues.
+  /// A claim for more than `capacity` units fails with ``ProcedureError/Kind/capacityExceeded``. If such a claim is already waiting, it
+  /// fails immediately, since it might otherwise wait forever. A procedure continues if its enclosing body already holds the units.
   ///
   /// - Parameters:
   ///   - capacity: The number of units, from 1 to 2,147,483,646. Any other number traps.
-  ///   - resource: The resource, which is identified by its name.
+  ///   - resource: The resource. Only its name is used, to identify the resource.
   /// - Complexity: O(w) for w claims that are waiting for the resource.
   public func setCapacity(_ capacity: Int, of resource: Resource) {
     let new = Int32(Resource(resource.name, capacity: capacity).capacity)
@@ -65,7 +65,7 @@ public final class ResourceTable: Sendable {
     }
     for run in granted { run.resumeClaimants() }
     for run in refused {
-      // A claim after a pause includes the enclosing layers.
+      // A claim that follows a pause includes the demands of the enclosing layers.
       let layers = [run] + run.enclosingLayers
       let units =
         layers.map { ResourceRequest.units(of: .units(name: name), in: $0.layer.traits.demands.elements) }
@@ -76,7 +76,7 @@ public final class ResourceTable: Sendable {
         .capacityExceeded(
           procedure: run.layerIdentity, resource: resource.name, units: units, capacity: capacity))
     }
-    // With fewer units, runs may now be waiting for each other in a deadlock.
+    // Because there are fewer units, runs may now be waiting for each other in a deadlock.
     for run in waiting {
       guard let waits = DeadlockSearch.resolveDeadlock(from: run) else { continue }
       run.claimRefused(.exclusionDeadlock(procedure: run.layerIdentity, waits: waits))
@@ -85,9 +85,9 @@ public final class ResourceTable: Sendable {
 
   // MARK: Claims
 
-  /// Claims resources for a run, which then holds all of them, or waits for all of them (R1).
+  /// Claims resources for a run, which then either holds or waits for all of them (R1).
   ///
-  /// Refuses a claim that could never be granted, or that declares a resource differently from another run.
+  /// Refuses a claim that could never be granted, or that declares a different capacity for a resource than another run does.
   func request(_ demands: [ResourceRequest.Demand], for run: Run) -> Answer {
     let (demands, contradiction) = ResourceRequest.merged(demands)
     if let contradiction {
@@ -105,20 +105,21 @@ public final class ResourceTable: Sendable {
     }
   }
 
-  /// Reclaims the resources that layers released for a pause. The layers then hold all of them, or the run waits for all of them (R1).
+  /// Reclaims the resources that layers released for a pause. Either the layers then hold all of them, or the run waits for all of them
+  /// (R1).
   ///
   /// - Parameters:
   ///   - layers: The layers that do not hold their resources, innermost first.
   ///   - run: The run that waits.
-  /// - Returns: Whether the claim is granted, waits, or is refused.
+  /// - Returns: Whether the claim was granted, is waiting, or was refused.
   func request(_ layers: [Run], for run: Run) -> Answer {
     guard let outermost = layers.last else { return .granted }
     return request(for: run, inside: outermost) { state, ancestors, priority in
       for layer in layers where state.table.resumed(layer.id.number) { state.claimants[layer.id.number] = layer }
       let lacking = layers.filter { !state.table.isGranted($0.id.number) }
       guard !lacking.isEmpty else { return .granted }
-      // Another task of the body is already waiting for these resources, or the run's own claim was kept for a nested run. The caller
-      // requests the remaining resources again later.
+      // Another task of the body is already waiting for these resources, or the run's own claim was kept for a nested run. The caller will
+      // request the remaining resources later.
       if state.table.isWaiting(run.id.number) { return .waits }
       if state.table.isGranted(run.id.number) { return .granted }
       for layer in lacking {
@@ -136,7 +137,8 @@ public final class ResourceTable: Sendable {
     }
   }
 
-  /// Makes a request for a run inside the ancestors of a layer. If the run has to wait, searches for a deadlock (R4), and raises the holders (Q7).
+  /// Makes a request for a run inside the ancestors of a layer. If the run has to wait, searches for a deadlock (R4) and raises the holders
+  /// (Q7).
   private func request(
     for run: Run, inside layer: Run, _ makeRequest: (inout State, [RunNumber], UInt8) -> Answer
   ) -> Answer {
@@ -144,8 +146,8 @@ public final class ResourceTable: Sendable {
     let priority = run.core.read { run.priority($0) }
     let answer = state.withLock { makeRequest(&$0, ancestors, priority) }
     guard case .waits = answer else { return answer }
-    // The resources are not free, so the run waits. It can be in a cycle only if another run may be waiting for it, or an enclosing run has
-    // a claim.
+    // The resources are not free, so the run has to wait. The run can be in a cycle only if another run may be waiting for it, or if an
+    // enclosing run has a claim.
     if !ancestors.isEmpty || run.mayBeAwaited, let waits = DeadlockSearch.resolveDeadlock(from: run) {
       return .refused(.exclusionDeadlock(procedure: run.layerIdentity, waits: waits))
     }
@@ -156,26 +158,27 @@ public final class ResourceTable: Sendable {
   /// Returns whether a run holds its resources.
   func isHeld(by run: Run) -> Bool { state.withLock { $0.table.isGranted(run.id.number) } }
 
-  /// Releases the resources of a run, or withdraws its claim, and notifies the runs that this grants resources to (R3).
+  /// Releases the resources of a run, or withdraws its claim, and notifies the runs whose claims are granted as a result (R3).
   func ended(_ run: Run) {
     for other in giveBack(run) { other.resumeClaimants() }
   }
 
-  /// Releases the resources of a run, or withdraws its claim. Returns the runs whose claims this grants, which the caller notifies.
+  /// Releases the resources of a run, or withdraws its claim. Returns the runs whose claims are granted as a result, which the caller must
+  /// notify.
   func giveBack(_ run: Run) -> [Run] {
     let (released, granted) = state.withLock { $0.giveBack(run) }
     _ = released
     return granted
   }
 
-  /// Withdraws the waiting claim of a run. Returns whether the run was waiting.
+  /// Withdraws the claim of a run if it is waiting. Returns whether it was.
   func withdraw(_ run: Run) -> Bool {
     let (withdrawn, granted) = state.withLock { $0.table.isWaiting(run.id.number) ? $0.giveBack(run) : (nil, []) }
     for other in granted { other.resumeClaimants() }
     return withdrawn != nil
   }
 
-  /// Lets a waiting run overtake runs that are waiting for it (R4).
+  /// Lets a waiting run overtake runs that depend on it (R4).
   func overtook(_ overtaking: WaitForGraph.Overtaking) {
     let granted = state.withLock { state -> [Run] in
       var granted: [RunNumber] = []
@@ -185,7 +188,7 @@ public final class ResourceTable: Sendable {
     for run in granted { run.resumeClaimants() }
   }
 
-  /// Raises the holders of the resources that a run waits for, and the claims that are ahead of the run's claim (Q7).
+  /// Raises the priorities of the runs that hold the resources for which a run is waiting, and of the runs ahead of it in line (Q7).
   func raise(_ run: Run, to priority: UInt8) {
     let raised = state.withLock { state in
       var raised: [RunNumber] = []
@@ -197,10 +200,10 @@ public final class ResourceTable: Sendable {
 
   // MARK: Queries
 
-  /// Returns the resources that a run is waiting for, each with a run that blocks it.
+  /// Returns the resources for which a run is waiting, each paired with a run that blocks it.
   ///
-  /// A caller that holds a lock must keep the runs until it has released the lock: releasing the last reference to a run can call the
-  /// user's code.
+  /// A caller that holds a lock must keep the returned runs alive until it has released the lock, because releasing the last reference to a
+  /// run can call the user's code.
   func holders(of run: Run) -> [(key: ResourceKey, holder: Run)] {
     state.withLock { state in
       state.table.blockers(of: run.id.number).flatMap { blocker in
@@ -211,7 +214,7 @@ public final class ResourceTable: Sendable {
     }
   }
 
-  /// Adds the waits of a run for resources to a graph, and returns the runs that block the claim.
+  /// Adds a run's waits for resources to a graph, and returns the runs that block its claim.
   func addWaits(of run: Run, to graph: inout WaitForGraph) -> [Run] {
     let (extended, runs) = state.withLock { [graph] state -> (WaitForGraph, [Run]) in
       var (graph, reached): (WaitForGraph, [RunNumber]) = (graph, [])
@@ -231,10 +234,12 @@ public final class ResourceTable: Sendable {
 extension ResourceTable.State {
   /// Releases the resources of a run, or withdraws its claim.
   ///
-  /// Returns the table's reference to the run, which the caller releases outside of the lock, and the runs whose claims this grants.
+  /// Returns the table's reference to the run, which the caller must release outside the lock, and the runs whose claims are granted as a
+  /// result.
   mutating func giveBack(_ run: Run) -> (released: Run?, granted: [Run]) {
     let released = claimants.removeValue(forKey: run.id.number)
-    // Two tasks of a body can reclaim the resources of one layer. The claim of the run then belongs to the other task's request.
+    // Two tasks of a body can reclaim the resources of the same layer. In that case, the run's claim belongs to the request of the other
+    // task.
     guard table.numbers[run.id.number] != nil else { return (released, []) }
     var (granted, vacated): ([RunNumber], [ResourceNumber]) = ([], [])
     table.ended(run.id.number, &granted, vacated: &vacated)
@@ -242,11 +247,12 @@ extension ResourceTable.State {
     return (released, granted.compactMap { claimants[$0] })
   }
 
-  /// Returns the reason to refuse a claim: a different declaration of a resource, or a demand for more units than the capacity.
+  /// Returns the error with which a claim is refused, because it declares a different capacity or demands more units than there are;
+  /// otherwise `nil`.
   func refusal(
     of demands: [ResourceRequest.Demand], for run: Run, inside ancestors: [RunNumber]
   ) -> ProcedureError? {
-    // A run that continues with the units of its ended claim needs no more units.
+    // A run that continues with the units of its ended claim needs no further units.
     guard table.numbers[run.id.number] == nil else { return nil }
     for demand in demands {
       guard case .units(let name) = demand.key else { continue }
@@ -268,12 +274,12 @@ extension ResourceTable.State {
     return nil
   }
 
-  /// Returns the demands with the numbers of their resources.
+  /// Returns the demands with the resources replaced by their numbers.
   mutating func claims(for demands: [ResourceRequest.Demand]) -> [ClaimDemand] {
     demands.map { ClaimDemand(resource: number(of: $0), units: $0.units) }
   }
 
-  /// Returns the number of a resource, and opens the resource on first use.
+  /// Returns the number of a resource, opening the resource on first use.
   mutating func number(of demand: ResourceRequest.Demand) -> ResourceNumber {
     if let number = numbers[demand.key] { return number }
     var capacity = demand.capacity

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// Internal. The shared executions of a queue or of a ``CoalescingScope``: in each, one run leads and the others follow.
+/// Internal. The shared executions of a queue or of a ``CoalescingScope``. In each execution, one run is the leader, and the others are
+/// followers.
 ///
-/// An execution ends when the leader has a result, or when the leader was cancelled and no follower is left. A pause of the leader does not
-/// end the execution.
+/// An execution ends when the leader has a result, or when the leader is cancelled and there is no follower. The execution does not end
+/// when the leader pauses.
 final class SharedWorkTable: Sendable {
   struct Key: Hashable, Sendable {
     let key: InternedKey
-    /// The name of the procedure; `nil` in a scope, which shares executions between procedures.
+    /// The name of the procedure. `nil` in a scope, where procedures with different names share executions.
     let name: ByteText?
     let output: ObjectIdentifier
   }
@@ -25,7 +26,7 @@ final class SharedWorkTable: Sendable {
     case follows(Follower, leader: Run)
   }
 
-  /// What a follower receives when its wait ends.
+  /// What a follower is assigned when its wait ends.
   enum Assignment {
     case leads
     /// The result of the leader.
@@ -34,9 +35,9 @@ final class SharedWorkTable: Sendable {
 
   fileprivate struct Execution {
     var leader: Run
-    /// The highest priority of a follower so far, including those that have left.
+    /// The highest priority of any follower so far, including followers that have left.
     var priority: UInt8 = 0
-    /// The followers in order. Those before `first` have become leaders.
+    /// The followers, in the order in which they joined. Those before the index `first` have already become leaders.
     var followers: ContiguousArray<Follower> = []
     var first = 0
     /// The number of followers that have left but are still in the list.
@@ -50,7 +51,7 @@ final class SharedWorkTable: Sendable {
 
   private let state = Mutex(State())
 
-  /// Joins the execution of a key, or leads a new one. A leader has to call `finished` or `abandoned`. O(1).
+  /// Joins the execution for a key, or becomes the leader of a new one. A leader must call `finished` or `abandoned`. O(1).
   func join(_ key: Key, _ run: Run) -> Role {
     let priority = run.currentPriority
     return state.withLock { state in
@@ -64,7 +65,7 @@ final class SharedWorkTable: Sendable {
     }
   }
 
-  /// The leader has a result, which all followers share. O(n) for n followers.
+  /// Ends an execution with the result of the leader, which all followers share. O(n) for n followers.
   func finished(_ key: Key, _ result: Result<any Sendable, any Error>) {
     let execution = state.withLock { state in
       let execution = state.executions.removeValue(forKey: key)
@@ -74,13 +75,14 @@ final class SharedWorkTable: Sendable {
       return execution
     }
     for follower in execution?.waiting ?? [] {
-      // The follower was cancelled in the meantime and takes no assignment.
+      // The follower has been cancelled in the meantime, so it does not take its assignment.
       if !follower.signal.signal() { _ = take(follower) }
     }
   }
 
-  /// The leader was cancelled. The next follower leads, with the highest priority of all followers (Q7). If there is none, the execution
-  /// ends.
+  /// Makes the next follower the leader after the leader was cancelled, or ends the execution if there is no follower.
+  ///
+  /// The new leader receives the highest priority of all followers (Q7).
   func abandoned(_ key: Key) {
     while true {
       let (next, priority, ended) = state.withLock { state -> (Follower?, UInt8, Execution?) in
@@ -91,30 +93,30 @@ final class SharedWorkTable: Sendable {
         state.assignments[ObjectIdentifier(next)] = .leads
         return (next, state.executions[key]?.priority ?? 0, nil)
       }
-      // The followers that have left are released without the lock.
+      // The followers that have left are released here, outside the lock.
       _ = ended
       guard let next else { return }
-      // The other followers are now waiting for the new leader, which searches for a deadlock when it starts to wait itself (R4).
+      // The other followers are now waiting for the new leader, which searches for a deadlock if it starts to wait itself (R4).
       next.run.setAwaited()
       next.run.core.raise(next.run.slotOwner, to: priority)
       if next.signal.signal() { return }
-      // The follower was cancelled in the meantime, so another one leads.
+      // The follower has been cancelled in the meantime, so another one has to lead.
       _ = take(next)
     }
   }
 
-  /// Removes and returns the assignment of a follower whose signal was sent.
+  /// Removes and returns the assignment of a follower that has been signalled.
   func take(_ follower: Follower) -> Assignment? {
     state.withLock { $0.assignments.removeValue(forKey: ObjectIdentifier(follower)) }
   }
 
-  /// A follower was cancelled or refused before its signal was sent. Amortized O(1).
+  /// Records that a follower was cancelled or refused before it was signalled. Amortized O(1).
   func left(_ key: Key) {
     let released = state.withLock { state in state.executions[key]?.followerLeft() ?? [] }
     _ = released
   }
 
-  /// Returns the run that a follower is waiting for; `nil` if the follower is no longer waiting.
+  /// Returns the run for which a follower is waiting; `nil` if the follower is no longer waiting.
   func leader(_ key: Key, of follower: Follower) -> Run? {
     state.withLock { state in
       follower.signal.isResolved || state.assignments[ObjectIdentifier(follower)] != nil
@@ -140,8 +142,8 @@ extension SharedWorkTable.Execution {
     return followers[first - 1]
   }
 
-  /// Counts a follower that has left. When most followers have left, removes them, and returns the previous list, which the caller releases
-  /// outside of the lock.
+  /// Counts a follower that has left. If most followers have left, removes them from the list, and returns the previous list, which the
+  /// caller must release outside the lock.
   fileprivate mutating func followerLeft() -> ContiguousArray<SharedWorkTable.Follower> {
     leaverCount += 1
     guard leaverCount > 32, leaverCount * 2 > followers.count - first else { return [] }
@@ -152,12 +154,13 @@ extension SharedWorkTable.Execution {
 }
 
 extension SharedWorkTable.Key: CustomStringConvertible {
-  /// The name of the execution for messages.
+  /// The name of the execution as it appears in messages.
   var description: String { "the execution of \(key.value)" }
 }
 
 extension ProcedureTask {
-  /// Executes a task once for all runs that request the key at the same time: the first run leads, and the others wait for its result.
+  /// Executes a task once for all runs that request the same key at the same time. The first run executes the task, and the others wait for
+  /// its result.
   static func coalesced(_ task: ProcedureTask, by key: InternedKey, in scope: CoalescingScope?) -> ProcedureTask {
     task.wrapped { (input: Input) in
       let context = ProcedureContext.requireCurrent(for: task.name)
@@ -172,7 +175,7 @@ extension ProcedureTask {
       } catch {
         result = .failure(error)
       }
-      // A cancelled leader has no result to share, so the next follower executes (C6).
+      // A cancelled leader has no result to share, so the next follower executes the task (C6).
       if context.isCancelled { table.abandoned(key) } else { table.finished(key, result.map { $0 }) }
       return try result.get()
     }
@@ -180,9 +183,10 @@ extension ProcedureTask {
 }
 
 extension Run {
-  /// Waits for the result of a shared execution; returns `nil` if this run has to execute.
+  /// Waits for the result of a shared execution. Returns `nil` if this run must execute the work itself.
   ///
-  /// As in a pause, a waiting run holds neither its slot nor the resources of its procedure (Q3, R1): the leader may need them after a pause.
+  /// As in a pause, a waiting run holds neither its slot nor the resources of its procedure (Q3, R1), since a leader that has paused may
+  /// need them to continue.
   fileprivate func share(
     _ key: SharedWorkTable.Key, in table: SharedWorkTable
   ) async throws -> Result<any Sendable, any Error>? {
@@ -218,7 +222,7 @@ extension Run {
       return result
     case .leads, nil:
       guard let error else { return nil }
-      // This run was to lead, but cannot: the next follower leads.
+      // This run was chosen to lead, but it cannot, so the next follower leads.
       table.abandoned(key)
       throw error
     }

@@ -1,15 +1,16 @@
-/// Searches for deadlocks among runs that are waiting for claims and for each other, when a run starts to wait (R4).
+/// Searches for deadlocks when a run starts to wait (R4). The runs of a deadlock can be waiting for claims and for each other.
 ///
-/// Runs continue while a snapshot is collected. Therefore, a deadlock is real only if a second snapshot contains the same cycle: each of
-/// its waits lasted from the first snapshot to the second, so all of them existed at the same time in between.
+/// Runs continue while a snapshot is being collected. Therefore, a deadlock is real only if a second snapshot contains the same cycle: each
+/// wait in the cycle then lasted from the first snapshot to the second, so all of the waits existed at the same time in between.
 enum DeadlockSearch {
-  /// Refuses waits until the run is no longer in a deadlock, so that the other runs continue. A run that waits for several runs can be in
-  /// several cycles.
+  /// Refuses waits until the run is no longer in a deadlock, so that the other runs can continue. A run that is waiting for several runs
+  /// can be in several cycles.
   ///
-  /// In each cycle, a claim is refused if there is one; otherwise, a wait that can throw; otherwise, a waiting run fails. If there are
-  /// several, the youngest run is chosen, so two simultaneous searches that find the cycle choose the same one.
+  /// In each cycle, a claim is refused if there is one, or else a wait that can throw; if there is neither, one of the waiting runs fails.
+  /// If there are several candidates, the youngest run is chosen, so two simultaneous searches that find the same cycle choose the same
+  /// run.
   ///
-  /// - Returns: The wait cycle if the refused claim belongs to `run`, in which case the caller reports the refusal; otherwise `nil`.
+  /// - Returns: The wait cycle if a claim of `run` was refused, in which case the caller reports the refusal; otherwise `nil`.
   @discardableResult
   static func resolveDeadlock(from run: Run) -> [ExclusionWait]? {
     var snapshot = Snapshot(from: run)
@@ -29,7 +30,8 @@ enum DeadlockSearch {
       found = cycle
       snapshot = Snapshot(from: run)
     }
-    // No deadlock is left, but the order of a line may still block the run: runs that another run is waiting for overtake others.
+    // No deadlock is left, but the order of a line may still be blocking the run. If so, runs that others are waiting for overtake other
+    // runs.
     for overtaking in snapshot.graph.overtakings(for: run.id.number) {
       snapshot.runs[overtaking.run]?.core.resources.overtook(overtaking)
     }
@@ -43,16 +45,16 @@ enum DeadlockSearch {
 
   private struct Refusal {
     let run: Run
-    /// The wait of the body that is refused; `nil` for a claim.
+    /// The wait to refuse in the body of the run; `nil` if a claim is to be refused.
     let wait: ObjectIdentifier?
-    /// The wait cycle, beginning with the refused wait.
+    /// The wait cycle, starting with the refused wait.
     let waits: [ExclusionWait]
   }
 
   private struct Snapshot {
     var graph = WaitForGraph()
     var runs: [RunNumber: Run] = [:]
-    /// The waits of bodies, by the waiting run and the awaited run.
+    /// The waits in bodies, keyed by the waiting run and the awaited run.
     private var bodyWaits: [Edge: (key: ObjectIdentifier, wait: RunWait)] = [:]
 
     init(from start: Run) {
@@ -78,7 +80,7 @@ enum DeadlockSearch {
           Array(state.runs[run].details.children.byID.values), state.runs[run].details.dependencies.handles, mayClaim
         )
       }
-      // A finished dependency is removed below: its outcome has reached the run, or is about to.
+      // Finished dependencies are removed below, since their outcomes have reached the run or are about to reach it.
       var awaited = children + dependencies.map(\.asRunDependency.dependencyRun)
       var oneOf: [Run] = []
       for (key, wait) in waits {
@@ -103,9 +105,9 @@ enum DeadlockSearch {
       return awaited + oneOf + run.core.resources.addWaits(of: run, to: &graph)
     }
 
-    /// Returns the wait to refuse, and the wait cycle from there; `nil` if no wait of the cycle can be refused any longer.
+    /// Returns the wait to refuse, and the cycle starting with that wait; `nil` if no wait in the cycle can be refused any longer.
     func refusal(in cycle: [WaitForGraph.Link]) -> Refusal? {
-      // Claims are refused first, then waits that can throw. A negative value means that the wait cannot be refused.
+      // Claims are preferred, then waits that can throw. A negative value means that the wait cannot be refused.
       func strength(of link: WaitForGraph.Link) -> Int {
         if link.resource != nil { return 2 }
         return bodyWaits[Edge(run: link.run, blocker: link.blocker)].map { $0.wait.canThrow ? 1 : 0 } ?? -1
@@ -120,7 +122,7 @@ enum DeadlockSearch {
       return Refusal(run: run, wait: wait?.key, waits: (cycle[first...] + cycle[..<first]).compactMap(self.wait))
     }
 
-    /// Returns the wait of a link for the error message; `nil` if a run is waiting for a run inside it.
+    /// Returns the wait that a link represents, for the error message; `nil` if a run is waiting for a run inside itself.
     func wait(for link: WaitForGraph.Link) -> ExclusionWait? {
       guard let run = runs[link.run], let blocker = runs[link.blocker] else { return nil }
       guard let resource = link.resource else {
@@ -137,7 +139,7 @@ enum DeadlockSearch {
 }
 
 extension Run {
-  /// Whether another procedure may be waiting for this run or an enclosing one, or whether a body is waiting for its queue.
+  /// Whether another procedure may be waiting for this run, for an enclosing run, or for the queue of one of them.
   var mayBeAwaited: Bool {
     ancestors.contains { run in
       run.core.read { state in
@@ -147,7 +149,7 @@ extension Run {
     }
   }
 
-  /// Returns whether the run may have a claim: for its own layer, or, after a pause, for the enclosing layers.
+  /// Returns whether the run may have a claim, either for its own layer or, after a pause, for the enclosing layers.
   func mayClaim(_ runs: borrowing RunTable) -> Bool {
     !layer.traits.demands.isEmpty || runs[self].details.claim.hasReclaimed
   }
@@ -155,21 +157,21 @@ extension Run {
   /// Records that another procedure is waiting for this run.
   func setAwaited() { core.update { $0[self].details.observers.isAwaited = true } }
 
-  /// Searches for a deadlock after the body has started to wait, and refuses waits of the deadlock (R4).
+  /// Searches for a deadlock after the body has started to wait, and refuses waits to resolve it (R4).
   ///
-  /// In a cycle, another procedure is waiting for the body, or for a resource that the body holds. That procedure records this before it
-  /// registers its own wait, so the last one to register a wait finds the cycle. Without such a record, there is nothing to search.
+  /// In a cycle, another procedure is waiting for the body, or for a resource that the body holds. That procedure records this fact before
+  /// it registers its wait, so whichever procedure registers its wait last finds the cycle. Without such a record, no search is needed.
   func searchForDeadlock() {
     guard mayBeAwaited || ancestors.contains(where: { !$0.layer.traits.demands.isEmpty }) else { return }
     DeadlockSearch.resolveDeadlock(from: self)
   }
 
-  /// Returns the error of a run that would wait for its own ancestor; `nil` if `ancestor` is not an ancestor of this run.
+  /// Returns the error for a run that would wait for its own ancestor; `nil` if `ancestor` is not an ancestor of this run.
   func deadlock(
     within ancestor: Run, _ wait: (_ procedure: ProcedureIdentity, _ holder: ProcedureIdentity) -> ExclusionWait
   ) -> ProcedureError? {
     guard ancestors.contains(where: { $0 === ancestor }) else { return nil }
-    // The procedures from this run outward. The layers of one procedure count once.
+    // The procedures from this run outwards. The layers of a procedure are listed only once.
     var path: [ProcedureIdentity] = []
     for run in ancestors {
       if path.last != run.layerIdentity { path.append(run.layerIdentity) }
@@ -181,7 +183,7 @@ extension Run {
       waits: [wait(path[0], path[path.count - 1])] + inward.map { ExclusionWait(procedure: $0, finishOf: $1) })
   }
 
-  /// Fails the run if its body is waiting for an event of the run itself, in the task of the body, and no child can cause an event.
+  /// Fails the run if the task of its body is waiting for an event of the run itself, and no child can cause such an event.
   func failIfAwaitingOwnEvents(_ waiting: Run) {
     let isStuck = core.read { state in
       state.runs[self].details.children.producedCount == 0 && state.runs[self].worker?.isCurrent ?? false
@@ -191,16 +193,16 @@ extension Run {
   }
 }
 
-/// A dependency whose run is known, so that the search for deadlocks can follow it.
+/// A dependency whose run is known, so that a deadlock search can continue with that run.
 protocol RunDependency: ProcedureDependency {
   var dependencyRun: Run { get }
 
-  /// Calls a function when the dependency has finished, unless the dependent finishes first.
+  /// Calls `notify` when the dependency has finished, unless the dependent finishes first.
   func whenFinished(by dependent: ProcedureID, _ notify: @escaping RunDetails.Listener)
 }
 
 extension ProcedureDependency {
-  /// The dependency as the scheduler uses it. Traps for a type that another module declares.
+  /// The dependency in the form that the scheduler uses. Traps if the type is declared in another module.
   var asRunDependency: any RunDependency {
     guard let dependency = self as? any RunDependency else {
       fatalError("\(Self.self) cannot be a dependency. Depend on the handle of a procedure that waits for it.")

@@ -1,10 +1,10 @@
-/// One wait in a deadlock that ``ProcedureError/Kind/exclusionDeadlock`` reports.
+/// A wait that is part of a deadlock, as reported by ``ProcedureError/Kind/exclusionDeadlock``.
 ///
-/// The wait names the waiting procedure, the resource that it waits for, and the procedure that holds the resource.
+/// The wait contains the waiting procedure, the resource for which it is waiting, and the procedure that holds the resource.
 public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
   private enum Subject: Sendable {
-    /// The user's category, or the name of the resource. Its description is computed when it is read, since computing it can call the
-    /// user's code.
+    /// The user's category, or the name of the resource. The description is computed only when it is read, since this can call the user's
+    /// code.
     case resource(any CustomStringConvertible & Sendable)
     /// The end of the holder.
     case finish
@@ -12,33 +12,33 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
 
   /// The waiting procedure.
   public let procedure: ProcedureIdentity
-  /// The description of the category or the resource; `the end of "b"` if the procedure waits for the holder itself.
+  /// The description of the category or the resource, or `the end of "b"` if the procedure is waiting for the holder itself to finish.
   public var resource: String {
     switch subject {
     case .resource(let key): "\(key)"
     case .finish: "the end of \(holder.name.quoted)"
     }
   }
-  /// The procedure that holds the resource, or whose end the procedure waits for.
+  /// The procedure that holds the resource, or that the waiting procedure is waiting for.
   public let holder: ProcedureIdentity
   private let subject: Subject
 
-  /// Creates the wait of a procedure for a resource that `holder` holds.
+  /// Creates a wait for a resource that `holder` holds.
   init(procedure: ProcedureIdentity, key: any CustomStringConvertible & Sendable, holder: ProcedureIdentity) {
     (self.procedure, subject, self.holder) = (procedure, .resource(key), holder)
   }
 
-  /// Creates the wait of a procedure for the end of another one, or of itself.
+  /// Creates a wait for a procedure to finish. The procedure can be the waiting one itself.
   init(procedure: ProcedureIdentity, finishOf holder: ProcedureIdentity) {
     (self.procedure, subject, self.holder) = (procedure, .finish, holder)
   }
 
-  /// Whether the procedure waits for a resource, rather than for the holder itself.
+  /// Whether the procedure is waiting for a resource, rather than for the holder itself.
   var isForResource: Bool {
     if case .resource = subject { true } else { false }
   }
 
-  /// Returns whether both waits have equal procedures, resources, and holders.
+  /// Returns whether two waits have equal procedures, resources, and holders.
   public static func == (one: ExclusionWait, other: ExclusionWait) -> Bool {
     one.procedure == other.procedure && one.resource == other.resource && one.holder == other.holder
   }
@@ -50,10 +50,10 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
     hasher.combine(holder)
   }
 
-  /// The wait as a sentence: the waiting procedure, the resource, and the holder.
+  /// A sentence that names the waiting procedure, the resource, and the holder.
   public var description: String { description { "\($0)" } }
 
-  /// Returns the wait as a sentence, with the names that `name` returns.
+  /// Returns a sentence that describes the wait, with the names that `name` returns.
   func description(naming name: (ProcedureIdentity) -> String) -> String {
     switch subject {
     case .resource(let key): "\(name(procedure)) waits for \("\(key)".quoted), which \(name(holder)) holds"

@@ -1,11 +1,12 @@
-/// Internal. Finds the runs of a graph that can finish.
+/// Internal. Finds the runs in a graph that can finish.
 extension WaitForGraph {
-  /// Finishes runs of a graph in sequence until no more can finish. With `keepsOrder`, free units go only to the first run in a line.
+  /// Finishes runs in a graph one after the other until no more can finish. If `keepsOrder` is `true`, only the first run in a line
+  /// receives free units.
   struct Reduction {
     private struct Line {
       var needs: [(run: RunNumber, units: Int32)]
       var next = 0
-      /// Whether the first stuck run has its units, if the order is kept.
+      /// Whether the first stuck run has received its units. Used only if the order is kept.
       var isFirstMet = false
     }
 
@@ -13,12 +14,12 @@ extension WaitForGraph {
     private let keepsOrder: Bool
     private(set) var stuck: Set<RunNumber>
     private(set) var free: [PoolKey: Int32] = [:]
-    /// The number of waits of each stuck run that have not ended.
+    /// The number of unfinished waits of each stuck run.
     private var missing: [RunNumber: Int] = [:]
     private var awaiters: [RunNumber: [RunNumber]] = [:]
-    /// The run that is waiting for one run of a set, by the number of the set.
+    /// The run that is waiting for one of the runs in a set, keyed by the number of the set.
     private var choosers: [Int: RunNumber] = [:]
-    /// The numbers of the sets that contain a run.
+    /// The numbers of the sets that contain a run, keyed by the run.
     private var choices: [RunNumber: [Int]] = [:]
     private var held: [RunNumber: [(pool: PoolKey, units: Int32)]] = [:]
     private var lines: [PoolKey: Line] = [:]
@@ -63,12 +64,12 @@ extension WaitForGraph {
       finishAll()
     }
 
-    /// Returns whether another run is waiting for a run to end.
+    /// Returns whether another run is waiting for a run to finish.
     func isAwaited(_ run: RunNumber) -> Bool {
       !(awaiters[run] ?? []).isEmpty || (choices[run] ?? []).contains { choosers[$0] != nil }
     }
 
-    /// Returns whether a run could finish at this point if it were first in all lines.
+    /// Returns whether a run could finish at this point if it were first in all of its lines.
     func suffices(for run: RunNumber) -> Bool {
       stuck.isDisjoint(with: graph.awaited[run] ?? [])
         && !(graph.alternatives[run] ?? []).contains { $0.isSubset(of: stuck) }
@@ -80,7 +81,7 @@ extension WaitForGraph {
       while let run = ready.popLast() { finish(run) }
     }
 
-    /// Finishes a run: ends the waits for it, and releases its units.
+    /// Finishes a run, which ends the waits for it and releases its units.
     mutating func finish(_ run: RunNumber) {
       guard stuck.remove(run) != nil else { return }
       for awaiter in awaiters[run] ?? [] { meet(awaiter) }
@@ -94,20 +95,20 @@ extension WaitForGraph {
       for need in graph.needs[run] ?? [] { advance(need.pool) }
     }
 
-    /// Sorts the waits in a pool: by the order of its line if the order is kept, otherwise by the number of units, fewest first.
+    /// Sorts the waits for a pool in the order of its line if the order is kept, and otherwise by the number of units, fewest first.
     private mutating func sort(_ pool: PoolKey, _ order: [RunNumber]) {
       guard keepsOrder else { return lines[pool]?.needs.sort { $0.units < $1.units } ?? () }
       let positions = Dictionary(zip(order, order.indices)) { first, _ in first }
       lines[pool]?.needs.sort { positions[$0.run] ?? .max < positions[$1.run] ?? .max }
     }
 
-    /// A wait of a run has ended.
+    /// Records that a wait of a run has ended.
     private mutating func meet(_ run: RunNumber) {
       missing[run, default: 0] -= 1
       if missing[run] == 0 { ready.append(run) }
     }
 
-    /// Ends the waits of the next runs in line for as long as the pool has enough free units.
+    /// Ends the waits of the next runs in line as long as the pool has enough free units.
     private mutating func advance(_ pool: PoolKey) {
       guard var line = lines[pool].take() else { return }
       while line.next < line.needs.count {

@@ -1,23 +1,24 @@
-/// Internal. A snapshot of the waits of runs for claims and for each other, which finds deadlocks (R4).
+/// Internal. A snapshot of which runs are waiting for claims and for each other, in which deadlocks can be found (R4).
 ///
-/// A run without a wait in the graph can finish. A waiting run finishes when all runs that it waits for have finished, one run of each set
-/// of alternatives has finished, and all units that it needs are free. A finished run releases its units. The runs that cannot finish are
-/// in a deadlock, or are waiting for runs that are.
+/// A run that has no waits in the graph can finish. A waiting run can finish when all the runs that it is waiting for have finished, one
+/// run in each set of alternatives has finished, and all the units that it needs are free. A finished run releases its units. The runs that
+/// cannot finish are in a deadlock, or are waiting for runs that are.
 struct WaitForGraph {
-  /// One wait of a cycle: `run` waits for `resource`, which `blocker` holds. If `resource` is `nil`, `run` waits for `blocker` to end.
+  /// A wait in a cycle: `run` is waiting for `resource`, which `blocker` holds. If `resource` is `nil`, `run` is waiting for `blocker` to
+  /// end.
   struct Link: Equatable {
     let run: RunNumber
     let resource: ResourceNumber?
     let blocker: RunNumber
   }
 
-  /// A run that has to overtake the delayed runs directly before it in its lines; see ``ClaimTable/overtook(_:_:_:)``.
+  /// A run that must overtake the delayed runs directly in front of it in its lines; see ``ClaimTable/overtook(_:_:_:)``.
   struct Overtaking: Equatable {
     let run: RunNumber
     let delayed: Set<RunNumber>
   }
 
-  /// Identifies a pool in a table.
+  /// Identifies a pool across tables.
   struct PoolKey: Hashable {
     let table: ObjectIdentifier?
     let serial: UInt64
@@ -37,22 +38,22 @@ struct WaitForGraph {
   }
 
   var awaited: [RunNumber: Set<RunNumber>] = [:]
-  /// Sets of runs. In each set, one run has to finish.
+  /// For each run, sets of runs. One run in each set has to finish before the run can continue.
   var alternatives: [RunNumber: [Set<RunNumber>]] = [:]
   var needs: [RunNumber: [Need]] = [:]
   var pools: [PoolKey: Pool] = [:]
 
   // MARK: The snapshot
 
-  /// Adds a run that waits until all of `runs` have finished.
+  /// Adds a run that is waiting until all of `runs` have finished.
   mutating func add(_ run: RunNumber, waitsFor runs: [RunNumber]) { awaited[run, default: []].formUnion(runs) }
 
-  /// Adds a run that waits until one of `runs` can continue. Adds no wait if `runs` is empty.
+  /// Adds a run that is waiting until one of `runs` has finished. Adds no wait if `runs` is empty.
   mutating func add(_ run: RunNumber, waitsForOneOf runs: [RunNumber]) {
     if !runs.isEmpty { alternatives[run, default: []].append(Set(runs)) }
   }
 
-  /// Adds a run that waits for units of a pool. Its ancestors do not block it.
+  /// Adds a run that is waiting for units of a pool. The ancestors of a run do not block it.
   mutating func add(
     _ run: RunNumber, waitsFor pool: UInt64, in table: ObjectIdentifier? = nil, units: Int32,
     inside ancestors: [RunNumber] = []
@@ -74,12 +75,12 @@ struct WaitForGraph {
 
   // MARK: Queries
 
-  /// Returns a wait cycle that blocks a run forever, whatever the order of grants; `nil` if the run can continue.
+  /// Returns a wait cycle that blocks a run forever, in whatever order claims are granted; `nil` if the run can continue.
   ///
-  /// The cycle is the shortest one through the run. If the run is not in a cycle itself but is waiting for runs that are deadlocked, the
-  /// cycle is that of the other runs: their own search may not have ended yet, and overtaking is decided only when no deadlock is left.
+  /// The result is the shortest cycle through the run. If the run itself is not in a cycle but is waiting for deadlocked runs, the result
+  /// is their cycle: their own search may not have ended yet, and no run overtakes others until all deadlocks have been resolved.
   ///
-  /// - Complexity: O(e log e) for e waits and holders in the graph, and O(w · h) to find a cycle among w waits in pools of h holders.
+  /// - Complexity: O(e log e) for e waits and holders in the graph, plus O(w · h) to find a cycle among w waits in pools with h holders.
   func deadlock(from run: RunNumber) -> [Link]? {
     let reduction = Reduction(of: self, keepsOrder: false)
     guard reduction.stuck.contains(run) else { return nil }
@@ -92,7 +93,7 @@ struct WaitForGraph {
     return nil
   }
 
-  /// Returns the links through which a breadth-first search from a run reaches stuck runs, by the reached runs.
+  /// Returns the links through which a breadth-first search from a run reaches stuck runs, keyed by the runs that are reached.
   private func stuckLinks(around run: RunNumber, _ reduction: Reduction) -> [RunNumber: Link] {
     var links: [RunNumber: Link] = [:]
     var front = [run]
@@ -107,7 +108,7 @@ struct WaitForGraph {
     return links
   }
 
-  /// Returns the cycle through a run, from the links of a search that began at the run; `nil` if the search did not return to it.
+  /// Returns the cycle through a run, given the links of a search that started at the run; `nil` if the search did not return to the run.
   private static func cycle(through run: RunNumber, _ links: [RunNumber: Link]) -> [Link]? {
     guard var link = links[run] else { return nil }
     var cycle = [link]
@@ -118,12 +119,12 @@ struct WaitForGraph {
     return cycle.reversed()
   }
 
-  /// Returns the runs that have to overtake others, in sequence, so that a run that is blocked only by the order of lines can continue.
+  /// Returns the runs that must overtake others, in this order, so that a run can continue that is blocked only by the order of lines.
   ///
-  /// Empty if the order does not block the run. Called when there is no deadlock. Only a run that a stuck run is waiting for overtakes
-  /// others, and it overtakes only stuck runs. These depend on the overtaking run, so no run starves.
+  /// The result is empty if the order does not block the run. This function must be called only when there is no deadlock. A run overtakes
+  /// others only if a stuck run is waiting for it, and it overtakes only stuck runs. These depend on the overtaking run, so no run starves.
   ///
-  /// - Complexity: O(e log e) for e waits and holders in the graph, and O(e) for each run that overtakes.
+  /// - Complexity: O(e log e) for e waits and holders in the graph, plus O(e) for each run that overtakes others.
   func overtakings(for run: RunNumber) -> [Overtaking] {
     var reduction = Reduction(of: self, keepsOrder: true)
     var overtakings: [Overtaking] = []
@@ -137,7 +138,7 @@ struct WaitForGraph {
     return overtakings
   }
 
-  /// Returns the waits of a stuck run for other stuck runs.
+  /// Returns links for the waits of a stuck run for other stuck runs.
   private func stuckLinks(of run: RunNumber, _ reduction: Reduction) -> [Link] {
     var links = (awaited[run] ?? []).filter(reduction.stuck.contains).sorted().map {
       Link(run: run, resource: nil, blocker: $0)
