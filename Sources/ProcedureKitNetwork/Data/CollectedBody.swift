@@ -26,7 +26,7 @@ final class CollectedBody: BodySink {
     guard length ?? 0 <= limit else { throw tooLarge(request, response) }
     state.withLock { state in
       state.head = (request, response)
-      // The announced length is only a claim by the server, so at most the size of one piece is reserved for it.
+      // The announced length is only a claim by the server, so no more than 1 MiB is reserved in advance.
       state.reservation = Int(min(length ?? 0, 1 << 20))
     }
     return BodyStart(total: length)

@@ -5,19 +5,19 @@ public import ProcedureKit
   public import FoundationNetworking
 #endif
 
-/// A procedure that sends a request and returns the response with the bytes of its body.
+/// A procedure that sends a request, and returns the response together with the bytes of its body.
 ///
 /// ```swift
 /// let load = NetworkDataProcedure("load").resilient()
 /// let kitten = try await queue.run(load, input: URLRequest(url: url))
 /// ```
 ///
-/// Every status counts as a success unless ``TransferSettings/acceptsStatus`` says otherwise, because a 404 may be the answer that the
-/// caller is looking for. Redirects are followed according to ``TransferSettings/redirects``. A body that is shorter than announced, or
-/// longer than ``TransferSettings/sizeLimit``, is an error. The procedure reports the received bytes as its progress.
+/// Every status counts as a success unless ``TransferSettings/acceptsStatus`` rejects it, because even a 404 may be the answer that the
+/// caller is looking for. Redirects are followed according to ``TransferSettings/redirects``. The procedure fails if a body is shorter than
+/// announced, or longer than ``TransferSettings/sizeLimit``. It reports the received bytes as its progress.
 ///
-/// *Cancelling* ends the transfer: the procedure finishes when the connection is closed. To send a body, set the request's `httpBody`, or
-/// use ``NetworkUploadProcedure``.
+/// *Cancelling* the procedure ends the transfer, and the procedure finishes once the connection is closed. To send a body, set the
+/// request's `httpBody`, or use ``NetworkUploadProcedure``.
 public struct NetworkDataProcedure: Procedure {
   /// The name of the procedure.
   public var name: String

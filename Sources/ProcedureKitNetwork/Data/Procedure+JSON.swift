@@ -6,19 +6,19 @@ public import ProcedureKit
 #endif
 
 extension Procedure where Output == HTTPPayloadResponse<Data> {
-  /// Returns a procedure whose output is the value decoded from the JSON of the response.
+  /// Returns a procedure whose output is a value that is decoded from the JSON in the response.
   ///
   /// ```swift
   /// let load = NetworkDataProcedure("load").resilient().json(Kitten.self)
   /// ```
   ///
-  /// The procedure fails with ``NetworkError/Kind-swift.struct/unacceptableStatus`` if the status is not in 200 … 299, and with
+  /// The procedure fails with ``NetworkError/Kind-swift.struct/unacceptableStatus`` if the status is not in the range 200 … 299, and with
   /// ``NetworkError/Kind-swift.struct/undecodable`` if the body is not the expected JSON.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - configure: Configures the decoder. `configure` is called with a new decoder for each response.
-  /// - Returns: The procedure that returns the value instead of the response.
+  ///   - configure: Configures the decoder. The closure is called with a new decoder for each response.
+  /// - Returns: A procedure that returns the value instead of the response.
   public func json<Value: Decodable & Sendable>(
     _ type: Value.Type, configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
   ) -> ProcedureTask<Input, Value> {
@@ -27,17 +27,17 @@ extension Procedure where Output == HTTPPayloadResponse<Data> {
 }
 
 extension HTTPPayloadResponse<Data> {
-  /// Returns the value decoded from the JSON of the response.
+  /// Decodes a value from the JSON in the response.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
   ///   - configure: Configures a new decoder.
   /// - Returns: The value.
-  /// - Throws: ``NetworkError`` if the status is not in 200 … 299, or if the body cannot be decoded as the type.
+  /// - Throws: ``NetworkError`` if the status is not in the range 200 … 299, or if the body cannot be decoded as the type.
   public func decoded<Value: Decodable>(
     as type: Value.Type, configure: (JSONDecoder) -> Void = { _ in }
   ) throws(NetworkError) -> Value {
-    // The response does not say which method the request used.
+    // The response does not reveal which method the request used.
     let request = URLRequest(url: response.url ?? URL(filePath: "/"))
     let subject = "a request for \(request.address)"
     guard status.isSuccess else {

@@ -1,11 +1,11 @@
-/// The header field `Content-Range` of a partial response: `bytes 500-999/1000` (RFC 9110, section 14.4).
+/// The header field `Content-Range` of a partial response, such as `bytes 500-999/1000` (RFC 9110, section 14.4).
 struct ContentRange: Equatable {
-  /// The bytes of the part.
+  /// The range of bytes that the part contains.
   let bytes: Range<Int64>
   /// The length of the complete file; `nil` if the server does not know it.
   let total: Int64?
 
-  /// Reads the field. Returns `nil` for any other text.
+  /// Parses the value of the field. Returns `nil` if it does not have this form.
   init?(_ text: String) {
     guard let match = text.wholeMatch(of: /\s*bytes +(\d{1,18})-(\d{1,18})\/(\d{1,18}|\*)\s*/.ignoresCase()),
       let first = Int64(match.1), let last = Int64(match.2), first <= last

@@ -8,18 +8,18 @@ public import ProcedureKit
 #endif
 
 extension NetworkDownloadProcedure {
-  /// Returns the procedure with a time limit for each attempt, and with further attempts after failures that may be temporary.
+  /// Returns a procedure that limits the time of each attempt, and makes further attempts after failures that may be temporary.
   ///
-  /// An attempt continues where the previous one stopped, if the server identifies the version of the file by a strong `ETag` or by
-  /// `Last-Modified`, and supports range requests (`Range`, `If-Range`). If the file has changed in the meantime, the download starts from
-  /// the beginning. The unfinished file is removed when the last attempt fails, or when the procedure is cancelled. A large download can
-  /// therefore complete over several attempts, each of which gets further.
+  /// An attempt continues where the previous one stopped if the server identifies the version of the file by a strong `ETag` or by
+  /// `Last-Modified`, and if it supports range requests (`Range`, `If-Range`). A large download can therefore be completed in several
+  /// attempts, each of which gets further than the last. If the file has changed in the meantime, the download starts from the beginning.
+  /// The unfinished file is removed when the last attempt fails, or when the procedure is cancelled.
   ///
   /// - Parameters:
   ///   - resilience: The limits and the rules.
-  ///   - budget: The limit on the retries of all callers of one service.
-  ///   - modify: Returns an attempt with further modifiers; see `resilient(_:budget:each:)` for other procedures.
-  /// - Returns: The procedure with its retries.
+  ///   - budget: A limit on the retries that all callers of a service share.
+  ///   - modify: Returns an attempt with further modifiers. See `resilient(_:budget:each:)` of the other procedures.
+  /// - Returns: A procedure that retries the download.
   public func resilient(
     _ resilience: NetworkResilience = NetworkResilience(), budget: RetryBudget? = nil,
     each modify:
@@ -28,7 +28,7 @@ extension NetworkDownloadProcedure {
       > = { $0 }
   ) -> ProcedureTask<URLRequest, HTTPPayloadResponse<URL>> {
     procedureTask.configured { request, _ in
-      // There is one file for all attempts of this start. The hook is called before the procedure ends, whatever its outcome.
+      // All attempts of one run share a file. The hook is called before the procedure ends, whatever its outcome.
       let file = PartialFile(for: destination(request), limit: settings.sizeLimit)
       let attempt = ProcedureTask(name) { (request: URLRequest) in try await self.attempt(request, to: file) }
       return attempt.resilient(resilience, budget: budget, each: modify).onWillFinish { _ in file.remove() }

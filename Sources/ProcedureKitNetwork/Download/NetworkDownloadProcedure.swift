@@ -5,29 +5,30 @@ public import ProcedureKit
   public import FoundationNetworking
 #endif
 
-/// A procedure that sends a request and writes the body of the response to a file.
+/// A procedure that sends a request, and writes the body of the response to a file.
 ///
 /// ```swift
 /// let download = NetworkDownloadProcedure("photograph", to: folder.appending(path: "kitten.png")).resilient()
 /// let response = try await queue.run(download, input: URLRequest(url: url))
 /// ```
 ///
-/// The body is written to a hidden file with another name beside the destination. At the end, if the file has the announced length, it is
-/// moved to the destination, where it replaces any existing file. Until then, an existing file is not touched. Nothing is left after a
-/// failure or a cancellation, but a process that is killed leaves the hidden file, `.…​.part`. The procedure reports the received bytes as
-/// its progress, including those that an earlier attempt received.
+/// The body is written to a hidden file, `.…​.part`, in the folder of the destination. Once the file has the announced length, it is moved
+/// to the destination, where it replaces any existing file. Until then, an existing file is not touched. No hidden file remains after a
+/// failure or a cancellation, but one does remain if the process is killed. The procedure reports the received bytes as its progress,
+/// including those that an earlier attempt received.
 ///
-/// *Cancelling* ends the transfer: the procedure finishes when the connection is closed and the unfinished file is removed.
+/// *Cancelling* the procedure ends the transfer. The procedure finishes once the connection is closed and the unfinished file has been
+/// removed.
 public struct NetworkDownloadProcedure: Procedure {
   /// The name of the procedure.
   public var name: String
-  /// Returns the file for a request. The folder of the file must exist.
+  /// A closure that returns the file for a request. The folder of the file must exist.
   public var destination: @Sendable (URLRequest) -> URL
-  /// The limits, the redirect policy, the progress settings, and the transport. If the status of a response is not accepted, nothing is
+  /// The limits, the redirect policy, the progress settings, and the transport. If the status of a response is not accepted, no file is
   /// written.
   public var settings: TransferSettings
 
-  /// Creates a procedure that writes to one file.
+  /// Creates a procedure that always writes to the same file.
   ///
   /// - Parameters:
   ///   - name: The name of the procedure.
@@ -63,7 +64,7 @@ public struct NetworkDownloadProcedure: Procedure {
     return try await attempt(request, to: file)
   }
 
-  /// Internal. Performs an attempt, which continues from the part of the file that has already been received.
+  /// Internal. Makes an attempt that continues after the part of the file that has already been received.
   func attempt(_ request: URLRequest, to file: PartialFile) async throws -> HTTPPayloadResponse<URL> {
     try await settings.hidingCredentials { try await download(request, to: file) }
   }
@@ -77,15 +78,15 @@ public struct NetworkDownloadProcedure: Procedure {
         response = try await perform(request, to: file)
       } catch let error as NetworkError where error.status == 416 {
         if let head = file.end(at: error.response) {
-          // The server did not know the length, and the previous part was the last one.
+          // The server did not know the length, and the previous part turned out to be the last one.
           response = head
         } else {
           guard file.forget() else { throw error }
-          // The server has a different, shorter version by now.
+          // The server now has a different, shorter version.
           response = try await perform(request, to: file)
         }
       }
-      // A server may send less at a time than was requested. As long as each part adds something, this is not a failure.
+      // A server may send less than was requested. As long as each part adds something, this is not a failure.
     } while file.needsNextPart
     try ProcedureContext.checkCancellation()
     try file.moveToDestination()
@@ -95,8 +96,8 @@ public struct NetworkDownloadProcedure: Procedure {
   private func perform(_ request: URLRequest, to file: PartialFile) async throws -> HTTPURLResponse {
     var settings = settings
     if let onRedirect = settings.onRedirect {
-      // The user's code may send the next request itself, as another download that has received nothing yet. If that request asked for a
-      // range, the download would take the part for the complete file.
+      // The user's code may send the next request itself, as another download that has not received anything yet. If that request contained
+      // a range, the other download would mistake the part for the complete file.
       settings.onRedirect = { try await onRedirect(PartialFile.withoutPart($0, of: request)) }
     }
     return try await Transfer(settings).perform(file.asking(request), into: file).object

@@ -5,23 +5,24 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A file beside the destination that receives a body in one or more attempts, and is moved to the destination when it is complete.
+/// A file in the folder of the destination that receives a body in one or more attempts, and is moved to the destination once it is
+/// complete.
 ///
 /// The file exists from the first attempt until ``remove()`` is called or the object is released.
 final class PartialFile: BodySink {
   private struct State {
     var handle: FileHandle?
     var count: Int64 = 0
-    /// The value of `If-Range` for requesting the rest; `nil` if there is nothing to continue from.
+    /// The value of `If-Range` for requesting the rest of the file; `nil` if the download has to start from the beginning.
     var validator: String?
-    /// What identifies the version of the file that the part comes from.
+    /// The version of the file from which the received bytes come.
     var version: Version?
     /// The length of the complete file, if known.
     var total: Int64?
-    /// The range of bytes that the response announces, if the response is a requested part.
+    /// The range of bytes that the response announces, if the response contains a part that was requested.
     var part: Range<Int64>?
     var head: (request: URLRequest, response: HTTPURLResponse)?
-    /// Whether the current attempt has asked for the rest of the file.
+    /// Whether the current attempt has requested the rest of the file.
     var asksForRest = false
   }
 
@@ -40,7 +41,8 @@ final class PartialFile: BodySink {
     remove()
   }
 
-  /// Creates the file at the first attempt, so that an unwritable folder is reported before a connection is made.
+  /// Creates the file for the first attempt. This happens before a connection is made, so an unwritable folder is reported without sending
+  /// a request.
   func open(for request: URLRequest) throws(NetworkError) {
     guard state.withLock({ $0.handle == nil }) else { return }
     do {
@@ -48,7 +50,7 @@ final class PartialFile: BodySink {
       guard !destination.containsNUL else { throw CocoaError(.fileWriteInvalidFileName) }
       try Data().write(to: place, options: .withoutOverwriting)
       let handle = try FileHandle(forWritingTo: place)
-      // Otherwise, on Linux, processes that this process starts in the meantime would keep the file open.
+      // Without this flag, on Linux, processes that this process starts in the meantime would keep the file open.
       _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
       state.withLock { $0.handle = handle }
     } catch {
@@ -56,7 +58,7 @@ final class PartialFile: BodySink {
     }
   }
 
-  /// Returns the request for the rest of the file if a part of an identified version exists, and otherwise for the complete file.
+  /// Returns a request for the rest of the file if part of an identified version has been received, and otherwise for the complete file.
   func asking(_ request: URLRequest) -> URLRequest {
     var request = request
     // If the caller requests a range, that range is the complete file for this download.
@@ -74,17 +76,18 @@ final class PartialFile: BodySink {
     return request
   }
 
-  /// Returns the request that follows a redirect, with the caller's fields instead of those that ``asking(_:)`` set.
+  /// Returns the request that follows a redirect, with the header fields that ``asking(_:)`` set replaced by those of the caller.
   static func withoutPart(_ next: URLRequest, of request: URLRequest) -> URLRequest {
     var next = next
-    // A field that the redirect removed stays removed.
+    // A field that the redirect removed is not restored.
     for name in ["Range", "If-Range", "Accept-Encoding"] where next.value(forHTTPHeaderField: name) != nil {
       next.setValue(request.value(forHTTPHeaderField: name), forHTTPHeaderField: name)
     }
     return next
   }
 
-  /// Discards what has been received, so that the next attempt requests the complete file. Returns whether there was anything to discard.
+  /// Discards what has been received, so that the complete file is requested next. Returns whether the current attempt had requested the
+  /// rest.
   func forget() -> Bool {
     state.withLock { state in
       defer { state.validator = nil }
@@ -102,10 +105,10 @@ final class PartialFile: BodySink {
     if isRest, !continues(response, range) {
       state.withLock { $0.validator = nil }
       throw NetworkError(
-        .incomplete, request, "the server has sent another part than was requested", response: response)
+        .incomplete, request, "the server sent a different part than was requested", response: response)
     }
     if response.statusCode == 206, request.value(forHTTPHeaderField: "Range") == nil {
-      throw NetworkError(.incomplete, request, "the server has sent a part that was not requested", response: response)
+      throw NetworkError(.incomplete, request, "the server sent a part that was not requested", response: response)
     }
     let total = isRest ? state.withLock { $0.total } ?? range?.total : length
     guard max(total ?? 0, (isRest ? count : 0) + (length ?? 0)) <= limit else { throw tooLarge(request, response) }
@@ -125,7 +128,8 @@ final class PartialFile: BodySink {
     }
   }
 
-  /// Whether a part begins where the file ends and is of the same version. Both are checked because a server may ignore `If-Range`.
+  /// Returns whether a part belongs to the same version and starts where the file ends. Both are checked because a server may ignore
+  /// `If-Range`.
   private func continues(_ part: HTTPURLResponse, _ range: ContentRange?) -> Bool {
     let (count, total, version) = state.withLock { ($0.count, $0.total, $0.version) }
     guard let range, range.bytes.lowerBound == count, let version, version.isSame(as: part) else { return false }
@@ -133,9 +137,9 @@ final class PartialFile: BodySink {
     return (range.total ?? total) == total && range.bytes.upperBound <= total
   }
 
-  /// Whether bytes are still missing after the part that has just been received completely.
+  /// Whether bytes are still missing now that a part has been received completely.
   ///
-  /// If the total is unknown, the next request shows whether there are more.
+  /// If the total is unknown, only the next request shows whether there are more.
   var needsNextPart: Bool {
     state.withLock { state in
       guard let part = state.part, state.count == part.upperBound else { return false }
@@ -143,7 +147,7 @@ final class PartialFile: BodySink {
     }
   }
 
-  /// Returns the head of the last part if the response to the request for more says that the file ended there; otherwise `nil`.
+  /// Returns the head of the last part if the response to the next request shows that this part ended the file; otherwise `nil`.
   func end(at response: HTTPURLResponse?) -> HTTPURLResponse? {
     let length = response?.value(forHTTPHeaderField: "Content-Range")?.wholeMatch(
       of: /bytes +\*\/(\d{1,18})/.ignoresCase())
@@ -162,7 +166,7 @@ final class PartialFile: BodySink {
     guard count <= limit else { throw tooLarge(head.request, head.response) }
     if let part = state.withLock({ $0.part }), count > part.upperBound {
       state.withLock { $0.validator = nil }
-      throw NetworkError(.incomplete, head.request, "a part is longer than announced", response: head.response)
+      throw NetworkError(.incomplete, head.request, "a part exceeds its announced length", response: head.response)
     }
     do { try handle.write(contentsOf: data) } catch { throw failure(head.request, head.response, error) }
     state.withLock { $0.count = count }
@@ -214,6 +218,6 @@ final class PartialFile: BodySink {
 }
 
 extension URL {
-  /// Whether the path contains a NUL, at which the system would cut it off.
+  /// Whether the path contains a NUL, at which the system would truncate the path.
   var containsNUL: Bool { path.utf8.contains(0) || absoluteString.contains("%00") }
 }

@@ -4,22 +4,22 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What identifies the exact bytes of a version of a file.
+/// Identifies a version of a file exactly, byte for byte.
 struct Version: Equatable {
   /// The strong `ETag`.
   let tag: String?
   /// The `Last-Modified` date, if it identifies the version.
   let date: String?
 
-  /// Reads the fields of a response that contains the complete file; `nil` if the server does not serve parts, or does not identify the
-  /// version.
+  /// Reads the version from a response that contains the complete file. Returns `nil` if the server does not serve parts, or does not
+  /// identify the version.
   init?(_ response: HTTPURLResponse) {
-    // The bytes that have arrived are decompressed, so their count does not give the position in the compressed body.
+    // The received bytes are decompressed, so their number is not a position in the compressed body.
     guard !response.isEncoded, response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() != "none" else {
       return nil
     }
     let tag = response.value(forHTTPHeaderField: "ETag")
-    // A weak tag does not identify the bytes, and the date that accompanies it is no better.
+    // A weak tag does not identify the exact bytes, and neither does the date that accompanies it.
     if let tag, !tag.hasPrefix("\"") || !tag.isHTTPFieldValue { return nil }
     self.tag = tag
     date = response.strongDate
@@ -29,7 +29,7 @@ struct Version: Equatable {
   /// The value of `If-Range` for requesting the rest of the file (RFC 9110, section 13.1.5).
   var validator: String? { tag ?? date }
 
-  /// Whether a part is of this version. A part without a tag and a date may be of any version.
+  /// Returns whether a part belongs to this version. A part that has neither a tag nor a date may belong to any version.
   func isSame(as part: HTTPURLResponse) -> Bool {
     guard !part.isEncoded else { return false }
     if let tag, let other = part.value(forHTTPHeaderField: "ETag") { return Array(tag.utf8) == Array(other.utf8) }
@@ -43,7 +43,8 @@ extension HTTPURLResponse {
     value(forHTTPHeaderField: "Content-Encoding").map { $0.lowercased() != "identity" } ?? false
   }
 
-  /// The date, if it identifies the version: the file must not have been modified shortly before the response was made.
+  /// The date of the last modification, if it identifies the version. It does not if the file was modified less than a second before the
+  /// response.
   fileprivate var strongDate: String? {
     guard let modified = value(forHTTPHeaderField: "Last-Modified"), modified.isHTTPFieldValue,
       let change = HTTPDate.date(from: modified),

@@ -3,10 +3,10 @@
   public import ProcedureKit
 
   extension Condition {
-    /// A condition that is satisfied if the system has a network, and otherwise fails with a ``ReachabilityError``.
+    /// A condition that is satisfied if the system has a network connection, and otherwise fails with a ``ReachabilityError``.
     ///
-    /// The condition asks the system (`NWPathMonitor`) and sends nothing. A host may still be unreachable; see
-    /// `reachable(host:port:within:clock:)`, which also exists on Linux.
+    /// The condition reads the state of the network from `NWPathMonitor`, without sending anything. A particular host may still be
+    /// unreachable; see `reachable(host:port:within:clock:)`, which is also available on Linux.
     public static var hasNetwork: Condition {
       Condition("the system has a network") {
         for await path in NWPathMonitor() {

@@ -12,10 +12,10 @@ extension Condition {
   /// procedure whose host was reachable can still fail, because the host may become unreachable afterwards.
   /// `.reachable(…).treatingErrorsAsUnsatisfied()` ignores the procedure instead of failing it.
   ///
-  /// One thread makes the connections for all conditions. Conditions that are evaluated at the same time for the same host and port share
-  /// one attempt. The system's name lookup blocks a thread, so at most 64 names are looked up at a time: if 64 lookups are slow, further
-  /// names have to wait, and their conditions fail when the time limit is reached. Cancelling the procedure ends its wait at once, but a
-  /// lookup that has begun continues for some seconds.
+  /// A single thread makes the connections for all conditions. Conditions that are evaluated at the same time for the same host and port
+  /// share an attempt. Since the system's name lookup blocks a thread, at most 64 names are looked up at a time. If 64 lookups are slow,
+  /// other names have to wait, and their conditions fail when the time limit is reached. Cancelling the procedure ends its wait
+  /// immediately, but a lookup that has started continues for several seconds.
   ///
   /// - Parameters:
   ///   - host: The name or address of the host.
@@ -28,7 +28,7 @@ extension Condition {
   ) -> Condition {
     Condition("\(host):\(port) is reachable") {
       guard let port = UInt16(exactly: port), port > 0, !host.isEmpty else {
-        throw ReachabilityError(.unknownHost, "\(host.quoted) and \(port) are no host and port.")
+        throw ReachabilityError(.unknownHost, "\(host.quoted) and \(port) are not a valid host and port.")
       }
       try await connect(to: host, port, within: limit, on: clock)
       return true
@@ -49,7 +49,7 @@ extension Condition {
     return reachable(host: url.host ?? "", port: port, within: limit, clock: clock)
   }
 
-  /// Makes a connection, and closes it.
+  /// Connects to a host, and closes the connection immediately.
   ///
   /// - Throws: ``ReachabilityError``; `CancellationError`.
   private static func connect(
@@ -61,7 +61,7 @@ extension Condition {
       group.addTask {
         try await clock.sleep(for: limit.saturated)
         throw ReachabilityError(
-          .timedOut, "\(host.quotable):\(port) has taken no connection within \(limit).")
+          .timedOut, "\(host.quotable):\(port) did not accept a connection within \(limit).")
       }
       try await group.next()
     }

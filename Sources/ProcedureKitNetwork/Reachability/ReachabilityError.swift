@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Why a host cannot be reached.
+/// The reason why a host cannot be reached.
 public struct ReachabilityError: Error, Sendable, CustomStringConvertible, LocalizedError {
   /// The kind of a ``ReachabilityError``. Later versions can add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
@@ -13,13 +13,13 @@ public struct ReachabilityError: Error, Sendable, CustomStringConvertible, Local
     public static let refused = Kind(description: "refused")
     /// No connection was made within the time limit.
     public static let timedOut = Kind(description: "timedOut")
-    /// The system has no network.
+    /// The system has no network connection.
     public static let noNetwork = Kind(description: "noNetwork")
   }
 
   /// The kind of the error.
   public let kind: Kind
-  /// A sentence with the host, the port, and the reason.
+  /// A sentence that contains the host, the port, and the reason.
   public let description: String
 
   init(_ kind: Kind, _ description: String) {

@@ -2,21 +2,23 @@ import Foundation
 import ProcedureKit
 import Synchronization
 
-/// Makes TCP connections to find out whether hosts can be reached. One thread and one `poll` serve all waiters, however many there are.
+/// Makes TCP connections to find out whether hosts can be reached. A single thread that calls `poll` serves all waiters, however many there
+/// are.
 ///
-/// Waiters that ask about the same host and port at the same time share one answer. The system's lookup of a host name blocks a thread and
-/// cannot be interrupted, so up to ``searchLimit`` further threads look up names; a host given as an address needs no lookup. A name is not
-/// looked up if no waiter is left for it. A thread ends when it has nothing to do.
+/// Waiters that ask about the same host and port at the same time share an answer. The system's lookup of a host name blocks a thread and
+/// cannot be interrupted, so up to ``searchLimit`` additional threads look up names. A host that is given as an address needs no lookup,
+/// and a name is not looked up if nothing is waiting for it any more. A thread ends when it has nothing left to do.
 ///
-/// The lock guards `State`. Only the polling thread opens, uses and closes sockets; other threads leave a message in `State` and wake the
-/// polling thread through its bell.
+/// The lock guards `State`. Only the polling thread opens, uses and closes sockets. Other threads leave a message in `State`, and then wake
+/// the polling thread through a pipe, the bell.
 final class ReachabilityPoll: Sendable {
-  /// The instance that the whole process shares.
+  /// The instance that is shared by the whole process.
   static let shared = ReachabilityPoll()
 
-  /// How many names are looked up at a time. A lookup takes as long as the system's resolver does, often up to 30 seconds.
+  /// The maximum number of names that are looked up at a time. A lookup takes as long as the system's resolver needs, which can be 30
+  /// seconds.
   static let searchLimit = 64
-  /// How many addresses of a host are tried, because a name server may answer with thousands.
+  /// The maximum number of addresses that are tried for a host, since a name server may return thousands.
   static let addressLimit = 16
 
   struct Question: Hashable, Sendable {
@@ -29,19 +31,20 @@ final class ReachabilityPoll: Sendable {
   private struct Entry {
     let question: Question
     var waiters: [Int: Waiter] = [:]
-    /// What the polling thread has not taken yet; `nil` while the name is being looked up, and after the thread has taken the addresses.
+    /// The addresses that the polling thread should try; `nil` while the name is being looked up, and once the thread has taken the
+    /// addresses.
     var addresses: [SocketAddress]?
   }
 
   private struct State {
     var entries: [Int: Entry] = [:]
     var current: [Question: Int] = [:]
-    /// The waiters that were cancelled before they began to wait.
+    /// The waiters that were cancelled before they started to wait.
     var cancelled: Set<Int> = []
     var nextID = 0
     var searches: [Int] = []
     var searchThreads = 0
-    /// The write end of the polling thread's pipe; `nil` if there is no such thread.
+    /// The write end of the polling thread's pipe; `nil` if the thread is not running.
     var bell: Int32?
 
     mutating func makeID() -> Int {
@@ -66,22 +69,22 @@ final class ReachabilityPoll: Sendable {
 
   /// Creates an instance.
   ///
-  /// - Parameter findAddresses: Looks up the addresses of a name, which may block.
+  /// - Parameter findAddresses: Looks up the addresses of a name. The closure may block.
   init(
     _ findAddresses: @escaping @Sendable (Question) -> [SocketAddress] = {
       SocketAddress.addresses(of: $0.host, $0.port, isSearching: true)
     }
   ) { self.findAddresses = findAddresses }
 
-  /// Waits until a host accepts a connection. Cancelling the task ends its wait at once, and ends the attempt if no other task is waiting
-  /// for it.
+  /// Waits until a host accepts a connection. Cancelling the task ends its wait immediately, and ends the connection attempt if no other
+  /// task is waiting for it.
   ///
   /// - Throws: ``ReachabilityError``; `CancellationError`.
   func connect(to host: String, _ port: UInt16) async throws {
     // Host names are not case-sensitive.
     let question = Question(host: host.lowercased(), port: port)
     let waiterID = state.withLock { $0.makeID() }
-    // A cancellation that arrived after the answer left an entry here.
+    // A cancellation that arrived after the answer has left an entry in this set.
     defer { state.withLock { _ = $0.cancelled.remove(waiterID) } }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { begin(question, waiterID, $0) }
@@ -91,7 +94,7 @@ final class ReachabilityPoll: Sendable {
   }
 
   private func begin(_ question: Question, _ waiterID: Int, _ waiter: Waiter) {
-    // Because no lookup is allowed here, this call does not block.
+    // This call does not block, because it accepts only numeric addresses.
     let known = SocketAddress.addresses(of: question.host, question.port, isSearching: false)
     let error: (any Error)? = state.withLock { state in
       if state.cancelled.remove(waiterID) != nil { return CancellationError() }
@@ -99,7 +102,7 @@ final class ReachabilityPoll: Sendable {
         state.entries[id]?.waiters[waiterID] = waiter
         return nil
       }
-      // The question is new.
+      // No other waiter is asking this question.
       let id = state.makeID()
       state.entries[id] = Entry(question: question, waiters: [waiterID: waiter])
       state.current[question] = id
@@ -122,7 +125,7 @@ final class ReachabilityPoll: Sendable {
     let waiter = state.withLock { state -> Waiter? in
       guard let id = state.current[question], let waiter = state.entries[id]?.waiters.removeValue(forKey: waiterID)
       else {
-        // The waiter has not begun to wait, or already has its answer.
+        // The waiter has not started to wait yet, or already has its answer.
         state.cancelled.insert(waiterID)
         return nil
       }
@@ -141,9 +144,9 @@ final class ReachabilityPoll: Sendable {
     while let (id, question) = nextSearch() {
       let addresses = findAddresses(question)
       let (waiters, error) = state.withLock { state -> ([Waiter], ReachabilityError) in
-        let unknown = ReachabilityError(.unknownHost, "The host \(question.host.quotable) is not known.")
+        let unknown = ReachabilityError(.unknownHost, "The host \(question.host.quotable) is unknown.")
         guard !addresses.isEmpty else { return (state.end(id), unknown) }
-        // All waiters have left in the meantime.
+        // All waiters have been cancelled in the meantime.
         guard state.entries[id] != nil else { return ([], unknown) }
         guard let failure = connectEntry(id, addresses, &state) else { return ([], unknown) }
         return (state.end(id), Self.refusal(question, failure))
@@ -166,7 +169,7 @@ final class ReachabilityPoll: Sendable {
 
   // MARK: The polling thread
 
-  /// Hands the addresses for a question to the polling thread, which is started if there is none. Returns a system error number if that
+  /// Passes the addresses for a question to the polling thread, starting the thread if necessary. Returns a system error number if that
   /// fails.
   private func connectEntry(_ id: Int, _ addresses: [SocketAddress], _ state: inout State) -> Int32? {
     state.entries[id]?.addresses = Array(addresses.prefix(Self.addressLimit))
@@ -196,7 +199,7 @@ final class ReachabilityPoll: Sendable {
 
   /// The sockets that belong to the polling thread.
   private struct Sockets {
-    /// The descriptors of each question.
+    /// The socket descriptors for each question.
     var ofQuestion: [Int: [Int32]] = [:]
 
     mutating func close(_ id: Int) {
@@ -235,8 +238,8 @@ final class ReachabilityPoll: Sendable {
     }
   }
 
-  /// Returns the questions that are new to the thread, and those without any waiter left; `nil` if there is nothing to do and the thread
-  /// must end.
+  /// Returns the questions that are new to the thread, and those that no longer have a waiter; `nil` if there is nothing to do and the
+  /// thread must end.
   private func nextWork(_ sockets: Sockets) -> (new: [(Int, [SocketAddress])], abandoned: [Int])? {
     state.withLock { state in
       let abandoned = sockets.ofQuestion.keys.filter { state.entries[$0] == nil }
@@ -277,7 +280,7 @@ final class ReachabilityPoll: Sendable {
     close(descriptor)
   }
 
-  /// Ends a question with its answer: `nil` for a connection, otherwise the system's error number.
+  /// Ends a question, and resumes its waiters. `failure` is the system's error number, or `nil` if a connection was made.
   private func end(_ id: Int, _ failure: Int32?, _ sockets: inout Sockets) {
     sockets.close(id)
     let (question, waiters) = state.withLock { ($0.entries[id]?.question, $0.end(id)) }
@@ -288,6 +291,6 @@ final class ReachabilityPoll: Sendable {
 
   private static func refusal(_ question: Question, _ code: Int32) -> ReachabilityError {
     let place = "\(question.host.quotable):\(question.port)"
-    return ReachabilityError(.refused, "cannot connect to \(place): \(String(cString: strerror(code))).")
+    return ReachabilityError(.refused, "Cannot connect to \(place): \(String(cString: strerror(code))).")
   }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An address of a host, with a port.
+/// An address of a host, together with a port.
 struct SocketAddress {
   enum Connection {
     case made
@@ -12,8 +12,9 @@ struct SocketAddress {
   private let family: Int32
   private let bytes: [UInt8]
 
-  /// Asks the system for the addresses of a host; empty if the host is unknown. A lookup blocks the thread; if lookups are not allowed, the
-  /// host must be a numeric address.
+  /// Returns the addresses of a host; empty if the host is unknown.
+  ///
+  /// If `isSearching` is `true`, a name is looked up, which blocks the thread. Otherwise, the host must be a numeric address.
   static func addresses(of host: String, _ port: UInt16, isSearching: Bool) -> [SocketAddress] {
     // The system would look up only the part of the name before the NUL.
     guard !host.utf8.contains(0) else { return [] }
@@ -33,7 +34,7 @@ struct SocketAddress {
     }
   }
 
-  /// Begins to connect without waiting. If the socket is still connecting, the caller must close it.
+  /// Starts to connect, without waiting. If the connection is still in progress, the caller must close the socket.
   func beginConnection() -> Connection {
     let descriptor = socket(family, Self.streamType, 0)
     guard descriptor >= 0 else { return .failed(errno) }
@@ -48,7 +49,7 @@ struct SocketAddress {
     return status == 0 ? .made : .failed(code)
   }
 
-  /// The error number of a connection that is no longer in progress; `nil` if it was established.
+  /// Returns the error number of a connection attempt that has ended; `nil` if the connection was established.
   static func failure(of descriptor: Int32) -> Int32? {
     var code: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)

@@ -5,29 +5,32 @@ import ProcedureKit
   import FoundationNetworking
 #endif
 
-/// Which redirects are followed, and which header fields are removed from the next request (RFC 9110, section 15.4).
+/// A policy that determines which redirects are followed, and which header fields are removed from the next request (RFC 9110, section
+/// 15.4).
 ///
-/// A response with the status 301, 302, 303, 307 or 308 and a `Location` is a redirect. After a 303, and after a 301 or 302 in response to
-/// a `POST`, the next request is a `GET` without a body; otherwise the method and the body are kept. A request to another origin (scheme,
-/// host or port, compared according to RFC 3986, ignoring a dot at the end of the host) does not carry the credentials of the previous
-/// request, and later requests do not regain them. Unless the policy allows it, a redirect from `https` to `http`, or one that would send a
-/// body to another origin, fails with ``NetworkError/Kind-swift.struct/refusedRedirect``.
+/// A response is a redirect if it has the status 301, 302, 303, 307 or 308 and a `Location` field. After a 303, and after a 301 or 302 in
+/// response to a `POST`, the next request is a `GET` without a body; otherwise, the method and the body are kept.
 ///
-/// The body of a redirect is not read. A response with one of these statuses but without `Location` is treated like any other response.
+/// A request to another origin does not contain the credentials of the previous request, and later requests in the chain do not contain
+/// them either. An origin consists of the scheme, the host and the port, which are compared according to RFC 3986; a dot at the end of the
+/// host is ignored. Unless the policy allows it, a redirect from `https` to `http`, or one that would send a body to another origin, fails
+/// with ``NetworkError/Kind-swift.struct/refusedRedirect``.
+///
+/// The body of a redirect is not read. A response that has one of these statuses but no `Location` field is treated like any other
+/// response.
 public struct RedirectPolicy: Sendable, Hashable {
-  /// How many redirects are followed for one request. If the limit is 0, a redirect is treated like any other response.
+  /// The maximum number of redirects that are followed for a request. If the limit is 0, a redirect is treated like any other response.
   public var limit: Int
   /// The names of the header fields that are not sent to another origin.
   ///
-  /// Add the names of the fields in which you send other credentials. `Authorization`, `Cookie` and `Proxy-Authorization` cannot be
-  /// removed.
+  /// If you send credentials in other fields, add their names. `Authorization`, `Cookie` and `Proxy-Authorization` cannot be removed.
   public var credentialHeaders = standardCredentials {
     didSet { credentialHeaders.formUnion(Self.standardCredentials) }
   }
 
   private static let standardCredentials: Set<String> = ["Authorization", "Cookie", "Proxy-Authorization"]
 
-  /// Whether a redirect may lead from `https` to `http`, where others can read the request and alter the response.
+  /// Whether a redirect may lead from `https` to `http`, which allows third parties to read the request and alter the response.
   public var allowsInsecureRedirects = false
   /// Whether a redirect that keeps the body (307, 308, and 301 or 302 for methods other than `POST`) may send the body to another origin.
   public var sendsBodyToOtherOrigins = false
@@ -37,17 +40,17 @@ public struct RedirectPolicy: Sendable, Hashable {
     self.limit = limit
   }
 
-  /// A policy that follows no redirects: a redirect is returned as the response.
+  /// A policy that follows no redirects, so that a redirect is returned as the response.
   public static let never = RedirectPolicy(limit: 0)
 
-  /// Internal. Decides what follows a response.
+  /// Internal. Decides whether a response is a redirect to follow, and with which request.
   ///
   /// - Parameters:
   ///   - response: The response.
-  ///   - request: The request that was answered.
-  ///   - count: How many redirects have been followed so far.
-  ///   - hasBody: Whether the request that was answered has a body.
-  /// - Returns: The next request; `nil` if the response is not a redirect, or redirects are not followed.
+  ///   - request: The request to which the server responded.
+  ///   - count: The number of redirects that have been followed so far.
+  ///   - hasBody: Whether that request has a body.
+  /// - Returns: The next request, and whether it keeps the body; `nil` if the response is not a redirect, or if redirects are not followed.
   /// - Throws: ``NetworkError``.
   func next(
     after response: ReceivedResponse, to request: URLRequest, count: Int, hasBody: Bool
@@ -81,11 +84,11 @@ public struct RedirectPolicy: Sendable, Hashable {
     let isDowngrade = origin.scheme?.lowercased() == "https" && target.scheme?.lowercased() == "http"
     let address = URLRequest(url: target).address
     if isDowngrade, !allowsInsecureRedirects {
-      return "the server redirects from https to \(address). If this is right, set allowsInsecureRedirects"
+      return "the server redirects from https to \(address). If this is intended, set allowsInsecureRedirects"
     }
     if sendsBody, !sendsBodyToOtherOrigins, !target.hasSameOrigin(as: origin) {
       return
-        "the server redirects the body to another origin, \(address). If this is right, set sendsBodyToOtherOrigins"
+        "the body would be sent to another origin, \(address). If this is intended, set sendsBodyToOtherOrigins"
     }
     return nil
   }

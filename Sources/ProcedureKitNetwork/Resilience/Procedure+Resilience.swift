@@ -2,7 +2,7 @@ import Foundation
 public import ProcedureKit
 
 extension Procedure where Input: NetworkRequest {
-  /// Returns the procedure with a time limit for each attempt, and with further attempts after failures that may be temporary.
+  /// Returns a procedure that limits the time of each attempt, and makes further attempts after failures that may be temporary.
   ///
   /// ```swift
   /// let load = NetworkDataProcedure("load").resilient()
@@ -11,16 +11,17 @@ extension Procedure where Input: NetworkRequest {
   /// }
   /// ```
   ///
-  /// The table in ``NetworkResilience`` shows which failures are repeated. A pause does not hold a slot, and cancellation ends a pause at
-  /// once. A repeated download continues where the failed attempt stopped; see ``NetworkDownloadProcedure/resilient(_:budget:each:)``.
+  /// The table in ``NetworkResilience`` shows which failures lead to another attempt. The procedure holds no slot during a pause, and
+  /// cancelling it ends the pause immediately. A download continues where the failed attempt stopped; see
+  /// ``NetworkDownloadProcedure/resilient(_:budget:each:)``.
   ///
   /// - Parameters:
   ///   - resilience: The limits and the rules.
-  ///   - budget: The limit on the retries of all callers of one service.
-  ///   - modify: Returns an attempt with further modifiers outside its time limit, for example a circuit breaker, or a rate limiter, whose
-  ///     waits do not count towards the limit. These modifiers see a status that is repeated as an error. The function is called when the
-  ///     procedure starts.
-  /// - Returns: The procedure with its retries.
+  ///   - budget: A limit on the retries that all callers of a service share.
+  ///   - modify: Returns an attempt with further modifiers, for example a circuit breaker or a rate limiter. Time that is spent in these
+  ///     modifiers does not count towards the time limit of the attempt. A status that leads to another attempt reaches them as an error.
+  ///     The closure is called when the procedure starts.
+  /// - Returns: A procedure that retries the request.
   public func resilient<Payload>(
     _ resilience: NetworkResilience = NetworkResilience(), budget: RetryBudget? = nil,
     each modify: @escaping @Sendable (ProcedureTask<Input, Output>) -> ProcedureTask<Input, Output> = { $0 }

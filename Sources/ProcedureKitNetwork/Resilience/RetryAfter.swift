@@ -4,16 +4,16 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// The header field `Retry-After` (RFC 9110, section 10.2.3): a number of seconds, or a date.
+/// The header field `Retry-After`, which contains a number of seconds or a date (RFC 9110, section 10.2.3).
 enum RetryAfter {
-  /// Returns the pause that a response asks for, at least zero; `nil` if the field is missing or invalid.
+  /// Returns the pause that a response asks for, which is never negative; `nil` if the field is missing or invalid.
   ///
-  /// A date is compared with the `Date` of the response, because the clocks of server and client may differ.
+  /// A date is compared with the `Date` field of the response, because the clocks of the server and the client may differ.
   static func pause(of response: HTTPURLResponse, now: () -> Date) -> Duration? {
     guard let value = response.value(forHTTPHeaderField: "Retry-After")?.trimmingCharacters(in: .whitespaces)
     else { return nil }
     if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
-      // A number with too many digits means a pause that no caller waits for.
+      // A number with too many digits for an integer is a pause that no caller would wait for anyway.
       return .seconds(min(Int64(value) ?? .max, 1 << 32))
     }
     guard let date = HTTPDate.date(from: value) else { return nil }
@@ -23,9 +23,9 @@ enum RetryAfter {
 }
 
 extension HTTPURLResponse {
-  /// Returns the pause that the response asks for with `Retry-After`, at least zero; `nil` if the field is missing or invalid.
+  /// Returns the pause that the response asks for in `Retry-After`; `nil` if the field is missing or invalid.
   ///
-  /// - Parameter now: The current date, which is used for a `Retry-After` that is a date if the response has no `Date`.
-  /// - Returns: The pause.
+  /// - Parameter now: The current date. It is used if `Retry-After` contains a date and the response has no `Date` field.
+  /// - Returns: The pause, which is never negative.
   public func retryAfter(now: Date = Date()) -> Duration? { RetryAfter.pause(of: self) { now } }
 }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The transport for procedures that do not specify one.
+/// The transport that is used by procedures that do not specify one.
 ///
-/// This is ``CurlTransport`` where libcurl is available (on Linux), and ``URLSessionTransport`` elsewhere. If the environment variable
-/// `PROCEDUREKIT_HTTP_TRANSPORT` is set to `URLSession`, it is ``URLSessionTransport`` everywhere, for tests and comparisons.
+/// The default is ``CurlTransport`` on Linux if libcurl is available, and ``URLSessionTransport`` otherwise. For tests and comparisons, set
+/// the environment variable `PROCEDUREKIT_HTTP_TRANSPORT` to `URLSession` to use ``URLSessionTransport`` everywhere.
 public enum DefaultHTTPTransport {
   /// The default transport.
   public static let shared: any HTTPTransport = {

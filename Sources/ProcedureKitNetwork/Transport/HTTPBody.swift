@@ -6,22 +6,22 @@ public import Foundation
 
 /// The body of a request.
 public enum HTTPBody: Sendable, Hashable {
-  /// Bytes.
+  /// Bytes in memory.
   case data(Data)
   /// The contents of a regular file, which is read while the request is being sent.
   ///
-  /// A folder, a pipe or a device is an error, because reading from a pipe can block a thread forever. Send the bytes as a ``stream(_:)``
-  /// instead.
+  /// A folder, a pipe or a device leads to an error, because reading from a pipe can block a thread forever. Send such bytes as a
+  /// ``stream(_:)`` instead.
   case file(URL)
   /// Bytes that are produced while the request is being sent.
   case stream(HTTPBodyStream)
 
-  /// Whether the body is empty, as far as that is known without reading it.
+  /// Whether the body is known to be empty, without having to read it.
   var isEmpty: Bool {
     if case .data(let data) = self { data.isEmpty } else { false }
   }
 
-  /// The length; `nil` if the file is not a regular file, or the stream does not know its length.
+  /// The length in bytes; `nil` if the file is not a regular file, or if the stream does not know its length.
   var byteCount: Int64? {
     switch self {
     case .data(let data): return Int64(data.count)
@@ -33,7 +33,7 @@ public enum HTTPBody: Sendable, Hashable {
     }
   }
 
-  /// Calls a function with each piece of the body.
+  /// Calls `body` with each piece of the body.
   ///
   /// - Throws: ``NetworkError`` of the kind `fileFailed`; any error thrown by the stream or by `body`.
   func forEachPiece(_ request: URLRequest, _ body: (Data) async throws -> Void) async throws {
@@ -52,7 +52,7 @@ public enum HTTPBody: Sendable, Hashable {
     }
   }
 
-  /// Checks that a file can be sent, before a connection is made.
+  /// Checks that the body can be sent if it is a file. Called before a connection is made.
   func checkFile(_ request: URLRequest) throws(NetworkError) {
     guard case .file(let url) = self else { return }
     let handle = try Self.open(url, request)
@@ -60,9 +60,9 @@ public enum HTTPBody: Sendable, Hashable {
   }
 
   private static func open(_ url: URL, _ request: URLRequest) throws(NetworkError) -> FileHandle {
-    guard !url.containsNUL else { throw NetworkError(.fileFailed, request, "the path of the file contains NUL") }
-    // Opened without waiting, because opening a pipe otherwise blocks until it has a writer. Processes that this process starts do not
-    // inherit the file.
+    guard !url.containsNUL else { throw NetworkError(.fileFailed, request, "the path of the file contains a NUL") }
+    // The file is opened without waiting, because opening a pipe would otherwise block until the pipe has a writer. Processes that this
+    // process starts do not inherit the file.
     let descriptor = url.withUnsafeFileSystemRepresentation { path in
       path.map { Foundation.open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC) } ?? -1
     }
@@ -73,7 +73,7 @@ public enum HTTPBody: Sendable, Hashable {
     let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     var information = stat()
     guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
-      let kind = information.st_mode & S_IFMT == S_IFDIR ? "a folder" : "no regular file. Send its bytes as a stream"
+      let kind = information.st_mode & S_IFMT == S_IFDIR ? "a folder" : "not a regular file. Send its bytes as a stream"
       throw NetworkError(.fileFailed, request, "\(url.path) is \(kind)")
     }
     return handle
@@ -86,28 +86,28 @@ public enum HTTPBody: Sendable, Hashable {
     return NetworkError(.fileFailed, request, "the file \(url.path) cannot be read", underlying: error)
   }
 
-  /// The error for a body whose length has changed since the start.
+  /// Returns the error for a body that turns out to have a different length than expected.
   func lengthError(_ request: URLRequest) -> NetworkError {
     guard case .file(let url) = self else {
-      return NetworkError(.fileFailed, request, "the stream of the body has another length than it says")
+      return NetworkError(.fileFailed, request, "the body's stream did not produce byteCount bytes")
     }
-    return NetworkError(.fileFailed, request, "the file \(url.path) has changed while it was sent")
+    return NetworkError(.fileFailed, request, "the file \(url.path) changed while it was being sent")
   }
 }
 
-/// A body whose bytes are produced while they are being sent, so a long body needs little memory.
+/// A body whose bytes are produced while they are being sent, so that a long body needs little memory.
 ///
 /// ```swift
 /// let body = HTTPBody.stream(HTTPBodyStream { lines.map { Data($0.utf8) } })
 /// ```
 ///
-/// The next piece is requested when libcurl has taken the previous one. ``URLSessionTransport`` writes all pieces to a temporary file
-/// first. If the sequence throws, the transfer ends with that error. When the transfer ends, it cancels the task that iterates over the
-/// sequence and waits for it. Two streams are equal if one is a copy of the other.
+/// ``CurlTransport`` requests each piece once libcurl has taken the previous one. ``URLSessionTransport`` first writes all pieces to a
+/// temporary file. If the sequence throws an error, the transfer ends with that error. When the transfer ends, it cancels the task that
+/// iterates over the sequence, and waits for that task. Two streams are equal if one is a copy of the other.
 public struct HTTPBodyStream: Sendable, Hashable {
   private final class Identity: Sendable {}
 
-  /// The length of the body. If the length is `nil`, the body is sent in chunks, which some servers refuse.
+  /// The length of the body in bytes. If it is `nil`, the body is sent in chunks, which some servers refuse.
   public let byteCount: Int64?
   private let identity = Identity()
   private let iterate: @Sendable ((Data) async throws -> Void) async throws -> Void
@@ -115,9 +115,9 @@ public struct HTTPBodyStream: Sendable, Hashable {
   /// Creates a body.
   ///
   /// - Parameters:
-  ///   - byteCount: The length of the body, if known. If the pieces have a different total length, the transfer fails.
-  ///   - makePieces: Returns the bytes in pieces. The function is called each time the body is sent: a redirect or a retry sends the body
-  ///     again.
+  ///   - byteCount: The length of the body in bytes, if it is known. If the pieces have a different total length, the transfer fails.
+  ///   - makePieces: Returns the bytes in pieces. The closure is called each time the body is sent, which can be more than once because of
+  ///     redirects and retries.
   public init<Pieces: AsyncSequence & SendableMetatype>(
     byteCount: Int64? = nil, _ makePieces: @escaping @Sendable () -> Pieces
   ) where Pieces.Element == Data, Pieces.AsyncIterator: SendableMetatype {
@@ -129,7 +129,7 @@ public struct HTTPBodyStream: Sendable, Hashable {
 
   func forEachPiece(_ body: (Data) async throws -> Void) async throws { try await iterate(body) }
 
-  /// Compares the identities of two streams.
+  /// Returns whether two streams have the same identity, which means that one is a copy of the other.
   public static func == (left: HTTPBodyStream, right: HTTPBodyStream) -> Bool { left.identity === right.identity }
 
   /// Hashes the identity of the stream.

@@ -4,14 +4,14 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// A request for an ``HTTPTransport``, and the receiver of its response.
+/// A request that an ``HTTPTransport`` sends, together with the receiver of the response.
 ///
-/// A transport calls the functions one after the other: ``didSend(totalBytes:)`` while it sends the body, then `didReceive` once with the
-/// response, and then `didReceive` with each piece of the body.
+/// A transport never calls two functions at the same time. It calls ``didSend(totalBytes:)`` while it is sending the body, then
+/// `didReceive` once with the response, and then `didReceive` with each piece of the response's body.
 public struct HTTPExchange: Sendable {
-  /// The request, without a body.
+  /// The request. Its body is in ``body``.
   public let request: URLRequest
-  /// The body of the request.
+  /// The body of the request, if any.
   public let body: HTTPBody?
   private let onSent: @Sendable (Int64) -> Void
   private let onReceived: @Sendable (ReceivedResponse) throws -> Void
@@ -25,7 +25,7 @@ public struct HTTPExchange: Sendable {
     self.init(request, body: body, onSent: onSent, onReceived: { try onResponse($0.object) }, onData: onData)
   }
 
-  /// Internal. Creates the exchange of a hop.
+  /// Internal. Creates the exchange for a hop.
   init(
     _ request: URLRequest, body: HTTPBody?, onSent: @escaping @Sendable (Int64) -> Void,
     onReceived: @escaping @Sendable (ReceivedResponse) throws -> Void,
@@ -46,7 +46,7 @@ public struct HTTPExchange: Sendable {
   /// - Throws: An error that ends the transfer.
   public func didReceive(_ response: HTTPURLResponse) throws { try onReceived(ReceivedResponse(response)) }
 
-  /// Internal. Reports the head of the response before an `HTTPURLResponse` has been created for it.
+  /// Internal. Reports the head of the response without creating an `HTTPURLResponse`.
   func didReceive(_ response: ReceivedResponse) throws { try onReceived(response) }
 
   /// Reports a piece of the response's body.

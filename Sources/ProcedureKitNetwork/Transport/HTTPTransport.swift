@@ -1,4 +1,4 @@
-/// Sends a request and receives its response: ``CurlTransport``, ``URLSessionTransport``, or a substitute for tests.
+/// A type that sends requests and receives responses, such as ``CurlTransport``, ``URLSessionTransport``, or a substitute for tests.
 ///
 /// Procedures that do not specify a transport use ``DefaultHTTPTransport``.
 ///
@@ -12,13 +12,13 @@
 /// }
 /// ```
 ///
-/// A transport does not follow redirects, retry requests or enforce limits; the procedures do.
+/// A transport does not follow redirects, retry requests, or enforce size limits. The procedures do.
 public protocol HTTPTransport: Sendable {
-  /// Sends the request of an exchange, and passes the response and the pieces of its body to the exchange.
+  /// Sends the request of an exchange, and passes the response and the pieces of the response's body to the exchange.
   ///
-  /// The function returns when the body has ended, and no part of the exchange continues after that. Cancelling the procedure or the task
-  /// ends the exchange: the function throws soon, and leaves no connection open.
+  /// The function returns when the body has ended. After that, no part of the exchange may continue. If the procedure or the task is
+  /// cancelled, the function must end the exchange and close its connection, and then throw an error without delay.
   ///
-  /// - Throws: The error of the connection; any error thrown by a function of the exchange, which ends the transfer; `CancellationError`.
+  /// - Throws: An error of the connection; any error thrown by a function of the exchange, which ends the transfer; `CancellationError`.
   @concurrent func perform(_ exchange: HTTPExchange) async throws
 }

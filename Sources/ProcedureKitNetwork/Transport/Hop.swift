@@ -6,7 +6,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// One request of a ``Transfer``, and its response.
+/// A single request in a ``Transfer``, and its response.
 final class Hop: Sendable {
   enum End {
     case response(ReceivedResponse)
@@ -41,7 +41,7 @@ final class Hop: Sendable {
     self.sink = sink
   }
 
-  /// Ends the transfer of a redirect, whose body is not needed.
+  /// An error that ends the transfer of a redirect, since the body of a redirect is not needed.
   private struct RedirectSeen: Error {}
 
   func perform(_ body: HTTPBody?) async throws {
@@ -59,7 +59,7 @@ final class Hop: Sendable {
     }
   }
 
-  /// The result of the exchange, after the transport has returned.
+  /// Returns the result of the exchange after the transport has returned.
   ///
   /// - Throws: ``NetworkError``.
   func end() throws(NetworkError) -> End {
@@ -79,14 +79,14 @@ final class Hop: Sendable {
 
   private func named(_ error: any Error) -> any Error {
     if error is CancellationError || error is NetworkError || error is ProcedureError { return error }
-    // The procedure was cancelled, and the transport's error says nothing more than that.
+    // The procedure was cancelled, so the transport's error contains no further information.
     if ProcedureContext.isCurrentCancelled { return CancellationError() }
     let response: ReceivedResponse? =
       switch state.withLock({ $0.reception }) {
       case .accepted(let response, _), .refused(let response, _): response
       default: nil
       }
-    // With URLSession on Linux, there is no specific error code for a connection that is closed in the middle of a body.
+    // URLSession on Linux has no specific error code for a connection that is closed in the middle of a body.
     let isCut = response != nil && [.unknown, .networkConnectionLost].contains((error as? URLError)?.code)
     return NetworkError(
       isCut ? .incomplete : .transferFailed, request, isCut ? error.localizedDescription : "",
@@ -108,7 +108,7 @@ final class Hop: Sendable {
     let policy = transfer.settings.redirects
     if let next = try policy.next(after: response, to: request, count: redirectCount, hasBody: hasBody) {
       state.withLock { $0.reception = .redirect(next.request, keepsBody: next.keepsBody) }
-      // If the response has no body, it has ended, and the connection can be reused.
+      // A response without a body is already complete, so its connection can be reused.
       if request.httpMethod == "HEAD" || response.bodyLength(to: request) == 0 { return }
       throw RedirectSeen()
     }
@@ -137,7 +137,7 @@ final class Hop: Sendable {
     case .refused(let response, let body):
       let body = body + data.prefix(NetworkError.bodyLimit - body.count)
       state.withLock { $0.reception = .refused(response, body: body) }
-      // The rest of a long page is not read.
+      // The rest of a long error page is not read.
       if body.count == NetworkError.bodyLimit { throw refusal(response, body) }
     }
   }

@@ -5,16 +5,16 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// The head of a response, as a transport has received it.
+/// The head of a response as received by a transport.
 ///
-/// Foundation's object is created when it is first requested: on Linux, creating it takes as long as everything else that is done with a
-/// small response.
+/// Foundation's object for the response is created only when it is first requested. On Linux, creating this object takes as long as
+/// everything else that is done with a small response.
 final class ReceivedResponse: Sendable {
   let status: Int
-  /// The head and the URL from which the object is created; `nil` if the transport created the object.
+  /// The head and the URL from which the object is created; `nil` if the transport itself created the object.
   private let source: (head: ResponseHead, url: URL)?
   private let made: Mutex<HTTPURLResponse?>
-  /// Whether a redirect to another origin removed `Authorization` from the request that was answered.
+  /// Whether a redirect to another origin removed `Authorization` from the request to which the server responded.
   let hasLostAuthorization: Bool
 
   init(_ head: ResponseHead, from url: URL) {
@@ -31,7 +31,7 @@ final class ReceivedResponse: Sendable {
     hasLostAuthorization = false
   }
 
-  /// Creates a response to a request from which `Authorization` was removed.
+  /// Creates a copy of a response to a request from which `Authorization` was removed.
   private init(toUnauthorized response: ReceivedResponse) {
     status = response.status
     source = response.source
@@ -39,7 +39,7 @@ final class ReceivedResponse: Sendable {
     hasLostAuthorization = true
   }
 
-  /// Returns the response as the answer to the last request in a chain of redirects.
+  /// Returns the response to the last request in a chain of redirects, which records whether the chain has lost `Authorization`.
   func redirected(from first: URLRequest, to last: URLRequest) -> ReceivedResponse {
     let name = "Authorization"
     let isLost = first.value(forHTTPHeaderField: name) != nil && last.value(forHTTPHeaderField: name) == nil
@@ -60,20 +60,21 @@ final class ReceivedResponse: Sendable {
     }
   }
 
-  /// Returns the value of a field. Its name is compared without regard to case.
+  /// Returns the value of the field with a name, which is not case-sensitive.
   func value(of name: String) -> String? {
     guard let source else { return object.value(forHTTPHeaderField: name) }
     return source.head.value(of: name)
   }
 
-  /// Returns the length of the body as the transport delivers it, according to the response header; `nil` if the length is unknown or the
-  /// body is decompressed.
+  /// Returns the length of the body that the transport delivers, as announced in the head.
+  ///
+  /// The length is `nil` if it is unknown, or if the body is decompressed.
   func bodyLength(to request: URLRequest) -> Int64? {
     if request.httpMethod == "HEAD" || status == 204 || status == 304 { return nil }
-    // The chunks determine where the body ends, and a length in addition to them is ignored (RFC 9112, section 6.3).
+    // If the body is sent in chunks, they determine where it ends, and a length is ignored (RFC 9112, section 6.3).
     if value(of: "Transfer-Encoding") != nil { return nil }
     guard value(of: "Content-Encoding")?.lowercased() ?? "identity" == "identity" else { return nil }
-    // A length that no body can have is ignored, so sums with other lengths cannot overflow.
+    // An implausible length is ignored, so that sums with other lengths cannot overflow.
     return value(of: "Content-Length")
       .flatMap { text in text.utf8.allSatisfy { (48...57).contains($0) } ? Int64(text) : nil }
       .flatMap { 0...(1 << 60) ~= $0 ? $0 : nil }

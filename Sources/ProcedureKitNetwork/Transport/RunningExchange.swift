@@ -5,16 +5,16 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// An exchange of a session, from its start to the completion of the session's task.
+/// An exchange that a session is performing, from its start to the completion of the session's task.
 ///
-/// The continuation is resumed exactly once: by `mayStart` if the exchange was stopped before its task was created, otherwise when the task
-/// completes. The session reports one completion for each task on which `resume()` was called.
+/// The continuation is resumed exactly once: by `mayStart` if the exchange was stopped before its task was created, and otherwise when the
+/// task completes. The session reports exactly one completion for each task on which `resume()` was called.
 final class RunningExchange: Sendable {
   private struct State {
     var continuation: CheckedContinuation<Void, any Error>?
-    /// The task, as long as it may be cancelled.
+    /// The task; `nil` before it can be cancelled, and after the exchange has ended.
     var task: URLSessionTask?
-    /// Why the exchange was stopped from this side.
+    /// The reason why this side stopped the exchange.
     var reason: (any Error)?
     var hasResponse = false
   }
@@ -28,14 +28,14 @@ final class RunningExchange: Sendable {
     state.withLock { $0.continuation = continuation }
   }
 
-  /// Returns whether a task should be created. If not, the exchange has ended.
+  /// Returns whether a task should be created. If not, the exchange has already ended.
   func mayStart() -> Bool {
     guard state.withLock({ $0.reason != nil }) else { return true }
     end(nil)
     return false
   }
 
-  /// Reports that the task has been resumed. From now on, cancelling it leads to its completion.
+  /// Records that the task has been resumed. From this point on, the session reports its completion if the task is cancelled.
   func didResume(_ task: URLSessionTask) {
     let isStopped = state.withLock { state in
       if state.continuation != nil { state.task = task }
@@ -44,7 +44,7 @@ final class RunningExchange: Sendable {
     if isStopped { task.cancel() }
   }
 
-  /// Ends the transfer. When the session has let go of the task, the exchange throws the first reason.
+  /// Ends the transfer. Once the session has completed the task, the exchange throws the first reason that was given.
   func stop(_ reason: any Error) {
     let task = state.withLock { state -> URLSessionTask? in
       guard state.reason == nil else { return nil }
@@ -80,8 +80,8 @@ final class RunningExchange: Sendable {
     do { try report() } catch { stop(error) }
   }
 
-  /// Calls a function of the session that must not be called after a cancellation. The lock ensures that a cancellation comes only after
-  /// the call: on Linux, the process crashes if a redirect is answered after a cancellation.
+  /// Calls a closure that must not be called after a cancellation. The lock keeps a cancellation from arriving during the call. On Linux,
+  /// the process crashes if a redirect is answered after a cancellation.
   func unlessStopped(_ answer: () -> Void) {
     state.withLock { state in
       if state.reason == nil { answer() }
@@ -89,7 +89,7 @@ final class RunningExchange: Sendable {
   }
 
   func didComplete(_ task: URLSessionTask, _ error: (any Error)?) {
-    // On Linux, a redirect without a target is available only from the task.
+    // On Linux, the response to a redirect without a target is available only from the task.
     if error == nil, let response = task.response, !state.withLock({ $0.hasResponse }) { didReceive(response) }
     end(error)
   }

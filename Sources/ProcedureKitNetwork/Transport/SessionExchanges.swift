@@ -5,7 +5,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// The delegate of a session, which passes what arrives to the exchange of the task.
+/// The delegate of a session, which passes responses and data on to the exchange of the task.
 final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
   private let running = Mutex<[Int: RunningExchange]>([:])
 
@@ -21,7 +21,7 @@ final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
-    // The redirect becomes the response: the procedure decides what the next request is.
+    // The redirect becomes the response, because the procedure decides what the next request is.
     exchange(of: task)?.unlessStopped { completionHandler(nil) }
   }
 

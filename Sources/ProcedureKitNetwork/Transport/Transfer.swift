@@ -6,15 +6,15 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A request with its redirects, up to the end of the last response's body.
+/// A request and the redirects that follow from it, up to the end of the last response's body.
 struct Transfer: Sendable {
   let settings: TransferSettings
-  /// The progress of the procedure, if the transfer reports it.
+  /// The progress of the procedure; `nil` if the transfer does not report it.
   let reporter: ProgressReporter?
 
   init(_ settings: TransferSettings) {
     self.settings = settings
-    // The transport calls from its own threads, which have no context.
+    // The reporter is stored because the transport's threads have no context.
     reporter = settings.reportsProgress ? ProcedureContext.current?.progress : nil
   }
 
@@ -40,18 +40,19 @@ struct Transfer: Sendable {
   }
 }
 
-/// The receiver of a body. A transport calls the functions one after the other.
+/// The receiver of a response's body. A transport never calls two of the functions at the same time.
 protocol BodySink: Sendable {
-  /// Reports that the response is accepted and its body follows. The length is passed if it was announced. Returns what has already been
-  /// received, and what is still to come.
+  /// Records that the response was accepted and that its body follows. `length` is the length of the body, if it was announced.
+  ///
+  /// Returns how much of the complete body has already been received, and how long it is.
   func begin(_ response: ReceivedResponse, to request: URLRequest, length: Int64?) throws -> BodyStart
   func receive(_ data: Data) throws
 }
 
-/// The state of a body when a response begins.
+/// The state of a body when a response starts.
 struct BodyStart {
-  /// How many bytes of the complete body have already been received.
+  /// The number of bytes of the complete body that have already been received.
   var receivedCount: Int64 = 0
-  /// How many bytes the complete body has, if known.
+  /// The number of bytes in the complete body, if it is known.
   var total: Int64?
 }

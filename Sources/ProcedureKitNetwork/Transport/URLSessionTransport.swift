@@ -9,10 +9,10 @@ import ProcedureKit
 
 /// A transport that uses `URLSession`.
 ///
-/// This is the default on Apple's platforms, and on Linux without libcurl; see ``DefaultHTTPTransport``. A transport owns one session,
-/// whose idle connections are closed when the transport is deallocated. By default, the session keeps no cookies, credentials or cached
-/// responses, so a request carries only what its `URLRequest` specifies. The `timeoutInterval` of a request (60 s by default; whole seconds
-/// on Linux) limits how long the transport waits without receiving any data.
+/// This is the default transport on Apple's platforms, and on Linux without libcurl; see ``DefaultHTTPTransport``. A transport owns a
+/// session, whose idle connections are closed when the transport is deallocated. By default, the session stores no cookies, credentials or
+/// cached responses, so a request contains only what its `URLRequest` specifies. The `timeoutInterval` of a request limits how long the
+/// transport waits without receiving any data. It is 60 s by default, and is rounded to whole seconds on Linux.
 ///
 /// On Linux, `URLSession` is less robust than ``CurlTransport``: a hostile server can crash or stall the process, a waiting request keeps a
 /// CPU core busy, unread bytes accumulate without limit, and cancellation does not take effect while a server is sending quickly.
@@ -20,9 +20,10 @@ public final class URLSessionTransport: HTTPTransport {
   /// The transport that procedures share.
   public static let shared = URLSessionTransport()
 
-  /// A configuration without cookies, credentials or a cache.
+  /// A configuration that stores no cookies, credentials or cached responses.
   ///
-  /// It allows at most 256 connections to one host at a time. Limit the number of concurrent transfers with the width of a queue.
+  /// The configuration allows at most 256 connections to a host at a time. Use the width of a queue to limit the number of concurrent
+  /// transfers.
   public static var configuration: URLSessionConfiguration {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = nil
@@ -47,7 +48,8 @@ public final class URLSessionTransport: HTTPTransport {
   }
 
   deinit {
-    // This breaks the reference cycle between the session and its delegate. Each exchange retains its transport, so no exchange is running.
+    // This breaks the reference cycle between the session and its delegate. No exchange is running, because each exchange retains its
+    // transport.
     session.finishTasksAndInvalidate()
   }
 
@@ -56,7 +58,7 @@ public final class URLSessionTransport: HTTPTransport {
   /// - Throws: `URLError`; ``NetworkError`` if a file cannot be read; any error thrown by a function of the exchange; `CancellationError`.
   @concurrent public func perform(_ exchange: HTTPExchange) async throws {
     guard case .stream(let stream) = exchange.body else { return try await perform(exchange, exchange.body) }
-    // A session can send bytes or a file again by itself, but not a stream.
+    // A session may have to send a body again by itself, which works for bytes and files, but not for streams.
     let file = try await stream.collected(exchange.request)
     defer { try? FileManager.default.removeItem(at: file) }
     try await perform(exchange, .file(file))
@@ -90,7 +92,7 @@ public final class URLSessionTransport: HTTPTransport {
 }
 
 extension HTTPBodyStream {
-  /// Writes the pieces to a temporary file, which the caller removes.
+  /// Writes the pieces to a temporary file, which the caller must remove.
   fileprivate func collected(_ request: URLRequest) async throws -> URL {
     let file = FileManager.default.temporaryDirectory.appending(path: "ProcedureKit-\(UUID().uuidString)")
     do {

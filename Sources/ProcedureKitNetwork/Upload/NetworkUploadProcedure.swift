@@ -5,7 +5,7 @@ public import ProcedureKit
   import FoundationNetworking
 #endif
 
-/// A procedure that sends a request whose body consists of bytes, a file or a stream, and returns the response with the bytes of its body.
+/// A procedure that sends a request with a body, and returns the response together with the bytes of its body.
 ///
 /// ```swift
 /// let upload = NetworkUploadProcedure("upload").resilient()
@@ -13,11 +13,11 @@ public import ProcedureKit
 /// let response = try await queue.run(upload, input: request)
 /// ```
 ///
-/// A file is read while the request is being sent, and must not change during that time. Redirects that keep the method send the body
-/// again; see ``RedirectPolicy``. A server may answer before the whole body has been sent, in which case the rest is not sent. The
-/// procedure reports the sent bytes as its progress.
+/// The body consists of bytes, a file, or a stream. A file is read while the request is being sent, and must not change during that time.
+/// If a redirect keeps the method, the body is sent again; see ``RedirectPolicy``. If the server responds before the whole body has been
+/// sent, the rest is not sent. The procedure reports the sent bytes as its progress.
 ///
-/// *Cancelling* ends the transfer: the procedure finishes when the connection is closed.
+/// *Cancelling* the procedure ends the transfer, and the procedure finishes once the connection is closed.
 public struct NetworkUploadProcedure: Procedure {
   /// The name of the procedure.
   public var name: String

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The dates in header fields, in the three formats of RFC 9110, section 5.6.7.
+/// Parses the dates in header fields, which have one of the three formats in RFC 9110, section 5.6.7.
 enum HTTPDate {
-  /// Reads a date. A year of two digits stands for one in 1970 … 2069.
+  /// Parses a date. A year of two digits is a year from 1970 to 2069.
   ///
   /// - Returns: `nil` if the text is not such a date.
   static func date(from text: String) -> Date? {
@@ -17,7 +17,7 @@ enum HTTPDate {
 
   private static func date(day: String, month: String, year: String, time: String) -> Date? {
     let clock = time.split(separator: ":").compactMap { Int($0) }
-    // A year with more digits is too far away to be expressed as a duration.
+    // A year with more than four digits is too far away to be expressed as a duration.
     guard year.count <= 4, let day = Int(day), let month = months.firstIndex(of: month), var number = Int(year),
       clock.count == 3,
       (1...31).contains(day), (0...23).contains(clock[0]), (0...59).contains(clock[1]), (0...60).contains(clock[2])

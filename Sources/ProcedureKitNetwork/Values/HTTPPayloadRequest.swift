@@ -4,7 +4,7 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// A request together with its body: the input of ``NetworkUploadProcedure``.
+/// A request together with its body, which is the input of a ``NetworkUploadProcedure``.
 public struct HTTPPayloadRequest: NetworkRequest, Hashable {
   /// The body.
   public var body: HTTPBody
@@ -36,15 +36,15 @@ public struct HTTPPayloadRequest: NetworkRequest, Hashable {
     urlRequest.put(contentType, inField: "Content-Type")
   }
 
-  /// Creates a request with a value encoded as JSON.
+  /// Creates a request whose body is a value that is encoded as JSON.
   ///
   /// - Parameters:
   ///   - value: The value.
   ///   - url: The URL.
   ///   - method: The method, for example `POST` or `PUT`.
-  ///   - configure: Configures a new encoder.
+  ///   - configure: Configures the encoder.
   /// - Returns: The request.
-  /// - Throws: `EncodingError`.
+  /// - Throws: `EncodingError` if the value cannot be encoded.
   public static func json(
     _ value: some Encodable, to url: URL, method: String = "POST", configure: (JSONEncoder) -> Void = { _ in }
   ) throws -> HTTPPayloadRequest {

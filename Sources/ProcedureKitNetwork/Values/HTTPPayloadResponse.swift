@@ -5,18 +5,18 @@
   public import Foundation
 #endif
 
-/// A response and its payload, which is the bytes of the body or the file that contains them.
+/// A response and its payload, which is either the bytes of the body or a file that contains them.
 public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
   /// The payload.
   public var payload: Payload
-  /// The status, the header fields, and the URL that answered. After a redirect, it differs from the requested URL.
+  /// The response, with its status, header fields, and URL. After a redirect, the URL differs from the requested one.
   public var response: HTTPURLResponse {
     get { received.object }
     set { received = ReceivedResponse(newValue) }
   }
   private var received: ReceivedResponse
 
-  /// Internal. Whether a redirect to another origin removed `Authorization` from the request that was answered.
+  /// Internal. Whether a redirect to another origin removed `Authorization` from the request to which the server responded.
   var hasLostAuthorization: Bool { received.hasLostAuthorization }
 
   /// Creates a response.
@@ -32,10 +32,10 @@ public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
   /// The status code.
   public var status: HTTPStatusCode { HTTPStatusCode(rawValue: received.status) }
 
-  /// Returns the value of a header field. Its name is compared without regard to case.
+  /// Returns the value of the header field with a name, which is not case-sensitive.
   public func header(_ name: String) -> String? { received.value(of: name) }
 
-  /// Returns the response with another payload.
+  /// Returns the response with a payload that `transform` returns, given the current payload.
   ///
   /// - Throws: The error thrown by `transform`.
   public func map<Other: Sendable>(_ transform: (Payload) throws -> Other) rethrows -> HTTPPayloadResponse<Other> {
@@ -44,7 +44,7 @@ public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
 }
 
 extension HTTPPayloadResponse: Equatable where Payload: Equatable {
-  /// Compares the payloads and the responses.
+  /// Returns whether two responses and their payloads are equal.
   public static func == (left: HTTPPayloadResponse, right: HTTPPayloadResponse) -> Bool {
     left.payload == right.payload && left.response == right.response
   }

@@ -3,7 +3,7 @@ public struct HTTPStatusCode: RawRepresentable, Sendable, Hashable, Codable, Exp
   /// The number, for example 404.
   public let rawValue: Int
 
-  /// Creates a status code from a number. Any number is allowed, because servers also send codes that are not in the standard.
+  /// Creates a status code from a number. Any number is allowed, because servers also send codes that are not standardized.
   public init(rawValue: Int) {
     self.rawValue = rawValue
   }

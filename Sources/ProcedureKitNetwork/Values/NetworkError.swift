@@ -14,9 +14,9 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
 
     /// The request cannot be sent as it is. Nothing was sent.
     public static let invalidRequest = Kind(description: "invalidRequest")
-    /// The connection failed, or the server did not speak HTTP; see ``NetworkError/code``.
+    /// The connection failed, or the server did not respond with HTTP; see ``NetworkError/code``.
     public static let transferFailed = Kind(description: "transferFailed")
-    /// The body ended early: it is shorter than announced.
+    /// The body ended early, so it is shorter than announced.
     public static let incomplete = Kind(description: "incomplete")
     /// The body is longer than the procedure allows.
     public static let tooLarge = Kind(description: "tooLarge")
@@ -36,23 +36,25 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
 
   /// The kind of the error.
   public let kind: Kind
-  /// The request that failed; after a redirect, the last one.
+  /// The request that failed. After redirects, this is the last request.
   ///
-  /// Only the method, the URL without user, password, query and fragment, and header fields that hold no credentials are kept: those for
-  /// content negotiation, conditions, ranges and caches, those that describe the content, and `User-Agent`.
+  /// The error keeps only the method, the URL without its user, password, query and fragment, and header fields that contain no
+  /// credentials. These are the fields for content negotiation, conditions, ranges and caches, the fields that describe the content, and
+  /// `User-Agent`.
   public let request: URLRequest
-  /// The response, if one has begun, without cookies, credentials and the queries of URLs.
+  /// The response, if its head was received, without cookies, credentials and the queries of URLs.
   public let response: HTTPURLResponse?
-  /// The body that came with a status that is not accepted, up to 64 KB of it.
+  /// Up to 64 KB of the body of a response whose status is not accepted.
   public let body: Data
-  /// The error from the system or the decoder.
+  /// The error from the system or the decoder that caused this error, if any.
   public let underlying: (any Error)?
-  /// Internal. Whether the request was sent without `Authorization`: it had none, or a redirect to another origin removed it.
+  /// Internal. Whether the request was sent without `Authorization`, because it had none or because a redirect to another origin removed
+  /// it.
   let lacksAuthorization: Bool
   private let detail: String
   private let subject: String
 
-  /// How many bytes of a body an error keeps.
+  /// The maximum number of bytes of a body that an error keeps.
   static let bodyLimit = 64 << 10
 
   init(
@@ -65,7 +67,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
       lacksAuthorization: request.value(forHTTPHeaderField: "Authorization") == nil)
   }
 
-  /// Stores all values. None of them holds a secret.
+  /// Creates an error from values that contain no secrets.
   private init(
     _ kind: Kind, _ request: URLRequest, _ detail: String, _ response: HTTPURLResponse?, _ body: Data,
     _ underlying: (any Error)?, _ subject: String, lacksAuthorization: Bool
@@ -80,20 +82,20 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     self.lacksAuthorization = lacksAuthorization
   }
 
-  /// Internal. Returns the error without the header fields that a policy lists as credentials.
+  /// Internal. Returns the error without the header fields with the given names, which a redirect policy lists as credentials.
   func hiding(_ names: Set<String>) -> NetworkError {
     NetworkError(
       kind, request.withoutSecrets(names), detail, response?.withoutSecrets(names), body, underlying, subject,
       lacksAuthorization: lacksAuthorization)
   }
 
-  /// The status code of the response, if one has begun.
+  /// The status code of the response, if its head was received.
   public var status: HTTPStatusCode? { response.map { HTTPStatusCode(rawValue: $0.statusCode) } }
 
-  /// The code of the connection's error, for errors of the kind ``Kind-swift.struct/transferFailed``.
+  /// The code of the connection error, for errors of the kind ``Kind-swift.struct/transferFailed``.
   public var code: URLError.Code? { (underlying as? URLError)?.code }
 
-  /// The request, the failure, and the cause. Credentials and the query of the URL are left out.
+  /// A sentence that contains the request, the failure, and the cause, but no credentials and no query of a URL.
   public var description: String { "\(subject) \(explanation)" }
 
   private var explanation: String {
@@ -102,12 +104,12 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .transferFailed: "failed: \(underlyingText)"
     case .incomplete: "failed, since the body of the response is incomplete: \(detail)."
     case .fileFailed: "failed, since \(detail)\(underlying.map { ": \($0.localizedDescription)" } ?? ".")"
-    case .tooLarge: "was stopped, since the body of the response is longer than \(detail). Raise sizeLimit if need be."
-    case .unacceptableStatus: "was answered with the status \(status.map { "\($0)" } ?? "?")."
+    case .tooLarge: "was stopped, since the body of the response is longer than \(detail). Raise sizeLimit if needed."
+    case .unacceptableStatus: "failed with the status \(status.map { "\($0)" } ?? "?")."
     case .tooManyRedirects: "failed: the server redirected more than \(detail)."
     case .invalidRedirect: "failed: the server redirects to \"\(detail)\", which is not an HTTP address."
     case .refusedRedirect: "was not redirected, since \(detail)."
-    case .undecodable: "was answered with JSON that \(detail) cannot be decoded from: \(underlyingText)"
+    case .undecodable: "failed, since \(detail) cannot be decoded from the response: \(underlyingText)"
     default: "failed, since \(detail): \(underlyingText)"
     }
   }
@@ -119,13 +121,13 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   }
 
   private static let names: [URLError.Code: String] = [
-    .timedOut: "nothing came for as long as the request allows", .cannotConnectToHost: "the host refuses connections",
-    .cannotFindHost: "the host is not known", .networkConnectionLost: "the connection was lost",
-    .dnsLookupFailed: "the host is not known", .notConnectedToInternet: "this machine has no network",
+    .timedOut: "the connection was idle for too long", .cannotConnectToHost: "the host refuses connections",
+    .cannotFindHost: "the host is unknown", .networkConnectionLost: "the connection was lost",
+    .dnsLookupFailed: "the host is unknown", .notConnectedToInternet: "there is no network connection",
     .badServerResponse: "the server did not send an HTTP response",
     .serverCertificateUntrusted: "the certificate of the host is not trusted",
-    .secureConnectionFailed: "no secure connection was possible",
-    // With URLSession on Linux, this is the code for a response that is not HTTP. URLs with other schemes are refused earlier.
+    .secureConnectionFailed: "a secure connection could not be established",
+    // URLSession on Linux uses this code for a response that is not HTTP. URLs with other schemes have already been refused.
     .unsupportedURL: "the server did not send an HTTP response",
   ]
 

@@ -1,12 +1,13 @@
-/// How much of a request and its response has been transferred so far.
+/// The amount of data of a request and its response that has been transferred so far.
 public struct NetworkProgress: Sendable, Hashable {
-  /// How many bytes of the request's body have been sent.
+  /// The number of bytes of the request's body that have been sent.
   public var bytesSent: Int64 = 0
-  /// The length of the request's body in bytes, if the procedure uploads and the length is known.
+  /// The length of the request's body in bytes, if the procedure is an upload and the length is known.
   public var bytesToSend: Int64?
-  /// How many bytes of the response's body have been received, after decompression, including those of a resumed file.
+  /// The number of bytes of the response's body that have been received, after decompression, including those that a resumed download
+  /// already had.
   public var bytesReceived: Int64 = 0
-  /// The length of the response's body in bytes, if the server announces it.
+  /// The length of the response's body in bytes, if the server announced it.
   public var bytesToReceive: Int64?
 
   /// Creates a progress value.

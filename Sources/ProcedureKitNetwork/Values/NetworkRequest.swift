@@ -5,9 +5,9 @@
   public import Foundation
 #endif
 
-/// The input of a network procedure: `URLRequest`, ``HTTPPayloadRequest``, or your own type that contains one of these.
+/// The input of a network procedure, which is a `URLRequest`, an ``HTTPPayloadRequest``, or your own type that contains one of these.
 ///
-/// `resilient()` reads the method of the request, and `authorized(by:)` adds a header field.
+/// The modifier `resilient()` reads the method of the request, and `authorized(by:)` adds a header field.
 public protocol NetworkRequest: Sendable {
   /// The request.
   var urlRequest: URLRequest { get set }

@@ -5,10 +5,10 @@ import ProcedureKit
   import FoundationNetworking
 #endif
 
-/// What an error keeps of requests, responses and causes: nothing that could be a secret, and no text of unlimited length.
+/// Determines what an error keeps of requests, responses and causes: nothing that could be a secret, and no text of unlimited length.
 ///
-/// Code cannot know which field of a request is a credential (`X-Api-Key`), so an error keeps only the fields on a short list. A response
-/// keeps the fields that the caller may need (`Retry-After`), but not those that carry cookies, credentials or URLs.
+/// This code cannot know which fields of a request are credentials, such as `X-Api-Key`, so an error keeps only the fields on a short list.
+/// A response keeps fields that the caller may need, such as `Retry-After`, but not those that contain cookies, credentials or links.
 enum Secrecy {
   static let harmlessRequestFields: Set = [
     "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-encoding",
@@ -23,9 +23,9 @@ enum Secrecy {
 }
 
 extension URLRequest {
-  /// Returns a request with the method, the URL without its secrets, and the header fields that hold none.
+  /// Returns a request with the same method, with the URL without its secrets, and with only those header fields that contain no secrets.
   ///
-  /// - Parameter names: The names of further header fields that hold credentials.
+  /// - Parameter names: The names of further header fields that contain credentials.
   /// - Returns: The request.
   func withoutSecrets(_ names: Set<String> = []) -> URLRequest {
     let names = Set(names.map { $0.lowercased() })
@@ -37,14 +37,14 @@ extension URLRequest {
       let name = name.lowercased()
       return Secrecy.harmlessRequestFields.contains(name) && !names.contains(name)
     }
-    // This must be the last change: on Linux, changing a request without a URL crashes the process.
+    // This must be the last change, because on Linux the process crashes if a request without a URL is changed.
     if address == nil { request.url = nil }
     return request
   }
 }
 
 extension URL {
-  /// The URL without user, password, query and fragment.
+  /// The URL without its user, password, query and fragment.
   var withoutSecrets: URL {
     let text = absoluteString.withoutSecretsOfAddress
     return URL(string: text) ?? URL(filePath: "/")
@@ -52,9 +52,9 @@ extension URL {
 }
 
 extension HTTPURLResponse {
-  /// Returns the status, the URL without its secrets, and the header fields that hold none.
+  /// Returns a response with the same status, with the URL without its secrets, and with only those header fields that contain no secrets.
   ///
-  /// - Parameter names: The names of further header fields that hold credentials.
+  /// - Parameter names: The names of further header fields that contain credentials.
   /// - Returns: The response; `nil` if Foundation cannot create it.
   func withoutSecrets(_ names: Set<String> = []) -> HTTPURLResponse? {
     let names = Secrecy.secretResponseFields.union(names.map { $0.lowercased() })
@@ -71,7 +71,7 @@ extension HTTPURLResponse {
 }
 
 extension URLError {
-  /// The error without the URL, which `URLSession` adds with its secrets under several keys.
+  /// The error without the URL, which `URLSession` adds under several keys, including its secrets.
   var withoutSecrets: URLError {
     let text = userInfo[NSLocalizedDescriptionKey] as? String
     return URLError(code, userInfo: text.map { [NSLocalizedDescriptionKey: $0] } ?? [:])
@@ -79,7 +79,7 @@ extension URLError {
 }
 
 extension String {
-  /// The text of a URL, or of what should be one, without user, password, query and fragment.
+  /// The text of a URL without its user, password, query and fragment. The text need not be a valid URL.
   var withoutSecretsOfAddress: String {
     let bytes = utf8
     let end = bytes.firstIndex { "?#".utf8.contains($0) } ?? bytes.endIndex

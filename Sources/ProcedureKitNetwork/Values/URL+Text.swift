@@ -1,14 +1,15 @@
 public import Foundation
 
 extension URL {
-  /// Creates a URL from text as people and servers write it, and encodes it as browsers do: `http://müller.example/zürich nord|süd`.
+  /// Creates a URL from text as people and servers write it, such as `http://müller.example/zürich nord|süd`, and encodes it as browsers
+  /// do.
   ///
-  /// The result is `nil` if the text is empty or not a URL. White space around the text, and tabs and line breaks within it, are ignored.
-  /// `URL(string:)` would also encode the percent signs of characters that are already encoded.
+  /// Returns `nil` if the text is empty or not a URL. White space around the text, and tabs and line breaks within it, are ignored. Unlike
+  /// `URL(string:)`, this initializer does not encode the percent signs of characters that are already encoded.
   ///
   /// - Parameters:
-  ///   - text: The URL, or a reference to be resolved.
-  ///   - base: The URL that a reference is relative to.
+  ///   - text: The URL, or a relative reference.
+  ///   - base: The URL against which a relative reference is resolved.
   public init?(lenient text: String, relativeTo base: URL? = nil) {
     let scalars = text.unicodeScalars.filter { ![9, 10, 13].contains($0.value) }
     let isBlank = { (scalar: Unicode.Scalar) in scalar.value <= 32 }
@@ -16,13 +17,13 @@ extension URL {
     else { return nil }
     let bytes = Array(String(String.UnicodeScalarView(scalars[first...last])).utf8)
     let start = Self.authorityEnd(in: bytes)
-    // The host stays as it is, because Foundation encodes host names (IDNA).
+    // The host is left unchanged, because Foundation itself encodes host names (IDNA).
     let encoded = String(decoding: bytes[..<start], as: UTF8.self) + Self.percentEncoded(bytes[start...])
     guard let url = URL(string: encoded, relativeTo: base)?.absoluteURL else { return nil }
     self = url
   }
 
-  /// The index at which the path begins: after `//host` or `scheme://host`, or at the start.
+  /// Returns the index at which the path starts, which is after `//host` or `scheme://host`, or at the start of the text.
   private static func authorityEnd(in bytes: [UInt8]) -> Int {
     let scheme = bytes.prefix { ($0.isAlphanumeric || "+-.".utf8.contains($0)) }
     let start = bytes.starts(with: "//".utf8) ? 2 : scheme.count + 3
@@ -51,13 +52,14 @@ extension URL {
     return text
   }
 
-  /// The host name in lower case, without the trailing dot of the root (RFC 3986, section 6.2.2); empty if there is no host.
+  /// The host name in lower case, without a trailing dot (RFC 3986, section 6.2.2); empty if there is no host.
   public var comparableHost: String {
     let host = (host ?? "").lowercased()
     return host.hasSuffix(".") ? String(host.dropLast()) : host
   }
 
-  /// The port of an HTTP URL. If the URL does not specify a port, it is the scheme's default port: 80 for `http`, and 443 for `https`.
+  /// The port of an HTTP URL. If the URL does not specify a port, this is the default port of the scheme: 80 for `http`, and 443 for
+  /// `https`.
   public var effectivePort: Int { port ?? (scheme?.lowercased() == "http" ? 80 : 443) }
 }
 

@@ -6,12 +6,12 @@ import ProcedureKit
 #endif
 
 extension URLRequest {
-  /// The method and the URL for messages, without user, password, query and fragment, which may hold secrets.
+  /// The method and the URL as they appear in messages, without the user, password, query and fragment, which may contain secrets.
   var summary: String {
     url == nil ? "a request without a URL" : "\((httpMethod ?? "GET").quotable) \(address)"
   }
 
-  /// The URL for messages, with a limited length.
+  /// The URL as it appears in messages, shortened if necessary.
   var address: String {
     guard let url else { return "" }
     let port = url.port.map { ":\($0)" } ?? ""
@@ -19,7 +19,7 @@ extension URLRequest {
     return "\("\(url.scheme ?? "")://\(url.host ?? "")\(port)\(url.path)".quotable)\(query)"
   }
 
-  /// Checks that the request can be sent, and can be sent again after a failure.
+  /// Checks that the request can be sent, and that it could be sent again after a failure.
   ///
   /// - Throws: ``NetworkError`` of the kind `invalidRequest`.
   func check(hasBody: Bool = false) throws(NetworkError) {
@@ -30,13 +30,13 @@ extension URLRequest {
   private func problem(hasBody: Bool) -> String? {
     guard let url else { return "it has no URL" }
     guard url.isHTTP else { return "only http and https URLs with a host can be requested" }
-    if hasBody, httpBody != nil { return "it has two bodies; leave httpBody nil" }
-    if httpBodyStream != nil { return "a stream cannot be sent twice; use httpBody, or NetworkUploadProcedure" }
+    if hasBody, httpBody != nil { return "it has two bodies; set httpBody to nil" }
+    if httpBodyStream != nil { return "httpBodyStream cannot be sent twice; use httpBody, or NetworkUploadProcedure" }
     let method = httpMethod ?? "GET"
     if method == "GET" || method == "HEAD", hasBody || httpBody?.isEmpty == false {
-      return "\(method) has no body; set httpMethod to POST or PUT"
+      return "\(method) does not allow a body; set httpMethod to POST or PUT"
     }
-    if !method.isHTTPToken { return "its method is no method" }
+    if !method.isHTTPToken { return "its method is invalid" }
     for (name, value) in allHTTPHeaderFields ?? [:] {
       if let problem = Self.problem(ofField: name, value) { return problem }
     }
@@ -44,22 +44,22 @@ extension URLRequest {
   }
 
   static func problem(ofField name: String, _ value: String) -> String? {
-    guard name.isHTTPToken else { return "a name of a header field contains other characters than HTTP allows" }
+    guard name.isHTTPToken else { return "the name of a header field contains characters that HTTP does not allow" }
     guard value.isHTTPFieldValue else {
-      return "the value of its header field \(name.quotable) contains a line end or a NUL"
+      return "the value of its header field \(name.quotable) contains a line break or a NUL"
     }
     return nil
   }
 
-  /// Sets a header field, and keeps a value that the check would refuse: `setValue` of `URLRequest` silently drops such a value, and the
-  /// request would be sent without the field.
+  /// Sets a header field, even to an invalid value, which the check then refuses. `setValue` of `URLRequest` would silently drop such a
+  /// value, and the request would be sent without the field.
   mutating func put(_ value: String, inField name: String) {
     if value.isHTTPFieldValue { return setValue(value, forHTTPHeaderField: name) }
     removeHeaders([name])
     allHTTPHeaderFields = (allHTTPHeaderFields ?? [:]).merging([name: value]) { $1 }
   }
 
-  /// Removes header fields. Their names are compared without regard to case.
+  /// Removes the header fields with the given names, which are not case-sensitive.
   mutating func removeHeaders(_ names: Set<String>) {
     let names = Set(names.map { $0.lowercased() })
     for name in (allHTTPHeaderFields ?? [:]).keys where names.contains(name.lowercased()) {
@@ -69,10 +69,10 @@ extension URLRequest {
 }
 
 extension NetworkRequest {
-  /// Sets a header field, replacing any earlier value of the same name.
+  /// Sets a header field, replacing any previous value.
   ///
-  /// `setValue(_:forHTTPHeaderField:)` of `URLRequest` ignores a value that contains a line break or a NUL. For example, a token read from
-  /// a file together with the final line break is dropped, and the request is sent without authorization. This function throws instead.
+  /// `setValue(_:forHTTPHeaderField:)` of `URLRequest` ignores a value that contains a line break or a NUL. For example, if a token was
+  /// read from a file, including the final line break, the request is sent without authorization. This function throws an error instead.
   ///
   /// - Parameters:
   ///   - name: The name of the field.
@@ -92,12 +92,12 @@ extension URL {
     return (scheme == "http" || scheme == "https") && host?.isEmpty == false
   }
 
-  /// Whether both URLs have the same scheme, host and port (RFC 6454), compared according to RFC 3986.
+  /// Returns whether two URLs have the same scheme, host and port (RFC 6454), which are compared according to RFC 3986.
   func hasSameOrigin(as other: URL) -> Bool {
     origin == other.origin
   }
 
-  /// The parts are compared byte by byte, because Swift's `==` treats two spellings of a letter as equal.
+  /// The scheme, host and port as bytes, because Swift's `==` for strings treats different encodings of a letter as equal.
   private var origin: [[UInt8]] {
     [scheme?.lowercased() ?? "", comparableHost, "\(effectivePort)"].map { Array($0.utf8) }
   }
@@ -108,6 +108,6 @@ extension String {
     !isEmpty && utf8.allSatisfy { $0.isAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains($0) }
   }
 
-  /// Whether the text stays within one header field. A line break or a NUL could begin another field, or cut this one off.
+  /// Whether the text stays within one header field. A line break or a NUL could start another field, or truncate this one.
   var isHTTPFieldValue: Bool { !utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 } }
 }

@@ -1,35 +1,36 @@
 public import Foundation
 import ProcedureKit
 
-/// How a ``WebServiceCapability`` gets its tokens, and from where: the client-credentials grant and refreshing in OAuth 2.0 (RFC 6749).
+/// Specifies how a ``WebServiceCapability`` obtains its tokens: by the client-credentials grant or by refreshing in OAuth 2.0 (RFC 6749).
 ///
-/// Neither the secret nor the refresh token appears in a description or in a mirror.
+/// Neither the secret nor the refresh token appears in a description or a mirror.
 public struct OAuthConfiguration: Sendable {
-  /// The token endpoint: an `https` URL, or, for tests, an `http` URL on this machine.
+  /// The token endpoint, which must be an `https` URL or, for tests, an `http` URL on the local machine.
   public var tokenURL: URL
   /// The identifier of the client.
   public var clientID: String
   /// The secret of the client; `nil` for a public client, which can only use a refresh token.
   public var clientSecret: String?
-  /// The refresh token that was issued after a person gave consent; `nil` for the client-credentials grant.
+  /// The refresh token that was issued when the user gave consent; `nil` for the client-credentials grant.
   ///
-  /// The server may replace the refresh token at each refresh; see ``onNewRefreshToken``.
+  /// The server may replace the refresh token whenever it is used; see ``onNewRefreshToken``.
   public var refreshToken: String?
-  /// The scopes to ask for; empty for the server's default.
+  /// The scopes to request; empty for the server's default.
   public var scopes: [String] = []
-  /// Whether the client's credentials are sent in the body of the request, for servers that do not support HTTP Basic authentication.
+  /// Whether the client's credentials are sent in the body of the request. Set this for servers that do not support HTTP Basic
+  /// authentication.
   public var sendsSecretInBody = false
-  /// How long before its expiry a token is renewed.
+  /// How long before it expires a token is renewed.
   public var margin: Duration = .seconds(30)
-  /// How a token request is repeated. A refresh is repeated only if the server has not acted on the request, because a server that replaces
+  /// The rules for repeating a token request. A refresh is repeated only if the server has not acted on it, because a server that replaces
   /// refresh tokens accepts each one only once.
   public var resilience = NetworkResilience()
-  /// The clock for the lifetimes of tokens, and for the pauses and timeouts of token requests.
+  /// The clock that measures the lifetimes of tokens, and the pauses and timeouts of token requests.
   public var clock: any Clock<Duration> = ContinuousClock()
   /// The transport that sends token requests.
   public var transport: any HTTPTransport = DefaultHTTPTransport.shared
-  /// Called with each new refresh token before the access token is used, so that you can store the refresh token. The function must return
-  /// quickly.
+  /// A closure that is called with each new refresh token before the access token is used, so that you can store the refresh token. The
+  /// closure must return quickly.
   public var onNewRefreshToken: (@Sendable (String) -> Void)?
 
   /// Creates a configuration for the client-credentials grant.
@@ -63,6 +64,6 @@ extension OAuthConfiguration: CustomStringConvertible, CustomReflectable {
   /// The client and the host of the token endpoint.
   public var description: String { "client \(clientID) of \(tokenURL.host ?? "an unknown host")" }
 
-  /// Empty, because a mirror would show the secrets.
+  /// An empty mirror, because its children would reveal the secrets.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -30,12 +30,12 @@ public struct OAuthError: Error, Sendable, CustomStringConvertible, LocalizedErr
     self.detail = detail
   }
 
-  /// The service and the reason, without tokens and secrets.
+  /// A sentence that contains the service and the reason, but no tokens or secrets.
   public var description: String {
     switch kind {
-    case .invalidConfiguration: "\(service) cannot be asked for a token, since \(detail)."
-    case .refused: "\(service) has refused a token: \([code, detail].compactMap(\.self).joined(separator: ", "))."
-    default: "\(service) has answered a token request with \(detail)."
+    case .invalidConfiguration: "no token can be requested from \(service), since \(detail)."
+    case .refused: "\(service) refused to issue a token: \([code, detail].compactMap(\.self).joined(separator: ", "))."
+    default: "\(service) responded to a token request with \(detail)."
     }
   }
 

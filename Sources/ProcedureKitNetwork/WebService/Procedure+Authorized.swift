@@ -8,14 +8,15 @@ public import ProcedureKit
 extension Procedure where Input: NetworkRequest {
   /// Returns a procedure that sends the token of a web service with each request (`Authorization: Bearer`, RFC 6750).
   ///
-  /// If the service answers with the status 401, one new token is requested for all procedures whose token was refused, and the request is
-  /// sent once more. A second 401 is returned like any other status. A 401 from another origin that a redirect led to does not count, and
-  /// neither does one after a redirect back: the token is not sent to another origin, and not sent again after that. The procedure does not
-  /// hold a slot while it waits for a token. If `.resilient()` is applied after this modifier, the time limit of an attempt includes the
-  /// token request; if it is applied before, the limit does not include it.
+  /// If the service responds with the status 401, a single new token is requested for all procedures whose token was refused, and each of
+  /// their requests is sent once more. A second 401 is returned like any other status. The token is not sent to another origin after a
+  /// redirect, nor to the original one if another redirect leads back, so a 401 in response to such a request does not lead to a new token.
+  ///
+  /// The procedure does not hold a slot while it is waiting for a token. If `.resilient()` is applied after this modifier, the time limit
+  /// of an attempt includes the token request; if it is applied before, the limit does not.
   ///
   /// - Parameter service: The service.
-  /// - Returns: The procedure, which fails with ``OAuthError`` if the service does not provide a token.
+  /// - Returns: A procedure that fails with ``OAuthError`` if the service does not provide a token.
   public func authorized<Payload>(
     by service: WebServiceCapability
   ) -> ProcedureTask<Input, Output> where Output == HTTPPayloadResponse<Payload> {
@@ -40,8 +41,10 @@ extension Procedure where Input: NetworkRequest {
     }
   }
 
-  /// Throws ``RejectedToken`` for the status 401, whether the status is accepted or not. If the request was sent without the token, a 401
-  /// says nothing about the token: a redirect to another origin removes the token, and a redirect back does not restore it.
+  /// Returns a procedure that throws ``RejectedToken`` for the status 401, whether or not that status is accepted.
+  ///
+  /// A 401 does not count if the request was sent without the token. A redirect to another origin removes the token, and a redirect back
+  /// does not restore it.
   private func reportingRejectedTokens<Payload>() -> ProcedureTask<Input, Output>
   where Output == HTTPPayloadResponse<Payload> {
     configured { input, procedure in
@@ -64,20 +67,20 @@ extension Procedure where Input: NetworkRequest {
 }
 
 extension NetworkRequest {
-  /// Whether a response comes from the origin of the request.
+  /// Returns whether a response comes from the origin of the request.
   fileprivate func isAnswered(by response: HTTPURLResponse) -> Bool {
     guard let origin = urlRequest.url, let url = response.url else { return true }
     return url.hasSameOrigin(as: origin)
   }
 }
 
-/// The service rejected a token with the status 401.
+/// An error that is thrown if the service rejects a token with the status 401.
 private struct RejectedToken<Payload: Sendable>: Error, CustomStringConvertible, CustomReflectable {
   let token: BearerToken
   let answer: Result<HTTPPayloadResponse<Payload>, any Error>
 
   var description: String { "the service no longer accepts the token (the status 401)" }
 
-  /// Empty, because the answer contains the complete URL and all header fields.
+  /// An empty mirror, because the response contains the complete URL and all header fields.
   var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The request to a token endpoint, sent as a form (RFC 6749, sections 4.4.2 and 6).
+/// A request to a token endpoint, which is sent as a form (RFC 6749, sections 4.4.2 and 6).
 struct TokenRequest {
   let configuration: OAuthConfiguration
   let refreshToken: String?
@@ -33,7 +33,7 @@ struct TokenRequest {
     return request
   }
 
-  /// Encodes text as `application/x-www-form-urlencoded`, in which a plus stands for a space.
+  /// Encodes text as `application/x-www-form-urlencoded`, in which a plus sign represents a space.
   private static func encoded(_ text: String) -> String {
     text.utf8.map { byte in
       switch byte {

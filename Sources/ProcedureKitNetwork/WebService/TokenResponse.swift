@@ -4,7 +4,7 @@ import ProcedureKit
 /// The response from a token endpoint (RFC 6749, sections 5.1 and 5.2).
 struct TokenResponse {
   let token: BearerToken
-  /// How long the token is valid; `nil` if the server does not say.
+  /// How long the token is valid; `nil` if the server does not specify it.
   let lifetime: Duration?
   let refreshToken: String?
 
@@ -20,7 +20,7 @@ struct TokenResponse {
     var errorDescription: String?
   }
 
-  /// Some servers write the number as a string.
+  /// A number of seconds, which some servers send as a string.
   private struct Seconds: Decodable {
     let count: Double?
 
@@ -38,14 +38,14 @@ struct TokenResponse {
         let description = failure.errorDescription ?? "without a reason"
         throw OAuthError(.refused, service, code: failure.error.quotable, description.quotable)
       }
-      // Many servers refuse a client with plain HTTP, without the JSON of RFC 6749.
+      // Many servers refuse a client with a plain 401, without the JSON that RFC 6749 requires.
       if response.status == 401 {
         throw OAuthError(.refused, service, code: "invalid_client", "the status 401")
       }
       throw OAuthError(.invalidResponse, service, "the status \(response.status)")
     }
     guard let success = try? decoder.decode(Success.self, from: response.payload) else {
-      throw OAuthError(.invalidResponse, service, "a body that is not the JSON of RFC 6749")
+      throw OAuthError(.invalidResponse, service, "a body that is not the JSON that RFC 6749 requires")
     }
     guard success.tokenType.lowercased() == "bearer" else {
       throw OAuthError(
@@ -55,7 +55,7 @@ struct TokenResponse {
       throw OAuthError(.invalidResponse, service, "a token that is not valid in a header field")
     }
     self.token = token
-    // A lifetime of more than a century is shortened, so that it cannot overflow.
+    // A lifetime of more than a century is shortened so that it cannot overflow.
     lifetime = success.expiresIn?.count.flatMap { $0.isNaN ? nil : .seconds(min(max($0, 0), 4e9)) }
     refreshToken = success.refreshToken
   }

@@ -6,18 +6,19 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// The token of a ``WebServiceCapability`` and its renewal. There is one renewal at a time, which all callers wait for.
+/// Stores and renews the token of a ``WebServiceCapability``. There is at most one renewal at a time, for which all callers wait.
 final class TokenStore: Sendable {
   private struct State {
     var token: BearerToken?
-    /// The time at which the token must be renewed, counted from the creation of the store; `nil` for never.
+    /// The time at which the token must be renewed, measured from the creation of the store; `nil` for never.
     var end: Duration?
     var refreshToken: String?
-    /// How many tokens there have been so far. The number is the key that the runs of one renewal share.
+    /// The number of tokens that have been issued so far. It identifies a renewal, so that all runs of that renewal share an execution.
     var renewals = 0
   }
 
-  /// Runs with the same key share one execution. The key retains the store, so that no other store can have the same identity.
+  /// The key of a renewal. Runs with the same key share one execution. The key retains the store, so that no other store can have the same
+  /// identity.
   private struct Renewal: Hashable {
     let store: TokenStore
     let number: Int
@@ -43,7 +44,8 @@ final class TokenStore: Sendable {
     self.configuration = configuration
     elapsed = Self.stopwatch(configuration.clock)
     state = Mutex(State(refreshToken: configuration.refreshToken))
-    // A separate queue is used because runs that share an execution must use the same resource table, whichever queue the caller runs in.
+    // A separate queue is used because runs that share an execution must use the same resource table, regardless of the queues of the
+    // callers.
     var queueConfiguration = ProcedureQueue.Configuration("tokens of \(service)")
     queueConfiguration.clock = configuration.clock
     queueConfiguration.onUnobservedFailure = { _ in }
@@ -64,7 +66,7 @@ final class TokenStore: Sendable {
     }
   }
 
-  /// Returns the token, renewing it if necessary. Cancelling the caller ends the wait at once.
+  /// Returns the token, renewing it if necessary. If the caller is cancelled, the wait ends immediately.
   ///
   /// - Throws: ``OAuthError``; ``NetworkError``; `CancellationError`.
   func token() async throws -> BearerToken {
@@ -74,23 +76,23 @@ final class TokenStore: Sendable {
     }
   }
 
-  /// Shares a renewal with all callers that need the same one. Returns `nil` if another renewal has ended in the meantime.
+  /// Renews the token once for all callers that need the same renewal. Returns `nil` if another renewal has ended in the meantime.
   private func renewal(after number: Int) async throws -> BearerToken? {
     let renewal = ProcedureTask("token of \(service)") { [self] () -> BearerToken? in
-      // A renewal may have ended after the caller checked the token and before it read the number, or since then.
+      // Another renewal may have ended since the caller checked the token, before or after the caller read the number.
       guard validToken == nil, state.withLock({ $0.renewals == number }) else { return nil }
       return try await renew()
     }
     .coalesced(by: Renewal(store: self, number: number))
-    // The token request does not count towards the progress of the work that waits for it.
+    // The token request does not count towards the progress of the work that is waiting for it.
     .progressWeight(0)
-    // If the caller is cancelled, a request for client credentials passes to the next waiting caller. A refresh always runs to completion,
+    // If the caller is cancelled, the next waiting caller takes over a client-credentials request. A refresh always runs to completion,
     // because the server may already have replaced the refresh token.
     if state.withLock({ $0.refreshToken == nil }) { return try await queue.run(renewal) }
     return try await queue.add(renewal).value
   }
 
-  /// Reports that the service no longer accepts the token.
+  /// Discards a token that the service no longer accepts.
   func reject(_ token: BearerToken) {
     state.withLock { state in
       if state.token == token { state.token = nil }
@@ -131,7 +133,7 @@ final class TokenStore: Sendable {
     guard url.isHTTP, url.scheme?.lowercased() == "https" || isLocal.contains(url.host ?? "") else {
       throw OAuthError(
         .invalidConfiguration, service,
-        "\(URLRequest(url: url).address) is no https address, and would reveal the secrets")
+        "\(URLRequest(url: url).address) is not an https address, so secrets would be sent unencrypted")
     }
   }
 }

@@ -1,23 +1,24 @@
 public import ProcedureKit
 
-/// The permission to use a web service, obtained with OAuth 2.0 tokens (RFC 6749, RFC 6750).
+/// The permission to use a web service, which is obtained with OAuth 2.0 tokens (RFC 6749, RFC 6750).
 ///
 /// ```swift
 /// let service = WebServiceCapability("kittens", OAuthConfiguration(tokenURL: url, clientID: "me", clientSecret: secret))
 /// let load = NetworkDataProcedure("load").authorized(by: service).resilient()
 /// ```
 ///
-/// `authorized(by:)` adds the token to each request. `.condition(.authorized(for: service))` gets a token before the procedure starts.
+/// The modifier `authorized(by:)` adds the token to each request. With `.condition(.authorized(for: service))`, a token is obtained before
+/// the procedure starts.
 ///
-/// A token is requested if there is none, if the current one is about to expire, or if the service answers with the status 401. All callers
-/// that need the token in the meantime wait for the same request. All copies of a capability share the token. Tokens and secrets do not
-/// appear in any description, mirror, event or log message; errors contain requests without credentials.
+/// A token is requested if there is none, if the current one is about to expire, or if the service responds with the status 401. All
+/// callers that need the token in the meantime wait for the same request. All copies of a capability share the token. Tokens and secrets
+/// appear in no description, mirror, event or log message, and the requests in errors contain no credentials.
 public struct WebServiceCapability: Capability {
   /// Whether there is a valid token.
   public enum Status: AuthorizationStatus, Hashable {
     /// There is a valid token.
     case authorized
-    /// There is no token, or the token has expired. The service may issue another one.
+    /// There is no token, or the token has expired. The service may issue a new one.
     case unauthorized
 
     /// Returns whether there is a valid token.
@@ -32,21 +33,21 @@ public struct WebServiceCapability: Capability {
   ///
   /// - Parameters:
   ///   - name: The name of the service.
-  ///   - configuration: Where and how tokens are requested.
+  ///   - configuration: Specifies where and how tokens are requested.
   public init(_ name: String, _ configuration: OAuthConfiguration) {
     self.name = name
     tokens = TokenStore(name, configuration)
   }
 
-  /// Returns `true`, because only a request shows whether the service can be reached. See `Condition.reachable`.
+  /// Returns `true`, because only a request can show whether the service is reachable. See `Condition.reachable`.
   public func isAvailable() async -> Bool { true }
 
-  /// Returns whether there is a valid token, without asking the service.
+  /// Returns whether there is a valid token, without contacting the service.
   public func authorizationStatus() async -> Status { tokens.validToken == nil ? .unauthorized : .authorized }
 
-  /// Requests a token unless there is a valid one. Cancelling the caller ends the wait at once.
+  /// Requests a token unless there is a valid one. If the caller is cancelled, the wait ends immediately.
   ///
-  /// - Throws: ``OAuthError`` if the service refuses; ``NetworkError``; `CancellationError`.
+  /// - Throws: ``OAuthError`` if the service refuses to issue a token; ``NetworkError``; `CancellationError`.
   public func requestAuthorization(_ requirement: Void) async throws {
     _ = try await tokens.token()
   }
@@ -56,6 +57,6 @@ extension WebServiceCapability: CustomStringConvertible, CustomReflectable {
   /// The name of the service.
   public var description: String { name }
 
-  /// Empty, because a mirror would show the token.
+  /// An empty mirror, because its children would reveal the token.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

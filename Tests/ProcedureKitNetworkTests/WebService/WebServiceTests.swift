@@ -195,7 +195,7 @@ import TestingProcedureKit
     let load = load(WebServiceCapability("kittens", server.configuration))
     let error = await tokenError { try await load(URLRequest(server.server.url("/kitten"))) }
     #expect(error?.code == "a [2J ")
-    #expect(error?.description == "kittens has refused a token: a [2J , b ]0;   .")
+    #expect(error?.description == "kittens refused to issue a token: a [2J , b ]0;   .")
   }
 
   @Test("An address that would reveal the secrets is refused, and a broken token request is the network's error")

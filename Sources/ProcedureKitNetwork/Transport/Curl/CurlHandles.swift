@@ -1,26 +1,26 @@
 import LoadedLibraries
 import Synchronization
 
-/// The handles of finished transfers, kept for later transfers: creating a handle, with its long buffer, takes longer than clearing one.
+/// A pool of libcurl handles from finished transfers. Resetting a handle is faster than creating one, with its large buffer.
 ///
-/// A handle keeps nothing from its last request.
+/// A handle in the pool retains nothing from its last request.
 final class CurlHandles: Sendable {
-  /// Invariant of `@unchecked Sendable`: the handle belongs either to the list or to the one transfer that has taken it.
+  /// The invariant that justifies `@unchecked Sendable`: a handle belongs either to the list or to the transfer that has taken it.
   private struct Idle: @unchecked Sendable {
     let handle: OpaquePointer
   }
 
-  /// The largest number of handles that are kept, of some 70 KB each.
+  /// The maximum number of handles in the pool. A handle takes up about 70 KB.
   private static let limit = 64
 
   private let idle = Mutex<[Idle]>([])
 
-  /// Returns a handle without options; `nil` if there is no memory.
+  /// Returns a handle that has no options set; `nil` if there is not enough memory.
   func take() -> OpaquePointer? {
     idle.withLock { $0.popLast() }?.handle ?? pk_curl_easy_init()
   }
 
-  /// Keeps a handle that libcurl no longer uses, or releases it if enough handles are kept.
+  /// Returns a handle that libcurl no longer uses to the pool, or releases the handle if the pool is full.
   func put(_ handle: OpaquePointer) {
     pk_curl_easy_reset(handle)
     let candidate = Idle(handle: handle)
@@ -32,7 +32,7 @@ final class CurlHandles: Sendable {
     if !isKept { pk_curl_easy_cleanup(handle) }
   }
 
-  /// Releases the handles that are kept.
+  /// Releases all handles in the pool.
   func removeAll() {
     let all = idle.withLock { idle in
       defer { idle = [] }

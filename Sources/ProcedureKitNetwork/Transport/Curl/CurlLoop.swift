@@ -4,49 +4,49 @@ import Synchronization
 
 /// The single thread that performs all transfers of a ``CurlTransport``.
 ///
-/// The thread starts with the first transfer. It ends, and closes the connections kept for reuse, when there has been no transfer for
-/// ``lingering`` or when its transport is deallocated. The next transfer starts another thread. Every libcurl function except
-/// `curl_multi_wakeup` is called only on this thread.
+/// The thread starts with the first transfer. It ends when there has been no transfer for the duration ``lingering``, or when the transport
+/// is deallocated, and it then closes the connections that were kept for reuse. The next transfer starts another thread. Once a transfer
+/// has been added, only this thread calls libcurl functions for it, except `curl_multi_wakeup`.
 final class CurlLoop: Sendable {
   private enum Command {
     case add(CurlTransfer)
     case resume(CurlTransfer)
-    /// The transfer knows the reason.
+    /// Ends a transfer, which has already recorded the reason.
     case end(CurlTransfer)
   }
 
   private struct State {
-    /// libcurl's set of transfers, while a thread is running.
+    /// libcurl's set of transfers; `nil` if no thread is running.
     var multi: Multi?
     var commands: [Command] = []
-    /// Whether the thread is waiting in `curl_multi_poll`, or about to wait there: a command must wake it.
+    /// Whether the thread is waiting in `curl_multi_poll`, or about to, in which case a command must wake it.
     var isPolling = false
     var isStopped = false
   }
 
-  /// libcurl's set of transfers. It is closed when neither the thread nor a task that is waking the thread needs it any more.
+  /// libcurl's set of transfers. The set is closed when neither the thread nor a task that is waking the thread needs it any longer.
   ///
-  /// Invariant of `@unchecked Sendable`: other tasks only wake the thread, which libcurl allows.
+  /// The invariant that justifies `@unchecked Sendable`: other tasks only wake the thread, which libcurl permits.
   private final class Multi: @unchecked Sendable {
     let set: OpaquePointer
-    /// Whether `curl_multi_wakeup` works. If the process has no descriptors left, libcurl creates a set without the pair of sockets that a
-    /// wake-up needs.
+    /// Whether `curl_multi_wakeup` works. If the process has run out of descriptors, libcurl creates a set without the pair of sockets that
+    /// a wake-up needs.
     let isWakeable: Bool
 
     init(_ set: OpaquePointer) {
       self.set = set
-      // This makes the first wait end at once, which costs nothing.
+      // As a side effect, the first wait ends immediately, which does no harm.
       isWakeable = pk_curl_multi_wakeup(set) == 0
     }
 
     deinit { pk_curl_multi_cleanup(set) }
 
-    /// If waking works at all, it always works: if the buffer for wake-ups is full, libcurl still wakes up.
+    /// If waking works at all, it always works: even if the buffer for wake-ups is full, libcurl wakes up.
     func wake() { pk_curl_multi_wakeup(set) }
   }
 
   private static let lingering = Duration.seconds(30)
-  /// The longest wait of a thread that cannot be woken.
+  /// The maximum duration of a wait if the thread cannot be woken.
   private static let unwakeableWait = Duration.milliseconds(20)
 
   private let configuration: CurlTransport.Configuration
@@ -57,13 +57,13 @@ final class CurlLoop: Sendable {
 
   func add(_ transfer: CurlTransfer) { send(.add(transfer)) }
 
-  /// The reader has taken the data that was waiting for it, or the supplier has provided more.
+  /// Resumes a transfer whose reader has taken the waiting data, or whose supplier has provided more.
   func resume(_ transfer: CurlTransfer) { send(.resume(transfer)) }
 
-  /// Removes a transfer at once. A transfer that has already ended is left alone.
+  /// Removes a transfer immediately. Does nothing if the transfer has already ended.
   func end(_ transfer: CurlTransfer) { send(.end(transfer)) }
 
-  /// Ends the thread. There must be no transfers left.
+  /// Ends the thread. The caller ensures that there are no transfers left.
   func stop() {
     let multi = state.withLock { state in
       state.isStopped = true
@@ -84,7 +84,7 @@ final class CurlLoop: Sendable {
       state.multi = multi
       return (true, nil)
     }
-    // This happens outside the lock, because the woken thread takes the lock at once.
+    // The thread is woken outside the lock, because it takes the lock as soon as it wakes up.
     sleeper?.wake()
     switch isFirst {
     case false?: break
@@ -93,7 +93,7 @@ final class CurlLoop: Sendable {
       thread.name = "ProcedureKit HTTP"
       thread.start()
     case nil:
-      // There is no memory for a set. Without a set, there are no other transfers.
+      // There was not enough memory to create a set. Without a set, there are no other transfers.
       if case .add(let transfer) = command { transfer.end(code: CURLE_OUT_OF_MEMORY) }
     }
   }
@@ -102,7 +102,7 @@ final class CurlLoop: Sendable {
     guard let multi = pk_curl_multi_init() else { return nil }
     pk_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, configuration.maxIdleConnections)
     pk_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maxConnectionsPerHost)
-    // Each transfer has its own connection: if an HTTP/2 connection were shared, a paused reader would hold up the other transfers.
+    // Each transfer uses a separate connection, because a paused reader would stall the other transfers on a shared HTTP/2 connection.
     pk_curl_multi_set_long(multi, CURLMOPT_PIPELINING, 0)
     return Multi(multi)
   }
@@ -141,7 +141,7 @@ final class CurlLoop: Sendable {
   private func execute(_ command: Command, _ multi: OpaquePointer, _ transfers: inout [OpaquePointer: CurlTransfer]) {
     switch command {
     case .add(let transfer):
-      // A transfer that has already been cancelled sends nothing.
+      // The transfer has already been cancelled, so it sends nothing.
       guard transfer.start(at: .now) else { return transfer.end(code: CURLE_OK) }
       let code = pk_curl_multi_add(multi, transfer.handle)
       guard code == CURLE_OK else { return transfer.end(code: CURLE_OUT_OF_MEMORY) }
@@ -161,7 +161,7 @@ final class CurlLoop: Sendable {
     if code != CURLE_OK { remove(transfer.handle, code: code, multi, &transfers) }
   }
 
-  /// Wakes the tasks that are waiting for a transfer, and ends transfers that have failed or have been idle for too long. Returns the time
+  /// Wakes the tasks that are waiting for transfers, and ends transfers that have failed or have been idle for too long. Returns the time
   /// of the next check.
   private func publish(
     at now: ContinuousClock.Instant, _ multi: OpaquePointer, _ transfers: inout [OpaquePointer: CurlTransfer]
@@ -181,7 +181,7 @@ final class CurlLoop: Sendable {
         continue
       }
       resume(transfer, at: now, multi, &transfers)
-      // The next iteration handles what has become possible.
+      // The next iteration continues immediately with this transfer.
       next = now
     }
     return next
@@ -203,7 +203,7 @@ final class CurlLoop: Sendable {
     if mayPoll { pk_curl_multi_poll(multi, Int32(min(max(wait / .milliseconds(1), 0), 60_000)) + 1) }
   }
 
-  /// Ends the thread, unless a command has arrived.
+  /// Returns whether the thread may end. It may not if a command has arrived.
   private func leave() -> Bool {
     let last = state.withLock { state in state.commands.isEmpty ? state.multi.take() : nil }
     if last != nil { handles.removeAll() }

@@ -7,15 +7,15 @@ import LoadedLibraries
 
 /// A request in the form that libcurl accepts.
 ///
-/// It is a class because the transfer and the code that receives the response share the request.
+/// This is a class because the transfer and the code that receives the response share it.
 final class CurlRequest: Sendable {
   enum Body: Sendable {
     case none
     case data(Data)
-    /// Bytes that are supplied while the transfer is running, and their number, if known.
+    /// Bytes that are supplied while the transfer is running, together with their number, if it is known.
     case stream(HTTPBody, byteCount: Int64?)
 
-    /// `nil` if the length is unknown.
+    /// The length of the body in bytes; `nil` if it is unknown.
     var byteCount: Int64? {
       switch self {
       case .none: 0
@@ -38,34 +38,34 @@ final class CurlRequest: Sendable {
     guard let url = request.url else { throw NetworkError(.invalidRequest, request, "it has no URL") }
     self.url = url.absoluteString
     method = request.httpMethod ?? "GET"
-    guard method.isHTTPToken else { throw NetworkError(.invalidRequest, request, "its method is no method") }
+    guard method.isHTTPToken else { throw NetworkError(.invalidRequest, request, "its method is invalid") }
     switch body {
     case .data(let data): self.body = .data(data)
     case .file, .stream: self.body = .stream(body ?? .data(Data()), byteCount: body?.byteCount)
     case nil: self.body = request.httpBody.map { .data($0) } ?? .none
     }
-    // The time-out interval of the request. As with URLSession, an interval that is not positive means no limit.
+    // As with URLSession, there is no limit if the timeout interval of the request is not positive.
     let interval = request.timeoutInterval
     idleLimit = interval > 0 && interval < 1e9 ? .seconds(interval) : nil
 
     let fields = request.allHTTPHeaderFields ?? [:]
     var lines: [String] = []
     lines.reserveCapacity(fields.count + Self.ownLineCount)
-    // Otherwise, libcurl waits up to a second for a `100 Continue` before it sends a long body.
+    // Without this line, libcurl would wait for a `100 Continue` for up to a second before it sends a long body.
     lines.append("Expect:")
     var names: Set<String> = []
     var offered: Set<String> = []
     for (name, value) in fields {
       let small = name.lowercased()
       names.insert(small)
-      // The fields that frame the body are left to libcurl. After a 417 in response to `Expect`, libcurl would send the request again, and
-      // pass on the second head after that of the 417.
+      // libcurl itself sets the fields that frame the body. `Expect` is omitted because, after a 417, libcurl would send the request again,
+      // and would pass on a second head after that of the 417.
       if ["content-length", "transfer-encoding", "expect"].contains(small) { continue }
-      // libcurl sends a line as it is, so a line break would begin another field.
+      // libcurl sends a line verbatim, so a line break would start another field.
       if let problem = URLRequest.problem(ofField: name, value) {
         throw NetworkError(.invalidRequest, request, problem)
       }
-      // For libcurl, "Name:" removes a field, and "Name;" sends an empty one.
+      // In libcurl, "Name:" removes a field, and "Name;" sends a field with an empty value.
       lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
       if small == "accept-encoding" { offered.formUnion(Self.codings(of: value)) }
     }
@@ -73,7 +73,7 @@ final class CurlRequest: Sendable {
     if !names.contains("content-type"), method == "POST", body == nil, request.httpBody != nil {
       lines.append("Content-Type: application/x-www-form-urlencoded")
     }
-    // A part of a compressed body could not be decompressed.
+    // A request for a range does not offer gzip, because part of a compressed body could not be decompressed.
     if !names.contains("accept-encoding"), !names.contains("range"), GzipDecoder.isAvailable {
       lines.append("Accept-Encoding: gzip")
       offered = Self.ownCodings
@@ -85,18 +85,18 @@ final class CurlRequest: Sendable {
   /// Whether libcurl may send the request again if a connection from the pool turns out to be closed.
   var isRepeatable: Bool { ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method) }
 
-  /// Whether the request must not use a connection from the pool: a request that cannot be sent twice must not use a connection that the
-  /// server may be closing.
+  /// Whether the request needs a new connection. A request that cannot be sent twice must not use a pooled connection, which the server may
+  /// be closing.
   var needsNewConnection: Bool {
     switch body {
     case .none: !isRepeatable
-    // libcurl can send an empty body again without calling back.
+    // libcurl can send an empty body again without calling `rewind`.
     case .data(let data): data.isEmpty && !isRepeatable
     case .stream: true
     }
   }
 
-  /// The largest number of lines that are added to those of the request.
+  /// The maximum number of lines that are added to those of the request.
   private static let ownLineCount = 4
   private static let ownCodings: Set = ["gzip"]
 

@@ -2,18 +2,19 @@ import Foundation
 import LoadedLibraries
 import Synchronization
 
-/// One libcurl transfer: its handle, the data waiting for the reader of the response, and the data waiting to be sent.
+/// A libcurl transfer, with its handle, the data that is waiting for the reader of the response, and the data that is waiting to be sent.
 ///
-/// This file contains all pointers. Invariant of `@unchecked Sendable`: until the transfer is added to a ``CurlLoop``, the handle, its
-/// callbacks, its list and its sockets belong to the task that creates the transfer. Afterwards, they belong to the thread of the loop,
-/// which also calls the callbacks and releases all four; `sentCount` and `hasNews` belong to that thread. Everything else is guarded by the
-/// lock. libcurl's pointer to the transfer is valid because the loop retains the transfer for as long as libcurl has the handle.
+/// All pointers are confined to this file. The invariant that justifies `@unchecked Sendable`: until the transfer is added to a
+/// ``CurlLoop``, the handle, the callbacks, the list and the sockets belong to the task that creates the transfer. Afterwards, they belong
+/// to the loop's thread, which also calls the callbacks and releases all four. `sentCount` and `hasNews` belong to that thread, too.
+/// Everything else is guarded by the lock. libcurl's pointer to the transfer is valid because the loop retains the transfer for as long as
+/// libcurl has the handle.
 final class CurlTransfer: @unchecked Sendable {
   /// What has happened since the reader last looked.
   struct News {
     /// The number of bytes of the request's body that libcurl has taken so far.
     var sentCount: Int64?
-    /// The complete final head.
+    /// The complete head of the final response.
     var head: [UInt8]?
     var body = Data()
     var end: End?
@@ -29,21 +30,21 @@ final class CurlTransfer: @unchecked Sendable {
   private struct State {
     var machine: CurlTransferMachine
     var news = News()
-    /// The lines of the head received so far.
+    /// The lines of the head that have been received so far.
     var head: [UInt8] = []
     var reader: CheckedContinuation<Void, Never>?
-    /// The bytes to send next, and whether they are the last ones.
+    /// The bytes to send next.
     var supply = Data()[...]
     var isSupplyComplete = false
     var supplier: CheckedContinuation<Void, Never>?
-    /// The reason why the request's body could not be produced.
+    /// The error that was thrown while the request's body was being produced.
     var sourceError: (any Error)?
 
-    /// Whether the supplier should produce more.
+    /// Whether the supplier should produce more data.
     var isSupplyWanted: Bool { supply.isEmpty && !machine.isBodyRefused }
   }
 
-  /// The largest number of bytes that libcurl passes in one call (`CURL_MAX_WRITE_SIZE`).
+  /// The maximum number of bytes that libcurl passes in one call (`CURL_MAX_WRITE_SIZE`).
   private static let maxWriteSize = 16 << 10
   private static let usualHeadSize = 512
 
@@ -52,7 +53,7 @@ final class CurlTransfer: @unchecked Sendable {
   private let handles: CurlHandles
   private let callbacks: UnsafeMutablePointer<pk_curl_callbacks>
   private var list: OpaquePointer?
-  /// The sockets of a transfer whose sender may be paused.
+  /// The sockets of the transfer; `nil` unless its sender may be paused.
   private let sockets: UnsafeMutablePointer<pk_curl_sockets>?
   private var sentCount: Int64 = 0
   private var hasNews = false
@@ -60,9 +61,9 @@ final class CurlTransfer: @unchecked Sendable {
 
   /// Creates a transfer.
   ///
-  /// - Throws: `URLError` if libcurl has no memory, or does not accept the URL.
+  /// - Throws: `URLError` if libcurl has not enough memory, or does not accept the URL.
   init(_ request: CurlRequest, _ configuration: CurlTransport.Configuration, _ handles: CurlHandles) throws {
-    // libcurl would trust the file whose path ends before the NUL.
+    // libcurl would truncate the path at the NUL, and trust a different file.
     if configuration.trustedCertificates?.containsNUL == true { throw URLError(.cannotOpenFile) }
     guard let handle = handles.take() else { throw URLError(.unknown) }
     self.request = request
@@ -82,7 +83,7 @@ final class CurlTransfer: @unchecked Sendable {
   }
 
   private func configure(_ configuration: CurlTransport.Configuration) -> Bool {
-    // Passing the string as a pointer would first copy it into an array. `withCString` passes the string's own bytes.
+    // Passing the string directly would first copy it into an array, whereas `withCString` passes the string's own bytes.
     for line in request.lines { list = line.withCString { pk_curl_list_append(list, $0) } ?? list }
     pk_curl_set_callbacks(handle, callbacks)
     if let sockets { pk_curl_watch_sockets(handle, sockets) }
@@ -92,14 +93,14 @@ final class CurlTransfer: @unchecked Sendable {
     pk_curl_set_long(handle, CURLOPT_HTTP_VERSION, version)
     pk_curl_set_long(handle, CURLOPT_HTTP09_ALLOWED, 0)
     pk_curl_set_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    // Ending a transfer does not wait for a name that is being resolved (since 7.87).
+    // With this option (since 7.87), ending a transfer does not wait for a name that is being resolved.
     pk_curl_set_long(handle, CURLOPT_QUICK_EXIT, 1)
     pk_curl_set_long(handle, CURLOPT_BUFFERSIZE, 64 << 10)
     pk_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.milliseconds)
     if let limit = configuration.totalTimeout { pk_curl_set_long(handle, CURLOPT_TIMEOUT_MS, limit.milliseconds) }
     if let file = configuration.trustedCertificates {
       pk_curl_set_text(handle, CURLOPT_CAINFO, file.path)
-      // Otherwise, the certificates in the system's folder would also be trusted.
+      // Without this line, the certificates in the system's folder would also be trusted.
       pk_curl_set_text(handle, CURLOPT_CAPATH, nil)
     }
     if request.needsNewConnection { pk_curl_set_long(handle, CURLOPT_FRESH_CONNECT, 1) }
@@ -112,7 +113,7 @@ final class CurlTransfer: @unchecked Sendable {
     if request.method == "HEAD", !hasBody {
       pk_curl_set_long(handle, CURLOPT_NOBODY, 1)
     } else if hasBody || ["POST", "PUT", "PATCH"].contains(request.method) {
-      // With these methods, even an empty body is sent: "Content-Length: 0".
+      // With these methods, even an empty body is announced, with "Content-Length: 0".
       pk_curl_set_long(handle, CURLOPT_UPLOAD, 1)
       pk_curl_set_offset(handle, CURLOPT_INFILESIZE_LARGE, request.body.byteCount ?? -1)
       pk_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, request.method)
@@ -140,11 +141,11 @@ final class CurlTransfer: @unchecked Sendable {
   }
 
   private static func at(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
-    guard let context else { preconditionFailure("libcurl calls without the context of a transfer") }
+    guard let context else { preconditionFailure("libcurl called back without the context of a transfer") }
     return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
   }
 
-  /// One line of a head or of the trailers has arrived. Returns whether the transfer continues.
+  /// Handles a line of a head or of the trailers. Returns whether the transfer continues.
   private func headArrived(_ line: UnsafeRawBufferPointer) -> Bool {
     hasNews = true
     return state.withLock { state in
@@ -152,7 +153,7 @@ final class CurlTransfer: @unchecked Sendable {
       if let isChunked = line.isChunkedCoding, !state.machine.transferCodingArrived(isChunked: isChunked) {
         return false
       }
-      // Trailers are counted and dropped.
+      // Trailers are counted and discarded.
       guard case .head = state.machine.phase else { return true }
       if state.head.isEmpty || line.starts(with: "HTTP/".utf8) {
         guard state.machine.statusLineArrived(ResponseHead.status(of: line)) else { return false }
@@ -170,7 +171,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// The length of the response's body; `nil` unless the request has a body that the server may refuse.
+  /// Returns the announced length of the response's body; `nil` unless the request has a body that the server may refuse.
   private func announcedLength(_ head: [UInt8]) -> Int64? {
     if case .none = request.body { return nil }
     return ResponseHead(head)?.announcedLength(to: request.method)
@@ -202,8 +203,10 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// libcurl wants to send the body again, because a connection from the pool turned out to be closed. This is possible only for bytes of a
-  /// request that can be repeated.
+  /// Lets libcurl send the body again because a pooled connection turned out to be closed.
+  ///
+  /// Returns `false` if that is impossible, because the body is a stream, or because bytes of a request that must not be repeated have been
+  /// sent.
   private func rewind() -> Bool {
     guard case .data(let data) = request.body, request.isRepeatable || sentCount == 0 else { return false }
     sentCount = 0
@@ -213,7 +216,7 @@ final class CurlTransfer: @unchecked Sendable {
 
   // MARK: The loop's thread
 
-  /// Returns whether the transfer should be handed to libcurl.
+  /// Starts the transfer. Returns whether it should be handed to libcurl.
   func start(at now: ContinuousClock.Instant) -> Bool {
     state.withLock { state in
       state.machine.wasActive(at: now)
@@ -221,7 +224,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// Ends the pauses whose reason is gone. Returns libcurl's result code; any code other than `CURLE_OK` means that the transfer has to
+  /// Ends pauses that are no longer necessary. Returns libcurl's result code; any code other than `CURLE_OK` means that the transfer has to
   /// end.
   func resume(at now: ContinuousClock.Instant) -> Int32 {
     let pauses = state.withLock { state in
@@ -233,13 +236,13 @@ final class CurlTransfer: @unchecked Sendable {
     guard
       pauses.0.isReceivingPaused != pauses.1.isReceivingPaused || pauses.0.isSendingPaused != pauses.1.isSendingPaused
     else { return CURLE_OK }
-    // libcurl may call the callbacks before this call returns, so the lock must not be held here.
+    // libcurl may call the callbacks during this call, so the lock must not be held here.
     return pk_curl_pause(
       handle,
       (pauses.1.isReceivingPaused ? PK_CURL_PAUSE_RECEIVE : 0) | (pauses.1.isSendingPaused ? PK_CURL_PAUSE_SEND : 0))
   }
 
-  /// Wakes the reader and the supplier if something has happened. Returns what the loop must do next for the transfer.
+  /// Wakes the reader and the supplier if there is news for them. Returns what the loop must do next for the transfer.
   func publish(at now: ContinuousClock.Instant) -> CurlTransferMachine.Turn {
     let isActive = hasNews
     hasNews = false
@@ -259,7 +262,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// Releases the handle, and reports the end to the reader and the supplier.
+  /// Releases the handle, and notifies the reader and the supplier that the transfer has ended.
   func end(code: Int32) {
     release()
     let (reader, supplier) = state.withLock { state in
@@ -280,16 +283,16 @@ final class CurlTransfer: @unchecked Sendable {
 
   // MARK: Any thread
 
-  /// Records why the transfer has to end; the loop ends it.
+  /// Records the reason why the transfer has to end. The loop then ends the transfer.
   func fail(_ failure: CurlTransferMachine.Failure) {
     state.withLock { $0.machine.fail(failure) }
   }
 
   // MARK: The reader's task
 
-  /// Waits for news. The wait is not cancellable, because a cancelled transfer ends anyway.
+  /// Waits for news. The wait itself is not cancellable, because a cancelled transfer ends anyway.
   ///
-  /// - Returns: The news, and whether the transfer is paused until its reader has taken data.
+  /// - Returns: The news, and whether the transfer was paused until its reader took the data.
   func next() async -> (news: News, isPaused: Bool) {
     await withCheckedContinuation { continuation in
       let isReady = state.withLock { state in
@@ -301,8 +304,8 @@ final class CurlTransfer: @unchecked Sendable {
     return state.withLock { state in
       let news = state.news
       state.news = News()
-      // A long body arrives in batches as large as the limit. If the buffer grew from nothing for each of them, every byte would be copied
-      // twice.
+      // A long body arrives in batches of the maximum size. If the buffer had to grow from nothing for each batch, every byte would be
+      // copied twice.
       if news.body.count >= CurlTransferMachine.Limits.unreadBytes / 2 {
         state.news.body.reserveCapacity(CurlTransferMachine.Limits.unreadBytes + Self.maxWriteSize)
       }
@@ -314,10 +317,11 @@ final class CurlTransfer: @unchecked Sendable {
 
   // MARK: The supplier's task
 
-  /// Waits until the previous piece has been sent, and provides the next one. The wait is not cancellable, because a cancelled transfer
-  /// ends anyway.
+  /// Waits until the previous piece has been sent, and then provides the next one. The wait itself is not cancellable, because a cancelled
+  /// transfer ends anyway.
   ///
-  /// - Returns: Whether the transfer has not ended, and whether it is paused until its supplier provides data.
+  /// - Returns: Whether the transfer still wants data, which is `false` once it has ended, and whether it was paused until its supplier
+  ///   provided data.
   func supply(_ piece: Data) async -> (isWanted: Bool, isPaused: Bool) {
     await withCheckedContinuation { continuation in
       let isReady = state.withLock { state in
@@ -334,7 +338,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// Reports that no more data follows. Returns whether the transfer is paused until its supplier provides data.
+  /// Records that no more data follows. Returns whether the transfer was paused until its supplier provided data.
   func completeSupply() -> Bool {
     state.withLock { state in
       state.isSupplyComplete = true
@@ -342,7 +346,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// Reports that the body could not be produced. Returns whether the loop has to end the transfer.
+  /// Records that the body could not be produced. Returns whether the loop has to end the transfer.
   func failSupply(_ error: any Error) -> Bool {
     state.withLock { state in
       if state.sourceError == nil { state.sourceError = error }
@@ -359,7 +363,7 @@ extension CurlRequest.Body {
 extension UnsafeRawBufferPointer {
   fileprivate var isEmptyLine: Bool { count <= 2 && (elementsEqual("\r\n".utf8) || elementsEqual("\n".utf8)) }
 
-  /// Whether the value of a `Transfer-Encoding` field consists of `chunked` or `identity` alone; `nil` if the line is a different field.
+  /// Whether the line is a `Transfer-Encoding` field that is empty, `chunked` or `identity`; `nil` if the line is another field.
   fileprivate var isChunkedCoding: Bool? {
     let name = "transfer-encoding:".utf8
     guard count >= name.count, zip(self, name).allSatisfy({ $0 | 0x20 == $1 || $0 == $1 }) else { return nil }

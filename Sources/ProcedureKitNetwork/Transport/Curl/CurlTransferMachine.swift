@@ -1,11 +1,11 @@
-/// Makes the decisions for one transfer: what libcurl's callbacks return, which directions are paused, and how the transfer ends.
+/// Makes the decisions for a transfer: what libcurl's callbacks return, which directions are paused, and how the transfer ends.
 ///
-/// The machine counts bytes and compares times; it does not hold bytes or call anything.
+/// The machine counts bytes and compares times. It neither holds bytes nor calls other code.
 struct CurlTransferMachine: Equatable {
   enum Phase: Equatable {
     /// The transfer has not been handed to libcurl yet. Next: `head`, `ended`.
     case waiting
-    /// The head of the response is incomplete; its status is known as soon as its first line has arrived. Next: `head`, `body`, `ended`.
+    /// The head of the response is incomplete. Its status is known once its first line has arrived. Next: `head`, `body`, `ended`.
     case head(status: Int?)
     /// The head is complete. Next: `ended`.
     case body
@@ -13,37 +13,38 @@ struct CurlTransferMachine: Equatable {
     case ended
   }
 
-  /// Why a transfer did not succeed.
+  /// The reason why a transfer did not succeed.
   enum Failure: Equatable {
     case cancelled
     /// The request's body could not be produced.
     case sourceFailed
-    /// The heads, interim heads and trailers have more bytes than ``Limits/head`` in total.
+    /// The heads, including interim ones, and the trailers have more than ``Limits/head`` bytes in total.
     case headTooLong
-    /// The first line of a head is not a status line, another line looks like one, or a body began before the end of its head.
+    /// The first line of a head is not a status line, another line looks like one, or a body started before its head had ended.
     case badStatusLine
-    /// The connection was closed before the empty line that ends the head. libcurl regards this as a success.
+    /// The connection was closed before the empty line that ends the head. libcurl treats this as a success.
     case headCut
-    /// A transfer coding other than `chunked`. libcurl would decode every layer of it before a limit takes effect.
+    /// The response has a transfer coding other than `chunked`. libcurl would decode every layer of such a coding before a limit takes
+    /// effect.
     case unexpectedCoding
-    /// The server switched to another protocol, which the request had not offered.
+    /// The server switched to another protocol, although the request had not offered to do so.
     case unexpectedUpgrade
-    /// Nothing was sent or received for ``Limits/idle``.
+    /// Nothing was sent or received for the duration ``Limits/idle``.
     case idle
-    /// libcurl's own error code.
+    /// libcurl reported this error code.
     case curl(Int32)
   }
 
   struct Limits: Equatable {
     static let unreadBytes = 128 << 10
-    /// How often the loop checks whether the peer of a transfer with a paused sender has closed the connection.
+    /// The interval at which the loop checks whether the peer has closed the connection, for a transfer whose sender is paused.
     static let look = Duration.seconds(1)
 
-    /// The largest number of bytes of all heads and trailers.
+    /// The maximum total number of bytes in all heads and trailers.
     var head = 128 << 10
-    /// How many bytes may wait for their reader: at this number, the transfer is paused.
+    /// The number of unread bytes at which the transfer is paused.
     var unread = Limits.unreadBytes
-    /// How long the transfer may be idle, with nothing sent or received; `nil` for no limit.
+    /// The time for which the transfer may be idle, with nothing being sent or received; `nil` for no limit.
     var idle: Duration?
   }
 
@@ -56,16 +57,16 @@ struct CurlTransferMachine: Equatable {
 
   /// What the loop must do next for the transfer.
   enum Turn: Equatable {
-    /// Nothing until the given time; if it is `nil`, nothing until something happens.
+    /// Do nothing until the given time or, if it is `nil`, until something happens.
     case wait(until: ContinuousClock.Instant?)
-    /// Find out whether the peer has closed the connection.
+    /// Check whether the peer has closed the connection.
     case look
-    /// End the pauses whose reason is gone.
+    /// End pauses that are no longer necessary.
     case resume
     case end
   }
 
-  /// What a callback that asks for bytes to send is given.
+  /// The response to a callback that asks for bytes to send.
   enum Supply: Equatable {
     case bytes, pause, end
   }
@@ -73,12 +74,12 @@ struct CurlTransferMachine: Equatable {
   private(set) var phase = Phase.waiting
   private(set) var isReceivingPaused = false
   private(set) var isSendingPaused = false
-  /// The first reason to end the transfer from this side.
+  /// The first reason for which this side is ending the transfer.
   private(set) var failure: Failure?
-  /// Whether the rest of the request's body is not sent, because the server has answered with a status other than a success, or has closed
+  /// Whether the rest of the request's body will not be sent, because the server has responded with a status of 300 or more, or has closed
   /// the connection.
   private(set) var isBodyRefused = false
-  /// The number of bytes still missing from the answer to a refused body; `nil` if the head announces no length.
+  /// The number of bytes that are still missing from the response; `nil` if the head does not announce a length.
   private var answerRest: Int64?
   private let limits: Limits
   private var headCount = 0
@@ -89,7 +90,7 @@ struct CurlTransferMachine: Equatable {
 
   init(_ limits: Limits) { self.limits = limits }
 
-  /// Reports the start. Returns whether the transfer should be handed to libcurl.
+  /// Records that the transfer starts. Returns whether it should be handed to libcurl.
   mutating func started() -> Bool {
     guard failure == nil else { return false }
     phase = .head(status: nil)
@@ -98,28 +99,29 @@ struct CurlTransferMachine: Equatable {
 
   // MARK: What arrived
 
-  /// Bytes of a head, or of the trailers after the body, have arrived. Returns whether they are accepted.
+  /// Counts bytes of a head, or of the trailers after the body. Returns whether they are accepted.
   mutating func headArrived(_ count: Int) -> Bool {
     headCount += count
     if headCount > limits.head { fail(.headTooLong) }
     return failure == nil
   }
 
-  /// The first line of a head, or another line that looks like one, has arrived with a status, which is `nil` if the line could not be
-  /// parsed. Returns whether the line is accepted. If a head could have a second status, libcurl and this code could take different
+  /// Handles the first line of a head, or another line that looks like one. The status is `nil` if the line could not be parsed.
+  ///
+  /// Returns whether the line is accepted. A second status line is refused, because libcurl and this code might otherwise take different
   /// statuses from the same response.
   mutating func statusLineArrived(_ status: Int?) -> Bool {
     if let status, phase == .head(status: nil) { phase = .head(status: status) } else { fail(.badStatusLine) }
     return failure == nil
   }
 
-  /// A field `Transfer-Encoding` has arrived, possibly in a trailer. Returns whether its codings are accepted.
+  /// Handles a `Transfer-Encoding` field, which may be in a trailer. Returns whether its codings are accepted.
   mutating func transferCodingArrived(isChunked: Bool) -> Bool {
     if !isChunked { fail(.unexpectedCoding) }
     return failure == nil
   }
 
-  /// The empty line after a head has arrived. The head may have announced the length of the body.
+  /// Handles the empty line after a head, which may have announced the length of the body.
   mutating func headEnded(announcedLength: Int64? = nil) -> HeadEnd {
     guard failure == nil, case .head(let status?) = phase else {
       fail(.badStatusLine)
@@ -139,15 +141,15 @@ struct CurlTransferMachine: Equatable {
     return .final
   }
 
-  /// Bytes of the body have arrived. Returns whether they are kept. If not, the transfer has failed, or libcurl presents them again after
-  /// the pause.
+  /// Handles bytes of the body. Returns whether they are kept. If they are not, the transfer has failed, or libcurl delivers them again
+  /// after a pause.
   mutating func bodyArrived(_ count: Int) -> Bool {
-    // libcurl took a line that is not empty for the end of the head.
+    // libcurl mistook a line that is not empty for the end of the head.
     guard case .body = phase else {
       fail(.badStatusLine)
       return false
     }
-    // If the reader is slower than the peer, the peer has to wait, so the data does not accumulate in memory.
+    // If the reader is slower than the peer, the peer has to wait, so that data does not accumulate in memory.
     guard unreadCount < limits.unread else {
       isReceivingPaused = true
       return false
@@ -157,7 +159,7 @@ struct CurlTransferMachine: Equatable {
     return true
   }
 
-  /// The reader has taken all bytes. Returns whether the transfer should be resumed.
+  /// Records that the reader has taken all bytes. Returns whether the transfer should be resumed.
   mutating func bodyTaken() -> Bool {
     unreadCount = 0
     return isReceivingPaused
@@ -165,9 +167,9 @@ struct CurlTransferMachine: Equatable {
 
   // MARK: What is sent
 
-  /// libcurl can send more. Returns what to give it.
+  /// Returns how to respond to libcurl when it can send more bytes.
   mutating func supplyWanted(hasBytes: Bool, isComplete: Bool) -> Supply {
-    // Otherwise, a server that refuses a body and then closes the connection would be sent all of it.
+    // Stop here, or the entire body would be sent to a server that has already refused it.
     if isBodyRefused { return .end }
     if hasBytes { return .bytes }
     if isComplete { return .end }
@@ -181,7 +183,7 @@ struct CurlTransferMachine: Equatable {
   mutating func turn(at now: ContinuousClock.Instant) -> Turn {
     if failure != nil { return .end }
     if isSendingPaused {
-      // No more of the body is sent, and the pause would keep the transfer from ending.
+      // No more of the body will be sent, and a pause would keep the transfer from ending.
       if isBodyRefused { return .resume }
       let look = nextLook ?? now + Limits.look
       nextLook = look > now ? look : now + Limits.look
@@ -193,52 +195,53 @@ struct CurlTransferMachine: Equatable {
     return .end
   }
 
-  /// The peer has closed the connection. While the sender is paused, libcurl does not react to that.
+  /// Records that the peer has closed the connection, which libcurl does not notice while the sender is paused.
   mutating func peerClosed() {
-    // If the head has arrived, libcurl decides whether the answer is complete.
+    // If the head has arrived, libcurl decides whether the response is complete.
     if case .body = phase { isBodyRefused = true } else { fail(.headCut) }
   }
 
-  /// Ends the pauses whose reason is gone.
+  /// Ends pauses that are no longer necessary.
   mutating func resumed(canReceive: Bool, canSend: Bool, at now: ContinuousClock.Instant) {
     if canReceive { isReceivingPaused = false }
     if canSend || isBodyRefused { isSendingPaused = false }
     lastActivity = now
   }
 
-  /// Something was sent or received, or the transfer has begun.
+  /// Records that something was sent or received, or that the transfer has started.
   mutating func wasActive(at now: ContinuousClock.Instant) { lastActivity = now }
 
-  /// The time at which the transfer will have been idle for too long unless something happens; `nil` for never.
+  /// The time at which the transfer will have been idle for too long, unless something happens first; `nil` for never.
   var idleDeadline: ContinuousClock.Instant? {
-    // During a pause, this side keeps the peer waiting, so the time does not count.
+    // During a pause, this side is keeping the peer waiting, so the time does not count.
     guard let lastActivity, let idle = limits.idle, !isReceivingPaused, !isSendingPaused else { return nil }
     return lastActivity + idle
   }
 
   // MARK: The end
 
-  /// Records a reason to end the transfer. Only the first one counts.
+  /// Records a reason to end the transfer. Only the first reason counts.
   mutating func fail(_ failure: Failure) {
     guard phase != .ended, self.failure == nil else { return }
     self.failure = failure
   }
 
-  /// The request's body could not be produced. Returns whether that ends the transfer. If the body has been refused, it does not, because
-  /// nothing more of the body would be sent anyway.
+  /// Records that the request's body could not be produced. Returns whether the transfer has to end.
+  ///
+  /// A refused body does not end the transfer in this way, because no more of that body would have been sent anyway.
   mutating func sourceFailed() -> Bool {
     if !isBodyRefused { fail(.sourceFailed) }
     return failure != nil
   }
 
-  /// Whether the body was refused and the whole answer has arrived. From then on, errors in sending the rest no longer matter.
+  /// Whether the body was refused and the whole response has arrived, in which case errors in sending the rest no longer matter.
   private var isAnswered: Bool { isBodyRefused && answerRest == 0 }
 
-  /// libcurl no longer has the transfer. `code` is libcurl's result code.
+  /// Records that libcurl has ended the transfer with a result code.
   mutating func ended(code: Int32) {
-    precondition(phase != .ended, "\(#function): the transfer has ended before")
+    precondition(phase != .ended, "\(#function): the transfer has already ended")
     if failure == nil, code != 0, !isAnswered { failure = .curl(code) }
-    // libcurl reports success for a head that was cut off.
+    // libcurl reports success for a truncated head.
     if failure == nil, phase != .body { failure = .headCut }
     phase = .ended
   }

@@ -6,66 +6,68 @@ import ProcedureKit
   import FoundationNetworking
 #endif
 
-/// A transport that uses libcurl, which is loaded at run time (Linux, `libcurl.so.4` from version 7.68).
+/// A transport for Linux that uses libcurl, which is loaded at run time (`libcurl.so.4`, version 7.68 or later).
 ///
-/// One thread performs all transfers of a transport. The thread starts with the first transfer. It ends, and closes the connections kept
-/// for reuse, when there has been no transfer for 30 seconds or when the transport is deallocated. The system's host name lookup blocks, so
-/// libcurl starts a thread for each name that is being looked up; a cancelled transfer does not wait for that thread.
+/// A single thread performs all transfers of a transport. The thread starts with the first transfer. It ends, and closes the connections
+/// that were kept for reuse, when there has been no transfer for 30 seconds, or when the transport is deallocated. Because the system's
+/// host name lookup blocks, libcurl starts a thread for each name that it looks up; a cancelled transfer does not wait for that thread.
 ///
 /// - *Protocols:* HTTP/1.1, and HTTP/2 over TLS if ``Configuration/offersHTTP2`` is set. TLS certificates are verified. IPv6 is supported.
-///   Proxies are taken from the environment, as with curl (`https_proxy`, `no_proxy`, …). Each transfer has its own connection while it is
-///   running, and connections are reused.
-/// - *Limits:* A head and its trailers have at most ``Configuration/maxHeadSize`` bytes in total. The `timeoutInterval` of a request limits
-///   how long nothing may be sent or received, including the wait for a connection; see also ``Configuration/connectTimeout``.
-/// - *Back pressure:* A transfer is paused when 128 KB have not been read yet. A transfer holds at most 512 KB, in addition to what your
-///   code keeps.
-/// - *Uploads:* If a server answers with a status of 300 or more before it has received the whole body, no more of the body is sent, and
-///   the answer is the response. If the body is still being produced, the transfer stays open until the peer closes the connection, which
-///   is noticed within a second. `Expect`, `Content-Length` and `Transfer-Encoding` are not taken from a request, because libcurl frames
-///   bodies itself.
-/// - *Content codings:* A request that has no `Accept-Encoding` field and does not ask for a range offers gzip, and the response is
-///   decompressed. If the request has an `Accept-Encoding` field, a body in one of its codings is passed on without decoding. A coding that
-///   was not offered, more than one coding, a compressed body that is cut off, one with an implausible amount of compressed data for its
-///   decompressed size, and a transfer coding other than `chunked` end the transfer with an error.
-/// - *Ends:* A head or a body that is cut off is an error. The exception is a body that has neither a length nor chunks: it ends when the
-///   connection ends, and libcurl does not report whether the server closed a TLS connection properly. Only connections are kept between
-///   requests, but no cookies or credentials. On a kept connection, a server can send the response to the next request before that request
-///   arrives, but only to requests for its own host and port.
+///   Proxies are configured through the environment, as with curl (`https_proxy`, `no_proxy`, …). While a transfer is running, it does not
+///   share its connection, which is reused afterwards.
+/// - *Limits:* A head and its trailers may have at most ``Configuration/maxHeadSize`` bytes in total. The `timeoutInterval` of a request
+///   limits how long a transfer may be idle, including the time that it takes to connect; see also ``Configuration/connectTimeout``.
+/// - *Back pressure:* A transfer is paused while 128 KB are waiting to be read. A transfer uses at most 512 KB of memory, in addition to
+///   what your code keeps.
+/// - *Uploads:* If a server responds with a status of 300 or more before it has received the whole body, no more of the body is sent, and
+///   the response is returned as usual. If the body is still being produced, the transfer remains open until the peer closes the
+///   connection, which is noticed within a second. The fields `Expect`, `Content-Length` and `Transfer-Encoding` of a request are ignored,
+///   because libcurl frames bodies itself.
+/// - *Content codings:* A request that has no `Accept-Encoding` field and does not ask for a range offers gzip. A gzip body is
+///   decompressed; a body with any other coding that `Accept-Encoding` offers is passed on unchanged. A transfer fails if the response uses
+///   a coding that was not offered or more than one coding, if its compressed body is truncated or contains implausibly much compressed
+///   data for its decompressed size, or if its transfer coding is not `chunked`.
+/// - *Truncated responses:* A truncated head or body is an error, with one exception. A body that has neither a length nor chunks ends when
+///   the connection ends, and libcurl does not report whether the server closed a TLS connection properly.
 ///
-/// Before version 7.87, ending a transfer waits for a name that is being resolved, and so do other transfers.
+/// Nothing but connections is kept between requests; in particular, no cookies and no credentials are kept. On a reused connection, a
+/// malicious server could send a response before it receives the next request, but such a response can only reach a request to the same
+/// host and port.
+///
+/// In versions of libcurl before 7.87, ending a transfer waits for a name that is being resolved, which delays other transfers, too.
 public final class CurlTransport: HTTPTransport {
   /// The settings of a ``CurlTransport``.
   public struct Configuration: Sendable {
-    /// How long it may take to establish a connection, including the name lookup and the TLS handshake.
+    /// The time limit for establishing a connection, including the name lookup and the TLS handshake.
     public var connectTimeout: Duration = .seconds(30)
-    /// How long a transfer may take; if `nil`, only the limit of the procedure applies.
+    /// The time limit for a transfer. If `nil`, only the limits of the procedure apply.
     public var totalTimeout: Duration?
-    /// The largest number of bytes in the head of a response and its trailers.
+    /// The maximum number of bytes in the head of a response and its trailers.
     public var maxHeadSize = 128 << 10
-    /// How many connections to one host may be open at a time. Further transfers wait.
+    /// The maximum number of connections to a host that may be open at a time. Further transfers wait.
     public var maxConnectionsPerHost = 256
-    /// How many connections are kept for reuse.
+    /// The maximum number of connections that are kept for reuse.
     public var maxIdleConnections = 128
-    /// Whether HTTP/2 is offered to servers over TLS. Otherwise, HTTP/1.1 is used.
+    /// Whether the transport offers HTTP/2 to servers over TLS. If `false`, HTTP/1.1 is used.
     ///
-    /// Each transfer has its own connection, so HTTP/2 is not faster. A hostile server can send small HTTP/2 frames so quickly that libcurl
-    /// processes nothing else: all transfers of the transport stall, and their time limits and cancellations take effect late. Set the
-    /// property only for servers that you trust and that require HTTP/2, and use a separate transport for such requests.
+    /// Transfers do not share connections, so HTTP/2 is not faster. A hostile server can send small HTTP/2 frames so quickly that libcurl
+    /// does nothing but process them: all other transfers of the transport stall, and time limits and cancellations take effect late. Set
+    /// this property only for servers that you trust and that require HTTP/2, and use a separate transport for them.
     public var offersHTTP2 = false
-    /// A PEM file with the certificates of the authorities to trust instead of the system's.
+    /// A PEM file that contains the certificates of the authorities to trust instead of those of the system.
     public var trustedCertificates: URL?
 
     /// Creates the settings.
     public init() {}
   }
 
-  /// The transport that procedures share; `nil` if libcurl is missing.
+  /// The transport that procedures share; `nil` if libcurl is missing or older than 7.68.
   public static let shared = CurlTransport()
 
   private let configuration: Configuration
   private let loop: CurlLoop
 
-  /// Creates a transport with its own connections. Returns `nil` if libcurl is missing, or older than 7.68.
+  /// Creates a transport with its own connections. Returns `nil` if libcurl is missing or older than 7.68.
   ///
   /// - Parameter configuration: The settings.
   public init?(_ configuration: Configuration = Configuration()) {
@@ -79,7 +81,7 @@ public final class CurlTransport: HTTPTransport {
     loop.stop()
   }
 
-  /// Sends the request of an exchange; see ``HTTPTransport/perform(_:)``. The functions of the exchange are called on the caller's task.
+  /// Sends the request of an exchange; see ``HTTPTransport/perform(_:)``. The functions of the exchange are called in the caller's task.
   ///
   /// - Throws: `URLError`; ``NetworkError`` if the request cannot be sent; any error thrown by a function of the exchange, or by the
   ///   sequence that produces the request's body; `CancellationError`.
@@ -91,7 +93,7 @@ public final class CurlTransport: HTTPTransport {
       guard case .stream(let body, let byteCount) = request.body else { return try await receive(exchange, transfer) }
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { await self.supply(body, byteCount, exchange.request, transfer) }
-        // A server may answer before it has received the whole body. In that case, the rest of the body is not produced.
+        // If the server responds before it has received the whole body, the rest of the body is not produced.
         defer { group.cancelAll() }
         try await receive(exchange, transfer)
       }
@@ -108,7 +110,7 @@ public final class CurlTransport: HTTPTransport {
     var reception = CurlReception(exchange, transfer.request)
     while true {
       let (news, isPaused) = await transfer.next()
-      // The next bytes arrive while the exchange is handling these.
+      // The next bytes can arrive while the exchange is handling these.
       if isPaused { loop.resume(transfer) }
       switch Result(catching: { try reception.receive(news, of: transfer) }) {
       case .success(true): return
@@ -149,7 +151,7 @@ public final class CurlTransport: HTTPTransport {
   }
 }
 
-/// Passes the data that a transfer has received to the exchange.
+/// Passes the data that a transfer receives on to the exchange.
 private struct CurlReception {
   private let exchange: HTTPExchange
   private let request: CurlRequest
@@ -160,7 +162,7 @@ private struct CurlReception {
     self.request = request
   }
 
-  /// Returns whether the transfer has succeeded.
+  /// Passes news on to the exchange. Returns whether the transfer has ended successfully, and throws an error if it has failed.
   mutating func receive(_ news: CurlTransfer.News, of transfer: CurlTransfer) throws -> Bool {
     try pass(news)
     switch news.end {
@@ -193,7 +195,7 @@ private struct CurlReception {
       guard codings.count == 1, request.offeredCodings.contains(coding) else {
         throw URLError(
           .cannotDecodeContentData,
-          userInfo: [NSLocalizedDescriptionKey: "the server has sent a content coding that was not asked for"])
+          userInfo: [NSLocalizedDescriptionKey: "the server used a content coding that was not requested"])
       }
       if coding == "gzip", GzipDecoder.isAvailable { decoder = try GzipDecoder() }
     }
@@ -202,17 +204,17 @@ private struct CurlReception {
 }
 
 extension CurlTransferMachine.Failure {
-  /// The error for the caller.
+  /// The error that the caller receives.
   fileprivate var error: any Error {
     switch self {
     case .cancelled, .sourceFailed: CancellationError()
     case .headTooLong: Self.error(.dataLengthExceedsMaximum, "the head of the response is too long")
-    case .badStatusLine: Self.error(.badServerResponse, "the head of the response is no head of HTTP")
+    case .badStatusLine: Self.error(.badServerResponse, "the head of the response is not a valid HTTP head")
     case .headCut: Self.error(.networkConnectionLost, "the connection was closed within the head of the response")
     case .unexpectedCoding:
-      Self.error(.cannotDecodeContentData, "the server has sent a transfer coding that was not asked for")
-    case .unexpectedUpgrade: Self.error(.badServerResponse, "the server has switched to another protocol")
-    case .idle: Self.error(.timedOut, "nothing came for as long as the request allows")
+      Self.error(.cannotDecodeContentData, "the server used a transfer coding that was not requested")
+    case .unexpectedUpgrade: Self.error(.badServerResponse, "the server switched to another protocol")
+    case .idle: Self.error(.timedOut, "the connection was idle for too long")
     case .curl(let code): Self.error(Self.codes[code] ?? .unknown, String(cString: pk_curl_error_text(code)))
     }
   }
@@ -222,7 +224,7 @@ extension CurlTransferMachine.Failure {
   }
 
   private static let codes: [Int32: URLError.Code] = [
-    // A response that is not HTTP. URLs with other schemes are refused earlier.
+    // The response is not HTTP. URLs with other schemes have already been refused.
     CURLE_UNSUPPORTED_PROTOCOL: .badServerResponse, CURLE_WEIRD_SERVER_REPLY: .badServerResponse,
     CURLE_HTTP2: .badServerResponse, CURLE_URL_MALFORMAT: .badURL, CURLE_COULDNT_RESOLVE_PROXY: .cannotFindHost,
     CURLE_COULDNT_RESOLVE_HOST: .cannotFindHost, CURLE_COULDNT_CONNECT: .cannotConnectToHost,

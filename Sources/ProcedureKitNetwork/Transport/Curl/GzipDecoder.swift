@@ -6,13 +6,13 @@ import LoadedLibraries
 /// The object belongs to the task that reads the response.
 final class GzipDecoder {
   private enum State {
-    /// The decoder is between two streams, or before the first.
+    /// The decoder is between two streams, or before the first one.
     case outside
     case inside
   }
 
   private static let pieceSize = 64 << 10
-  /// How many bytes may decompress to nothing.
+  /// The number of bytes that may decompress to nothing.
   private static let slack: Int64 = 256 << 10
 
   private let inflater: OpaquePointer
@@ -32,7 +32,7 @@ final class GzipDecoder {
 
   deinit { pk_inflater_free(inflater) }
 
-  /// Decompresses a piece of the body, and passes on each result before decompressing more.
+  /// Decompresses a piece of the body, and passes each result to `consume` before decompressing more.
   ///
   /// - Throws: The error thrown by `consume`; `URLError` if the body is not gzip.
   func decode(_ data: Data, _ consume: (Data) throws -> Void) throws {
@@ -40,14 +40,15 @@ final class GzipDecoder {
     var isFull = false
     while !rest.isEmpty || isFull {
       if case .outside = state {
-        // Several streams may follow each other (RFC 1952, section 2.2).
+        // A body can consist of several streams (RFC 1952, section 2.2).
         if hasStream, !pk_inflater_restart(inflater) { throw URLError(.cannotDecodeContentData) }
         (state, hasStream) = (.inside, true)
       }
       let (piece, used, result) = inflate(rest)
       rest = rest.dropFirst(used)
       (usedCount, madeCount) = (usedCount + Int64(used), madeCount + Int64(piece.count))
-      // Endless file names, empty blocks and empty streams decompress to nothing, so the limits on the body would never stop them.
+      // Endless file names, empty blocks and empty streams decompress to nothing, so the limit on the size of the body would never stop
+      // them.
       guard usedCount <= Self.slack + 16 * madeCount else { throw URLError(.cannotDecodeContentData) }
       isFull = piece.count == Self.pieceSize && result == PK_INFLATE_CONTINUES
       if !piece.isEmpty { try consume(piece) }
@@ -56,14 +57,15 @@ final class GzipDecoder {
     }
   }
 
-  /// Reports the end of the body. A body without any bytes is regarded as empty, as in curl and browsers.
+  /// Checks that the compressed stream is complete at the end of the body. As in curl and browsers, a body without any bytes is considered
+  /// empty.
   ///
   /// - Throws: `URLError` if the compressed stream is incomplete.
   func finish() throws(URLError) {
     if case .inside = state { throw URLError(.networkConnectionLost) }
   }
 
-  /// Decompresses into the buffer. Returns the decompressed bytes, and how many bytes of the input were used.
+  /// Decompresses some of the input into the buffer. Returns the decompressed bytes, and how many bytes of the input were used.
   private func inflate(_ input: Data) -> (piece: Data, used: Int, result: Int32) {
     var (used, made) = (input.count, Self.pieceSize)
     let result = input.withUnsafeBytes { input in

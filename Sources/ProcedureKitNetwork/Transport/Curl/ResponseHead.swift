@@ -4,17 +4,17 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The head of a response: the status line and the header fields.
+/// The head of a response, which consists of the status line and the header fields.
 ///
-/// The bytes are kept as they arrived, and a field is converted to a string when it is first requested: most fields of a small response are
-/// never read.
+/// The bytes are stored as they arrived, and a field is converted to a string only when it is requested, because most fields of a small
+/// response are never read.
 struct ResponseHead {
   let version: String
   let status: Int
 
-  /// A line after the status line, as ranges of bytes.
+  /// A line after the status line, represented by ranges of bytes.
   private struct Line {
-    /// `nil` for a line that begins with white space and therefore continues the previous field (RFC 9112, section 5.2).
+    /// The name of the field; `nil` if the line starts with white space and therefore continues the previous field (RFC 9112, section 5.2).
     let name: Range<Int>?
     let value: Range<Int>
   }
@@ -22,7 +22,7 @@ struct ResponseHead {
   private let bytes: [UInt8]
   private var lines: [Line] = []
 
-  /// Reads the lines of a head, which end with LF or CR LF.
+  /// Parses the lines of a head, each of which ends with LF or CR LF.
   ///
   /// - Returns: `nil` if the first line is not an HTTP status line.
   init?(_ bytes: [UInt8]) {
@@ -32,7 +32,7 @@ struct ResponseHead {
     guard let status = Self.status(of: statusLine) else { return nil }
     version = Self.text(statusLine.prefix { $0 != UInt8(ascii: " ") })
     self.status = status
-    // A caller may keep thousands of responses.
+    // The exact capacity is reserved because a caller may keep thousands of responses.
     lines.reserveCapacity(bytes.count { $0 == UInt8(ascii: "\n") })
     while !rest.isEmpty {
       let line = rest.removeLine()
@@ -46,7 +46,7 @@ struct ResponseHead {
     }
   }
 
-  /// The values by name, in the spelling that the server used first.
+  /// The values of the fields, keyed by their names in the spelling that the server used first.
   var fields: [String: String] {
     var linesByName: [String: [Line]] = [:]
     var small = ""
@@ -62,7 +62,7 @@ struct ResponseHead {
     ) { first, _ in first }
   }
 
-  /// Returns the value of a field. Its name is compared without regard to case.
+  /// Returns the value of the field with a name, which is not case-sensitive.
   func value(of name: String) -> String? {
     guard let first = lines.firstIndex(where: { isNamed(name, $0) == true }) else { return nil }
     var fieldLines = lines[first...first]
@@ -74,7 +74,7 @@ struct ResponseHead {
     return value(of: name, in: fieldLines)
   }
 
-  /// Returns whether a line has a name; `nil` for a line that continues the previous field.
+  /// Returns whether a line starts the field with a name; `nil` for a line that continues the previous field.
   private func isNamed(_ name: String, _ line: Line) -> Bool? {
     guard let other = line.name else { return nil }
     return other.count == name.utf8.count && bytes[other].elementsEqual(name.utf8, by: Self.isSameLetter)
@@ -84,17 +84,17 @@ struct ResponseHead {
   private func value(of name: String, in lines: some Collection<Line>) -> String {
     var value = lines.first.map { Self.text(bytes[$0.value]) } ?? ""
     for line in lines.dropFirst() { value += (line.name == nil ? " " : ", ") + Self.text(bytes[line.value]) }
-    // Foundation needs 0.2 s to find the name of the file in 100 KB, and far longer for a longer value.
+    // Foundation takes 0.2 s to find the file name in a value of 100 KB, and far longer in a longer one.
     guard value.utf8.count > Self.parsedLimit,
       ["content-type", "content-disposition"].contains(name.lowercased())
     else { return value }
     return String(decoding: value.utf8.prefix(Self.parsedLimit), as: UTF8.self)
   }
 
-  /// How many bytes are kept of a field that Foundation parses itself.
+  /// The maximum number of bytes that are kept of a field that Foundation itself parses.
   private static let parsedLimit = 8 << 10
 
-  /// The three digits after the version, as libcurl reads them; `nil` if the line is not a status line.
+  /// Returns the three digits after the version, parsed as libcurl does; `nil` if the line is not a status line.
   static func status(of line: some Collection<UInt8>) -> Int? {
     guard line.starts(with: "HTTP/".utf8) else { return nil }
     let rest = line.dropFirst(5).drop { isDigit($0) || $0 == UInt8(ascii: ".") }
@@ -104,8 +104,10 @@ struct ResponseHead {
     return digits.reduce(0) { $0 * 10 + Int($1 - 48) }
   }
 
-  /// The codings of the body in the order in which they were applied, in lower case, without `identity` and without words that are not
-  /// codings (some servers send `utf-8`). `x-gzip` is another name for `gzip` (RFC 9110, section 8.4.1.3).
+  /// The codings of the body in lower case, in the order in which they were applied.
+  ///
+  /// The list contains neither `identity` nor words that are not codings, such as `utf-8`, which some servers send. `x-gzip` is another
+  /// name for `gzip` (RFC 9110, section 8.4.1.3).
   var codings: [String] {
     guard let value = value(of: "Content-Encoding") else { return [] }
     let words = value.lowercased().split(separator: ",")
@@ -113,23 +115,23 @@ struct ResponseHead {
     return names.map { $0 == "x-gzip" ? "gzip" : $0 }
   }
 
-  /// The codings registered with IANA, and those in preparation.
+  /// The codings that are registered with IANA, and those that are in preparation.
   private static let knownCodings: Set = [
     "aes128gcm", "br", "compress", "x-compress", "dcb", "dcz", "deflate", "exi", "gzip", "x-gzip", "pack200-gzip",
     "zstd",
   ]
 
-  /// Whether `Content-Length` and `Transfer-Encoding` determine where the body ends (RFC 9112, section 6.3).
+  /// Whether `Content-Length` and `Transfer-Encoding` are valid as far as they determine where the body ends (RFC 9112, section 6.3).
   var hasValidLength: Bool {
     guard let text = value(of: "Content-Length"), value(of: "Transfer-Encoding") == nil else { return true }
     if text.utf8.allSatisfy(Self.isDigit) { return Int64(text) != nil }
     let lengths = text.utf8.split(separator: UInt8(ascii: ",")).map { Substring(Self.trimmed($0)) }
-    // Several equal lengths count as one.
+    // Several equal lengths are treated as one.
     guard let length = lengths.first, lengths.allSatisfy({ $0 == length }) else { return false }
     return length.utf8.allSatisfy(Self.isDigit) && Int64(length) != nil
   }
 
-  /// The number of bytes in the body of the response to a request with a method; `nil` if the head does not say.
+  /// Returns the number of bytes in the body of a response to a request with a method; `nil` if the head does not specify it.
   func announcedLength(to method: String) -> Int64? {
     if method == "HEAD" || [204, 304].contains(status) { return 0 }
     guard hasValidLength, value(of: "Transfer-Encoding") == nil, let text = value(of: "Content-Length") else {
@@ -142,7 +144,7 @@ struct ResponseHead {
 
   private static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
 
-  /// Whether two bytes are the same ASCII letter, in upper or lower case, or the same byte.
+  /// Returns whether two bytes are equal, or are the upper-case and lower-case forms of the same ASCII letter.
   private static func isSameLetter(_ left: UInt8, _ right: UInt8) -> Bool {
     left == right || left ^ right == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(left | 0x20)
   }
@@ -153,14 +155,15 @@ struct ResponseHead {
     return bytes[start.startIndex...end]
   }
 
-  /// Decodes the bytes as UTF-8, or, if they are not valid UTF-8, as Latin-1, in which every byte is valid.
+  /// Decodes bytes as UTF-8 or, if they are not valid UTF-8, as Latin-1, in which every byte is valid.
   private static func text(_ bytes: ArraySlice<UInt8>) -> String {
     if bytes.allSatisfy({ $0 < 128 }) { return String(decoding: bytes, as: UTF8.self) }
     return String(validating: bytes, as: UTF8.self)
       ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }
 
-  /// The usual spelling of a name that arrives in lower case, as in HTTP/2: `Content-Type`.
+  /// Returns the usual spelling of a name that arrives in lower case, as in HTTP/2. For example, the spelling of `content-type` is
+  /// `Content-Type`.
   private static func capitalized(_ name: String) -> String {
     var result = ""
     var isFirst = true
@@ -173,7 +176,7 @@ struct ResponseHead {
 }
 
 extension ArraySlice<UInt8> {
-  /// Removes the first line. Returns the line without its terminator, which is LF or CR LF.
+  /// Removes the first line, and returns it without its terminator, which is LF or CR LF.
   fileprivate mutating func removeLine() -> ArraySlice<UInt8> {
     let end = firstIndex(of: UInt8(ascii: "\n")) ?? endIndex
     let line = self[..<end]
