@@ -8,16 +8,17 @@ import Synchronization
 /// let location = try await queue.run(locate.timeout(.seconds(60)))
 /// ```
 ///
-/// The value is the first location from the source that has the required accuracy. If ``patience`` is set, a less accurate location is
-/// accepted after that time. If the source never measures anything and there is no timeout, the procedure waits until it is cancelled.
+/// The procedure returns the first location from the source that has the required accuracy. If ``patience`` is set, a less accurate
+/// location is accepted after that time. If the source never provides a location and there is no timeout, the procedure waits until it is
+/// cancelled.
 public struct UserLocation: InputlessProcedure {
   /// The source of locations.
   public var source: any LocationSource
-  /// The largest ``Location/horizontalAccuracy`` that is accepted, in metres; `nil` accepts every location. A location without an estimated
-  /// accuracy does not meet the requirement.
+  /// The largest ``Location/horizontalAccuracy`` that is accepted, in metres. If `nil`, every location is accepted; otherwise, a location
+  /// whose accuracy is unknown does not meet the requirement.
   public var accuracy: Double?
-  /// The time after which the most accurate location so far is accepted, or, if there is none yet, the next one that arrives; `nil` waits
-  /// for the required accuracy.
+  /// The time after which the most accurate location so far is accepted or, if there is none yet, the next one that arrives. If `nil`, the
+  /// procedure waits for the required accuracy.
   public var patience: Duration?
   /// The clock that measures the patience.
   public var clock: any Clock<Duration>
@@ -30,13 +31,13 @@ public struct UserLocation: InputlessProcedure {
     (self.source, self.accuracy, self.patience, self.clock) = (source, accuracy, patience, clock)
   }
 
-  /// "user location".
+  /// The name of the procedure, which is "user location".
   public var name: String { "user location" }
 
-  /// Measures until a location is accurate enough. Cancellation ends the measurement.
+  /// Measures the location until it is accurate enough. Cancellation ends the measurement.
   ///
   /// - Returns: The location.
-  /// - Throws: ``LocationError/Kind-swift.struct/ended`` if the source ends first; the errors of the source; `CancellationError`.
+  /// - Throws: ``LocationError/Kind-swift.struct/ended`` if the source ends first; any error thrown by the source; `CancellationError`.
   public func execute() async throws -> Location {
     let choice = LocationChoice(accuracy)
     let (cancels, cancel) = AsyncStream.makeStream(of: Never.self)
@@ -44,7 +45,7 @@ public struct UserLocation: InputlessProcedure {
       try await withThrowingTaskGroup(of: Location?.self) { group in
         defer { group.cancelAll() }
         group.addTask { try await measure(choice) }
-        // A body that executes in its caller's task can be cancelled without the task being cancelled.
+        // If the body executes in its caller's task, the body can be cancelled without the task being cancelled.
         group.addTask {
           for await _ in cancels {}
           throw CancellationError()
@@ -71,7 +72,7 @@ public struct UserLocation: InputlessProcedure {
     }
     try Task.checkCancellation()
     throw LocationError(
-      .ended, "the source ended before it measured a location of the required accuracy. Retry later.")
+      .ended, "the source ended before it measured a location with the required accuracy. Retry later.")
   }
 }
 
@@ -84,7 +85,7 @@ private final class LocationChoice: Sendable {
     self.accuracy = accuracy
   }
 
-  /// Returns the location if it is good enough.
+  /// Returns the location if it is accurate enough, and `nil` otherwise.
   func measured(_ location: Location) -> Location? {
     state.withLock { state in
       let error = location.horizontalAccuracy ?? .infinity
@@ -94,7 +95,7 @@ private final class LocationChoice: Sendable {
     }
   }
 
-  /// Accepts every location from now on. Returns the best one so far.
+  /// Returns the best location so far, and accepts every later one.
   func timeIsOver() -> Location? {
     state.withLock { state in
       state.isTimeOver = true

@@ -1,27 +1,27 @@
 #if canImport(CoreLocation)
   public import CoreLocation
 
-  /// The locations that Core Location measures, on Apple's platforms.
+  /// A source of the locations that Core Location measures on Apple's platforms.
   ///
-  /// The app needs the user's authorization: add the condition `.authorized(for: LocationAuthorization(), .whenInUse)`, and state the
-  /// reason in the app's `Info.plist`.
+  /// The app needs the user's authorization. Add the condition `.authorized(for: LocationAuthorization(), .whenInUse)` to the procedure,
+  /// and state the reason in the app's `Info.plist`.
   public struct CoreLocationSource: LocationSource {
-    /// The kind of movement that Core Location is optimized for.
+    /// The kind of movement for which Core Location optimizes its updates.
     public var configuration: CLLocationUpdate.LiveConfiguration
 
-    /// Creates a source. Measuring begins with ``locations()``.
+    /// Creates a source. Measuring starts when ``locations()`` is called.
     public init(_ configuration: CLLocationUpdate.LiveConfiguration = .default) {
       self.configuration = configuration
     }
 
     /// Starts measuring, and returns the locations as they arrive.
     ///
-    /// The sequence throws ``LocationError/Kind-swift.struct/unauthorized`` if the user or the system refuses.
+    /// The sequence throws ``LocationError/Kind-swift.struct/unauthorized`` if the user or the system refuses access.
     public func locations() -> any AsyncSequence<Location, any Error> {
       CLLocationUpdate.liveUpdates(configuration).compactMap { update throws in
         if update.authorizationDenied || update.authorizationDeniedGlobally || update.authorizationRestricted {
           throw LocationError(
-            .unauthorized, "the program is not authorized to use the location. Authorize it in the system settings.")
+            .unauthorized, "the app is not authorized to use the location. Authorize it in the system settings.")
         }
         return update.location.map(Location.init)
       }
@@ -29,7 +29,7 @@
   }
 
   extension Location {
-    /// Creates a location from a `CLLocation`, in which negative errors, speeds and courses mean that there is no value.
+    /// Creates a location from a `CLLocation`, in which a negative accuracy, speed or course means that the value is unknown.
     public init(_ location: CLLocation) {
       func known(_ value: Double, _ error: Double) -> Double? { error < 0 ? nil : value }
       self.init(

@@ -3,26 +3,27 @@
   import Foundation
   public import ProcedureKit
 
-  /// The permission to use the device's location, as a capability.
+  /// A capability that represents the permission to use the device's location.
   ///
   /// ```swift
   /// let locate = UserLocation(from: CoreLocationSource(), accuracy: 50)
   ///   .condition(.authorized(for: LocationAuthorization(), .whenInUse))
   /// ```
   public struct LocationAuthorization: Capability, Hashable {
-    /// When the app needs the location.
+    /// The times at which the app needs the location.
     public enum Requirement: Hashable, Sendable {
-      /// While the app is in use.
+      /// The app needs the location while it is in use.
       case whenInUse
-      /// Also in the background. tvOS and visionOS have no such permission, so requesting it there has no effect.
+      /// The app also needs the location in the background. tvOS and visionOS have no such permission, so requesting it has no effect
+      /// there.
       case always
     }
 
     /// The permission that the app has.
     public enum Status: AuthorizationStatus, Hashable {
-      /// The user has not been asked.
+      /// The user has not been asked yet.
       case notDetermined
-      /// The system forbids it, for example because of parental controls.
+      /// The system forbids access, for example because of parental controls.
       case restricted
       /// The user has denied access.
       case denied
@@ -43,7 +44,7 @@
     /// Creates the capability.
     public init() {}
 
-    /// Returns whether the device has location services and they are enabled.
+    /// Returns whether the device has location services that are enabled.
     public func isAvailable() async -> Bool { CLLocationManager.locationServicesEnabled() }
 
     /// Returns the permission that the app has, without asking the user.
@@ -51,9 +52,10 @@
       await MainActor.run { Status(CLLocationManager().authorizationStatus) }
     }
 
-    /// Asks the user, and returns when the status has changed. Cancellation ends the wait.
+    /// Asks the user for permission, and returns when the status has changed. Cancellation ends the wait.
     ///
-    /// If the user keeps "while in use" although more was requested, the system does not report it, so only a timeout ends this wait.
+    /// The system does not report that the user keeps "while in use" although more was requested. In this case, only a timeout ends the
+    /// wait.
     ///
     /// - Throws: `CancellationError`.
     public func requestAuthorization(_ requirement: Requirement) async throws {
@@ -78,7 +80,7 @@
     }
   }
 
-  /// One request for permission that Core Location shows to the user.
+  /// A request for permission that Core Location shows to the user.
   private final class LocationPrompt: NSObject, CLLocationManagerDelegate {
     private let changes: AsyncStream<LocationAuthorization.Status>.Continuation
 
@@ -86,12 +88,12 @@
       self.changes = changes
     }
 
-    /// Reports the initial status, and each change.
+    /// Receives the initial status and each change from Core Location.
     func locationManagerDidChangeAuthorization(_ manager: CLLocationManager) {
       changes.yield(LocationAuthorization.Status(manager.authorizationStatus))
     }
 
-    /// Asks, and waits for a status that differs from the previous one.
+    /// Asks the user, and waits for a status that differs from the previous one.
     @MainActor static func ask(_ requirement: LocationAuthorization.Requirement) async throws {
       let (statuses, changes) = AsyncStream.makeStream(of: LocationAuthorization.Status.self)
       // The manager needs the main thread's run loop, and does not retain its delegate.

@@ -8,12 +8,13 @@
   /// let address = UserLocation(from: CoreLocationSource()).then(ReverseGeocode())
   /// ```
   ///
-  /// Apple limits the rate of requests: use one address for all nearby locations, and add a `rateLimited` modifier to the procedure.
+  /// Because Apple limits the rate of requests, use one address for all nearby locations, and add a `rateLimited` modifier to the
+  /// procedure.
   public struct ReverseGeocode: Procedure {
     /// Creates the procedure.
     public init() {}
 
-    /// Requests the address. Cancellation does not stop the request, but its result is then ignored.
+    /// Requests the address. Cancellation does not stop the request, but its result is ignored.
     ///
     /// - Parameter location: The location.
     /// - Returns: The address.

@@ -3,9 +3,10 @@
   import ProcedureKit
   import Synchronization
 
-  /// A connection to the daemon. A separate thread reads from it until the connection or the reader has ended.
+  /// A connection to gpsd. A separate thread reads from the connection until the connection ends or the reader leaves.
   final class GPSDConnection: Sendable {
-    /// The longest line that is accepted. The longest report that gpsd sends, which lists all satellites, has fewer than 11,000 bytes.
+    /// The length of the longest line that is accepted, in bytes. gpsd's longest report, which lists all satellites, has fewer than 11,000
+    /// bytes.
     private static let maxLineLength = 1 << 16
 
     private enum State {
@@ -13,7 +14,7 @@
       case connected(StreamSocket)
       /// The connection has ended, and the socket is closed.
       case ended
-      /// The reader has ended.
+      /// The reader has left.
       case left
     }
 
@@ -31,14 +32,14 @@
       let thread = Thread { [self] in
         var failure: any Error = LocationError(.ended, "\(address) closed the connection. Retry later.")
         do { try read() } catch { failure = error }
-        // If the reader has ended, the end of the connection is not reported to it as an error.
+        // If the reader has left, the end of the connection is not an error.
         if hasLeft { locations.finish() } else { locations.finish(throwing: failure) }
       }
       thread.name = "gpsd"
       thread.start()
     }
 
-    /// Ends the connection. The thread, which is waiting for the daemon, resumes and ends.
+    /// Ends the connection, which wakes the waiting thread and lets it end.
     func close() {
       state.withLock { state in
         if case .connected(let socket) = state { socket.shutDown() }
@@ -60,9 +61,9 @@
         socket = try StreamSocket(host: daemon.host, port: daemon.port)
       } catch {
         throw LocationError(
-          .unreachable, "\(address) does not answer: \(error). Start the daemon, or correct the address.")
+          .unreachable, "\(address) does not respond: \(error). Start the daemon, or correct the address.")
       }
-      // The socket is closed only when no other code can shut it down any more.
+      // The socket is closed only when no other code can shut it down any longer.
       defer {
         state.withLock { state in
           if case .connected = state { state = .ended }
@@ -91,7 +92,7 @@
         }
         guard rest.count <= Self.maxLineLength else {
           throw LocationError(
-            .unknownProtocol, "\(address) sent a line without an end, so it is probably another program.")
+            .unknownProtocol, "\(address) sent an endless line, so it is probably another program.")
         }
       }
     }
@@ -103,7 +104,7 @@
       } catch {
         let text = String(decoding: line.prefix(80), as: UTF8.self)
         throw LocationError(
-          .unknownProtocol, "\(address) sent a line that is not a report of gpsd: \(text.quoted).")
+          .unknownProtocol, "\(address) sent a line that is not a gpsd report: \(text.quoted).")
       }
       switch report {
       case .version(let release, let major):
@@ -124,7 +125,7 @@
       }
     }
 
-    /// Requests reports. If sending fails, the failure is detected when reading from the connection.
+    /// Requests reports. If the request cannot be sent, the failure is detected when reading from the connection.
     private func watch(_ socket: StreamSocket) {
       socket.send(Data("?WATCH={\"enable\":true,\"json\":true};\n".utf8))
     }

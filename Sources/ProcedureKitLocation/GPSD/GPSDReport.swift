@@ -1,19 +1,19 @@
 import Foundation
 
-/// One line sent by the daemon.
+/// A line that gpsd has sent.
 enum GPSDReport: Equatable {
-  /// The version of the daemon and of its protocol. The first line is such a report.
+  /// The version of the daemon and of its protocol. The first line is always such a report.
   case version(release: String, major: Int)
   /// A location measured by a device.
   case location(Location, device: String?)
   /// The refusal of a request.
   case error(String)
-  /// A report without a location: devices, satellites, no fix.
+  /// A report without a location, for example about devices, satellites, or the lack of a fix.
   case other
 
-  /// Reads a line.
+  /// Parses a line.
   ///
-  /// - Throws: An error if the line is not a JSON object with a class.
+  /// - Throws: `DecodingError` if the line is not a JSON object with a class.
   init(_ line: Data) throws {
     let decoder = JSONDecoder()
     switch try decoder.decode(ReportClass.self, from: line).class {
@@ -38,17 +38,17 @@ enum GPSDReport: Equatable {
     let proto_major: Int
   }
 
-  /// The time, position and velocity under their names in the protocol, in degrees, metres, and metres per second.
+  /// The time, position and velocity, with the names that the protocol uses, in degrees, metres, and metres per second.
   private struct Fix: Decodable {
     let device: String?
     let mode: Int
     let time: String?
     let lat, lon, eph, epx, epy, altMSL, alt, epv, speed, track: Double?
 
-    /// The location; `nil` if there is no fix (a mode below 2), no position or no time.
+    /// The location; `nil` if there is no fix (the mode is below 2), no position or no time.
     var location: Location? {
       guard mode >= 2, let lat, let lon, let time, let timestamp = Self.date(time) else { return nil }
-      // Daemons before release 3.20 do not send `eph`, and call the altitude above sea level `alt`.
+      // Releases of gpsd before 3.20 do not send `eph`, and use the name `alt` for the altitude above sea level.
       let error = eph ?? zipped(epx, epy).map { ($0 * $0 + $1 * $1).squareRoot() }
       let hasHeight = mode >= 3
       return Location(

@@ -1,21 +1,21 @@
 #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
   import Foundation
 
-  /// The locations reported by gpsd, the daemon that reads satellite receivers on Linux and other systems.
+  /// A source of the locations that are reported by gpsd, the daemon that reads satellite receivers on Linux and other systems.
   ///
   /// ```swift
   /// let source = GPSDaemon()
   /// for try await location in source.locations() { print(location.latitude, location.longitude) }
   /// ```
   ///
-  /// The source uses version 3 of gpsd's JSON protocol over TCP. Reports without a fix, a position or a time are skipped. gpsd sends about
-  /// one report per second for each device, including devices that are connected later.
+  /// The source uses version 3 of gpsd's JSON protocol over TCP. Reports that lack a fix, a position or a time are skipped. gpsd sends
+  /// about one report per second for each device, including devices that are connected later.
   public struct GPSDaemon: LocationSource, Hashable {
     /// The host of the daemon.
     public var host: String
     /// The TCP port of the daemon.
     public var port: UInt16
-    /// The path of the device whose locations are used, for example "/dev/ttyUSB0"; `nil` uses the locations of all devices.
+    /// The path of the device whose locations are used, for example "/dev/ttyUSB0". If `nil`, the locations of all devices are used.
     public var device: String?
 
     /// Creates a source. It connects when ``locations()`` is called.
@@ -23,7 +23,7 @@
     /// - Parameters:
     ///   - host: The host of the daemon.
     ///   - port: The TCP port of the daemon.
-    ///   - device: The path of the device; `nil` uses all devices.
+    ///   - device: The path of the device; `nil` for all devices.
     public init(host: String = "127.0.0.1", port: UInt16 = 2947, device: String? = nil) {
       (self.host, self.port, self.device) = (host, port, device)
     }
@@ -31,7 +31,7 @@
     /// Connects to the daemon, and returns the locations as they arrive. Cancelling the iteration closes the connection.
     ///
     /// The sequence throws a ``LocationError`` if the daemon cannot be reached, refuses a request, uses another protocol, or closes the
-    /// connection. The newest 16 locations are kept for a slow reader.
+    /// connection. If the reader is slow, the newest 16 locations are kept.
     public func locations() -> any AsyncSequence<Location, any Error> {
       let (stream, continuation) = AsyncThrowingStream.makeStream(
         of: Location.self, throwing: (any Error).self, bufferingPolicy: .bufferingNewest(16))

@@ -13,7 +13,7 @@
 
   /// A connected TCP socket. The owner must close it exactly once.
   struct StreamSocket: Sendable {
-    /// The reason why there is no connection.
+    /// The reason why a connection could not be made.
     struct Failure: Error, CustomStringConvertible {
       let description: String
 
@@ -21,12 +21,12 @@
       init(resolving code: Int32) { description = String(cString: gai_strerror(code)) }
     }
 
-    /// The time limit for connecting to one address, in milliseconds.
+    /// The time limit for connecting to each address, in milliseconds.
     private static let patience: Int32 = 10_000
 
     private let descriptor: Int32
 
-    /// Connects to the first address of the host that accepts the connection.
+    /// Connects to the first address of the host that accepts a connection.
     ///
     /// - Throws: The ``Failure`` for the last address.
     init(host: String, port: UInt16) throws {
@@ -58,7 +58,7 @@
       let descriptor = socket(address.ai_family, address.ai_socktype, address.ai_protocol)
       guard descriptor >= 0 else { throw Failure(errno: errno) }
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-      // The socket is non-blocking, so that waiting for the connection can be limited.
+      // The socket is non-blocking while it is connecting, so that the wait can be limited.
       let flags = fcntl(descriptor, F_GETFL)
       _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK)
       var code = connectDescriptor(descriptor, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno
@@ -93,12 +93,12 @@
       }
     }
 
-    /// Sends a few bytes. Does not raise a signal.
+    /// Sends a few bytes, without raising a signal if the connection is closed.
     func send(_ data: Data) {
       data.withUnsafeBytes { sendBytes(descriptor, $0) }
     }
 
-    /// Ends every read, including one that a thread is waiting in.
+    /// Ends all reads, including one in which a thread is waiting.
     func shutDown() {
       #if canImport(Glibc)
         _ = shutdown(descriptor, Int32(SHUT_RDWR))
@@ -111,7 +111,7 @@
     func close() { closeDescriptor(descriptor) }
   }
 
-  // These are outside the type because its methods hide the system functions of the same names.
+  // These functions are outside the type because the type's methods hide the system functions with the same names.
 
   private func connectDescriptor(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32
   {

@@ -2,16 +2,17 @@ public import Foundation
 
 /// A position on the earth at a point in time, as measured by a source.
 public struct Location: Hashable, Codable, Sendable {
-  /// The latitude in degrees of WGS 84, from -90 to 90; positive in the north.
+  /// The latitude in degrees (WGS 84), from -90 to 90; positive in the north.
   public var latitude: Double
-  /// The longitude in degrees of WGS 84, from -180 to 180; positive in the east.
+  /// The longitude in degrees (WGS 84), from -180 to 180; positive in the east.
   public var longitude: Double
-  /// The radius, in metres, of the circle around the position that contains the true position, as estimated by the source: with a
-  /// probability of 95 % for gpsd, and of about 68 % for Core Location. `nil` if the source does not provide one.
+  /// The source's estimate of the horizontal error, in metres; `nil` if the source does not provide one.
+  ///
+  /// The true position is within a circle of this radius with a probability of 95 % for gpsd, and of about 68 % for Core Location.
   public var horizontalAccuracy: Double?
   /// The height in metres above mean sea level.
   public var altitude: Double?
-  /// The error of the altitude in metres, as estimated by the source.
+  /// The source's estimate of the error of the altitude, in metres.
   public var verticalAccuracy: Double?
   /// The speed over ground in metres per second.
   public var speed: Double?

@@ -7,13 +7,13 @@ public struct LocationError: Error, Sendable, CustomStringConvertible, Localized
     /// The name of the kind, for example `unreachable`.
     public let description: String
 
-    /// Nothing answers at the daemon's address.
+    /// There is no response at the daemon's address.
     public static let unreachable = Kind(description: "unreachable")
-    /// The server at the address does not use gpsd's protocol, or uses another version of it.
+    /// The server at the address does not use gpsd's protocol, or uses an unsupported version of it.
     public static let unknownProtocol = Kind(description: "unknownProtocol")
     /// The daemon refused a request.
     public static let refused = Kind(description: "refused")
-    /// The source ended before there was a location.
+    /// The source ended before it provided a suitable location.
     public static let ended = Kind(description: "ended")
     /// The user or the system does not allow the app to use the location.
     public static let unauthorized = Kind(description: "unauthorized")
@@ -23,7 +23,7 @@ public struct LocationError: Error, Sendable, CustomStringConvertible, Localized
 
   /// The kind of the error.
   public let kind: Kind
-  /// What failed, and what can be done about it.
+  /// A message that explains what failed, and what can be done about it.
   public let description: String
 
   init(_ kind: Kind, _ description: String) {

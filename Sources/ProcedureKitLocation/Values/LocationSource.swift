@@ -1,9 +1,10 @@
-/// Measures the location of the device: a receiver, a system service, or values provided by a test.
+/// A source of locations of the device, such as a receiver, a system service, or a test.
 public protocol LocationSource: Sendable {
   /// Starts measuring, and returns the locations as they arrive.
   ///
-  /// Each call is a separate subscription, which ends with its iteration, or when the iterating task is cancelled. If the source can no
-  /// longer measure, the sequence throws an error. The newest locations are kept for a slow reader, and older ones are dropped.
+  /// Each call creates a separate subscription, which ends when the iteration ends or the iterating task is cancelled. If the source can no
+  /// longer measure the location, the sequence throws an error. If the reader is slow, the newest locations are kept, and older ones are
+  /// dropped.
   ///
   /// - Returns: The locations, in the order in which they were measured.
   func locations() -> any AsyncSequence<Location, any Error>

@@ -1,4 +1,4 @@
-/// An address. A part that the service does not know is `nil`.
+/// An address. Any part that the service does not know is `nil`.
 public struct Placemark: Hashable, Codable, Sendable {
   /// The name of the place.
   public var name: String?
@@ -14,7 +14,7 @@ public struct Placemark: Hashable, Codable, Sendable {
   public var region: String?
   /// The country.
   public var country: String?
-  /// The two-letter country code of ISO 3166.
+  /// The two-letter ISO 3166 country code.
   public var countryCode: String?
 
   /// Creates an address.
