@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
 
-/// A task executor with one thread that executes jobs and, in between, waits for programs: an event loop.
+/// A task executor that runs an event loop: a single thread executes jobs and, in between, waits for programs.
 ///
-/// The executor is intended for many short programs. On any other executor, when a program ends, it wakes the thread that waits for all
-/// programs, and that thread wakes the thread that continues the procedure. Here, both are the same thread:
+/// The executor is intended for many short programs. With any other executor, the end of a program wakes the thread that waits for all
+/// programs, which then wakes the thread that continues the procedure. With this executor, both are the same thread:
 ///
 /// ```swift
 /// var configuration = ProcedureQueue.Configuration("commands", maxConcurrentProcedures: 8)
@@ -12,9 +12,9 @@ import Synchronization
 /// let queue = ProcedureQueue(configuration)
 /// ```
 ///
-/// Programs run concurrently, as on every queue. The work of this process does not: *a body on this executor must neither block nor compute
-/// for a long time*. While it does, no output of any program is read, on any queue, no program's end is detected, and no other body on this
-/// executor continues. Execute such work on another executor:
+/// Programs run concurrently, as on every queue, but the bodies of the procedures do not. *A body on this executor must neither block nor
+/// compute for a long time.* In the meantime, no output of any program on any queue is read, the end of no program is detected, and no
+/// other body on this executor continues. Execute such work on another executor:
 ///
 /// ```swift
 /// let names = try await withTaskExecutorPreference(globalConcurrentExecutor) { try list(folder) }
@@ -24,7 +24,7 @@ import Synchronization
 public final class EventLoopExecutor: TaskExecutor {
   private struct Jobs {
     var waiting: [UnownedJob] = []
-    /// Whether the thread is waiting for programs, or is about to, and must be woken for a job.
+    /// Whether the thread is waiting for programs, or is about to, in which case it must be woken for a job.
     var mustWake = false
   }
 
@@ -51,9 +51,9 @@ public final class EventLoopExecutor: TaskExecutor {
     #endif
   }
 
-  /// Reads the outputs of programs, and waits for the programs to end, on the thread of this executor.
+  /// The poller that, on the thread of this executor, reads the outputs of programs and waits for the programs to end.
   let poller: OutputPoller
-  /// The standard input of all programs that are given no input. Opening it once for all of them lets programs start faster.
+  /// The standard input of all programs without an input. It is opened only once, so that programs start faster.
   let emptyInput: Int32
   private let jobs = Mutex(Jobs())
 
@@ -90,14 +90,14 @@ public final class EventLoopExecutor: TaskExecutor {
         return jobs.mustWake
       }
       let keys = poller.next(waits: isIdle)
-      // Handling these events enqueues jobs. The thread is already awake, so these jobs need not wake it.
+      // Handling these events enqueues jobs, which need not wake the thread, because it is already awake.
       jobs.withLock { $0.mustWake = false }
       poller.handle(keys)
     }
   }
 
-  /// Executes jobs, and the jobs that they enqueue, for a number of rounds, so that programs are handled even if there are always more
-  /// jobs.
+  /// Executes jobs, and the jobs that they enqueue, for a limited number of rounds, so that programs are handled even if there are always
+  /// more jobs.
   private func executeJobs() {
     let executor = asUnownedTaskExecutor()
     for _ in 0..<16 {
@@ -111,8 +111,10 @@ public final class EventLoopExecutor: TaskExecutor {
     }
   }
 
-  /// Lets the system discard the signal that is raised each time a program ends. If the thread that started the program blocks the signal,
-  /// as Dispatch threads do, the signal would wake another thread of this process, usually the main thread.
+  /// Unblocks the signal that is raised each time a program ends, so that the system can discard it.
+  ///
+  /// If the signal is blocked on the thread that started the program, as it is on Dispatch threads, it would otherwise wake another thread
+  /// of this process, usually the main thread.
   private func acceptEndSignal() {
     var signals = sigset_t()
     sigemptyset(&signals)

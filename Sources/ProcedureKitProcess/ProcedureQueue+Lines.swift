@@ -9,15 +9,16 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// The program starts when the caller asks for the first line. The program has to wait while more than a few lines have not been taken.
-  /// After the last line, the error of the procedure is thrown, if there is one. Leaving the loop early, or cancelling the iterating task,
-  /// cancels the procedure; only cancelling the task also waits for the procedure to end. A body that iterates over the lines releases its
-  /// slot while it waits.
+  /// The program starts when the first line is requested. If the caller is slow to take lines, the program has to wait. After the last
+  /// line, the sequence throws the error of the procedure, if there is one.
+  ///
+  /// Leaving the loop early cancels the procedure without waiting for it to end. Cancelling the iterating task also cancels the procedure,
+  /// and waits for it. A body that iterates over the lines holds no slot while it is waiting for a line.
   ///
   /// - Parameters:
   ///   - procedure: The procedure that runs the program. Its ``ProcessProcedure/onLine`` is called before each line is returned.
   ///   - input: The program to start.
-  /// - Returns: The lines of both outputs, in the order in which they were read. Each iteration starts the program again.
+  /// - Returns: The lines of both outputs, in the order in which they were read. Each iteration over the sequence starts the program again.
   public nonisolated func lines(
     of procedure: ProcessProcedure, input: ProcessRequest
   ) -> some AsyncSequence<ProcessLine, any Error> & Sendable {
@@ -25,7 +26,7 @@ extension ProcedureQueue {
   }
 }
 
-/// The lines of a program, which is started by each iteration.
+/// The lines of a program. Each iteration starts the program.
 private struct ProcessLines: AsyncSequence, Sendable {
   let queue: ProcedureQueue
   let procedure: ProcessProcedure

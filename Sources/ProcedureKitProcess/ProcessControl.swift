@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Suspends, resumes and signals a program that is running.
+/// Suspends, resumes and signals a running program.
 ///
-/// Each function affects the program's whole process group, and has no effect after the procedure has finished.
+/// Each function affects the entire process group of the program, and has no effect once the procedure has finished.
 public final class ProcessControl: Sendable {
   private struct State {
     var isStopping = false
@@ -33,27 +33,28 @@ public final class ProcessControl: Sendable {
   /// - Parameter signal: The number of the signal, for example `SIGHUP`.
   /// - Returns: Whether the program, or another process in its group, existed.
   @discardableResult public func send(_ signal: Int32) -> Bool {
-    // The lock is held so that no signal is sent after `collect`, when the system may give the id to another process.
+    // The lock is held so that no signal is sent after `collect`, because the system may then give the id to another process.
     state.withLock { !$0.isCollected && kill(-processIdentifier, signal) == 0 }
   }
 
   // MARK: For the procedure
 
-  /// Asks the program and its group to end. Returns `false` if they have already been asked, or if the procedure has finished.
+  /// Asks the program and the rest of its group to end. Returns `false` if they have already been asked, or if the procedure has finished.
   func stop() -> Bool {
     let isFirst = state.withLock { state in
       defer { state.isStopping = true }
       return !state.isStopping
     }
-    // The signal is sent only once, because a program may take a second one as an order to end immediately. A suspended program receives it
-    // when it is resumed.
+    // The signal is sent only once, because a program may interpret a second one as an order to end immediately. A suspended program is
+    // resumed so that it receives the signal.
     return isFirst && send(SIGTERM) && send(SIGCONT)
   }
 
-  /// Takes the status of the program after it has ended. If the program was stopped, the rest of its group is killed first.
+  /// Returns the status of the program after it has ended, and lets the system reuse its id. If the program was stopped, kills the rest of
+  /// its group first.
   ///
-  /// Until this call, the system keeps the id, so no signal is sent to unrelated processes. Returns `nil` if the status is lost, because
-  /// other code in this process has taken it or ignores SIGCHLD.
+  /// Until this call, the system reserves the id, so no signal is sent to unrelated processes. Returns `nil` if the status is lost, because
+  /// other code in this process has taken the status or ignores SIGCHLD.
   func collect() -> ProcessStatus? {
     state.withLock { state in
       if state.isStopping { kill(-processIdentifier, SIGKILL) }

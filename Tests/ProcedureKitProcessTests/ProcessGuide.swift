@@ -34,14 +34,14 @@ import Testing
     do {
       _ = try await queue.run(build, input: .shell("echo half; echo 'no space left' >&2; exit 3"))
     } catch let error as ProcessError where error.kind == .uncleanExit {
-      print(error)  // the program "/bin/sh" of "build" (#7) has ended with exit status 3 (process 4711): no space left
+      print(error)  // the program "/bin/sh" of "build" (#7) ended with exit status 3 (process 4711): no space left
       print(error.result?.text ?? "", error.result?.errorText ?? "")
     }
     let error = await #expect(throws: ProcessError.self) {
       try await queue.run(build, input: .shell("echo so >&2; exit 3"))
     }
     let id = error?.procedure?.id.description ?? ""
-    let start = "the program \"/bin/sh\" of \"build\" (\(id)) has ended with exit status 3 (process "
+    let start = "the program \"/bin/sh\" of \"build\" (\(id)) ended with exit status 3 (process "
     #expect(
       error?.description.hasPrefix(start) == true && error?.description.hasSuffix("): so") == true,
       "\(String(describing: error))")

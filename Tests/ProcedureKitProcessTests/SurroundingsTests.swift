@@ -84,7 +84,7 @@ import Testing
       ("#! \t/etc/passwd", #"the interpreter "/etc/passwd", which the file names, may not be executed"#),
       ("#!/bin/sh\r\necho kitten\r", #"an interpreter whose name is "/bin/sh" followed by a carriage return"#),
       ("#!relative", #"the interpreter "relative", which the file names, does not exist"#),
-      ("#! \necho kitten", "names no interpreter"), ("#!\r", "names no interpreter"),
+      ("#! \necho kitten", "does not name an interpreter"), ("#!\r", "does not name an interpreter"),
     ])
   func interpreters(_ text: String, reason: String) async throws {
     try await withProgram("program", text: text) { (folder) async throws -> Void in

@@ -1,30 +1,31 @@
 import ProcedureKit
 
-/// Texts in the form that the system expects: each ends with a NUL.
+/// A list of strings in the form that the system expects, in which each string ends with a NUL.
 struct CStringList {
   private var bytes: [UInt8] = []
   private var starts: [Int] = []
 
-  /// Creates a list with room for a number of texts of typical length.
+  /// Creates a list with room for a number of strings of typical length.
   init(capacity: Int) {
     bytes.reserveCapacity(64 * capacity)
     starts.reserveCapacity(capacity)
   }
 
-  /// Adds a text. Returns `false` if it contains a NUL.
+  /// Adds a string. Returns `false` if it contains a NUL.
   mutating func append(_ text: SystemText) -> Bool {
     starts.append(bytes.count)
     return add(text, end: 0)
   }
 
-  /// Adds `name=value`. Returns `false` if this is not a valid variable, because the name is empty or contains `=`, or there is a NUL.
+  /// Adds `name=value`. Returns `false` if this is not a valid variable, because the name is empty or contains `=`, or because there is a
+  /// NUL.
   mutating func append(_ name: SystemText, value: SystemText) -> Bool {
     starts.append(bytes.count)
     let equals = UInt8(ascii: "=")
     return !name.isEmpty && add(name, end: equals, without: equals) && add(value, end: 0)
   }
 
-  /// Adds bytes and their terminator. Returns `false` if they contain a NUL or the other byte.
+  /// Adds bytes and a terminator. Returns `false` if the bytes contain a NUL or the byte `other`.
   private mutating func add(_ text: SystemText, end: UInt8, without other: UInt8 = 0) -> Bool {
     let start = bytes.count
     bytes += text.bytes
@@ -33,7 +34,7 @@ struct CStringList {
     return isFine
   }
 
-  /// Calls a function with pointers to the texts, followed by `nil`. The pointers are valid during the call.
+  /// Calls `body` with pointers to the strings, followed by `nil`. The pointers are valid only during the call.
   mutating func withPointers<R>(_ body: ([UnsafeMutablePointer<CChar>?]) throws -> R) rethrows -> R {
     try bytes.withUnsafeMutableBytes { [starts] bytes in
       let base = bytes.bindMemory(to: CChar.self).baseAddress

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The signal that a process receives when a program that it started ends.
+/// SIGCHLD, the signal that a process receives when a program that it has started ends.
 enum ChildSignal {
-  /// Restores the default action of the signal if it is ignored, which a process can inherit. Otherwise, the system would not keep exit
-  /// statuses.
+  /// Restores the default action of the signal if this process ignores it, which it may have inherited from its parent. Otherwise, the
+  /// system would not keep exit statuses.
   ///
-  /// The default action does nothing, so the process is not affected in any other way.
+  /// The default action does nothing, so it does not affect the process in any other way.
   static func keepStatus() {
     var action = sigaction()
     guard sigaction(SIGCHLD, nil, &action) == 0 else { return }

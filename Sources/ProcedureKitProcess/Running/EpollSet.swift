@@ -1,13 +1,13 @@
 #if os(Linux)
   import Foundation
 
-  /// Descriptors that are awaited with `epoll`. Adding one does not wake a thread.
+  /// A set of descriptors that uses `epoll`. Adding a descriptor does not wake the waiting thread.
   final class EpollSet: DescriptorSet {
     private static let readable: UInt32 = 1  // EPOLLIN
     private static let once: UInt32 = 1 << 30  // EPOLLONESHOT
     private static let wakeKey = -1
     private let descriptor: Int32
-    /// A byte in this pipe ends a wait.
+    /// The pipe that wakes the thread: a byte in it ends a wait.
     private let wakeup: PipeEnds
 
     /// - Throws: `POSIXError` if the process cannot open any more descriptors.
@@ -56,7 +56,7 @@
     }
   }
 
-  /// The layout of `struct epoll_event`, which is missing from the C library's Swift module.
+  /// The layout of `struct epoll_event`, which is missing from the Swift module of the C library.
   private enum EpollEvent {
     #if arch(x86_64)
       static let (keyOffset, size) = (4, 12)

@@ -3,7 +3,7 @@ import ProcedureKit
 
 /// Finds programs.
 enum ExecutablePath {
-  /// Returns the path of the program in a request. Only a name without a slash is looked up.
+  /// Returns the path of the program in a request. Only a name without a slash is looked up in `PATH`.
   ///
   /// - Throws: ``ProcessError``.
   static func find(_ request: ProcessRequest) throws -> SystemText {
@@ -18,7 +18,7 @@ enum ExecutablePath {
     let slash = UInt8(ascii: "/")
     if name.bytes.contains(slash) { return try absolute(name, request) }
     for folder in searchPath(request).bytes.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false) {
-      // The system resolves a relative folder, and the empty one, relative to the program's working directory.
+      // The system resolves relative folders, including the empty one, relative to the program's working directory.
       let path = try absolute(
         SystemText(bytes: (folder.isEmpty ? [UInt8(ascii: ".")] : folder) + [slash] + name.bytes), request)
       if !path.containsZero, isProgram(path) { return path }
@@ -32,13 +32,13 @@ enum ExecutablePath {
     return getenv("PATH").map { SystemText(cString: $0) } ?? usual
   }
 
-  /// Finds the reason why a program could not be started.
+  /// Determines why a program could not be started.
   ///
   /// - Parameters:
   ///   - path: The path of the program.
   ///   - request: The request.
   ///   - error: The system's error.
-  /// - Returns: The error, if the reason is the path, the working directory or the interpreter.
+  /// - Returns: The error if the reason is the path, the working directory or the interpreter; otherwise `nil`.
   static func problem(_ path: SystemText, _ request: ProcessRequest, _ error: any Error) -> ProcessError? {
     if let folder = request.workingDirectory, !isFolder(folder) { return ProcessError(.noWorkingDirectory, request) }
     if !exists(path) { return ProcessError(.notFound, request) }
@@ -49,7 +49,7 @@ enum ExecutablePath {
     return ProcessError(.noInterpreter, request, underlying: problem)
   }
 
-  /// Returns the absolute path, because the program may start in a different folder from this process.
+  /// Returns an absolute path, because the working directory of the program may differ from that of this process.
   private static func absolute(_ path: SystemText, _ request: ProcessRequest) throws -> SystemText {
     guard path.bytes.first != UInt8(ascii: "/") else { return path }
     guard let folder = request.workingDirectory else { return "\(try currentFolder(request))/\(path)" }
@@ -66,12 +66,12 @@ enum ExecutablePath {
     return SystemText(cString: folder)
   }
 
-  /// Returns whether there is a file or a folder at the path.
+  /// Returns whether there is a file or a folder at a path.
   static func exists(_ path: SystemText) -> Bool {
     path.withCString { access($0, F_OK) == 0 }
   }
 
-  /// Returns whether this process may execute a file.
+  /// Returns whether there is a file at a path that this process may execute.
   static func isProgram(_ path: SystemText) -> Bool {
     path.withCString { access($0, X_OK) } == 0 && !isFolder(path)
   }

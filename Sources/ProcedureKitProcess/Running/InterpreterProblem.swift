@@ -1,20 +1,21 @@
 import Foundation
 import ProcedureKit
 
-/// The reason why the interpreter of a file cannot be started. The system reports the same errors as for the file itself.
+/// The reason why the interpreter of a file cannot be started. The system reports such problems with the same errors as problems with the
+/// file itself.
 struct InterpreterProblem: Error, CustomStringConvertible {
   let description: String
 
-  /// How many bytes the system reads to find the interpreter.
+  /// The number of bytes that the system reads to find the interpreter.
   private static let lineLimit = 256
-  /// How many nested scripts the system accepts as interpreters.
+  /// The maximum number of nested scripts that the system accepts as interpreters.
   private static let nestingLimit = 5
 
-  /// Finds the problem with a file that exists and may be executed.
+  /// Finds out why a file could not be started although it exists and may be executed.
   ///
   /// - Parameters:
   ///   - path: The path of the file.
-  ///   - folder: The folder that a relative path of an interpreter is relative to.
+  ///   - folder: The folder against which a relative path of an interpreter is resolved.
   ///   - code: The system's error.
   /// - Returns: The problem; `nil` if the interpreter is not the reason.
   static func find(_ path: SystemText, in folder: SystemText, _ code: POSIXErrorCode) -> InterpreterProblem? {
@@ -31,7 +32,7 @@ struct InterpreterProblem: Error, CustomStringConvertible {
       let line = start.dropFirst(2).prefix { $0 != UInt8(ascii: "\n") }.drop { blanks.contains($0) }
       let name = SystemText(bytes: line.prefix { !blanks.contains($0) && $0 != 0 })
       guard !name.isEmpty, name != "\r" else {
-        return InterpreterProblem(description: "the first line of the file names no interpreter")
+        return InterpreterProblem(description: "the first line of the file does not name an interpreter")
       }
       let interpreter = name.bytes.first == UInt8(ascii: "/") ? name : "\(folder)/\(name)"
       if name.bytes.last == UInt8(ascii: "\r"), !ExecutablePath.exists(interpreter) {
@@ -49,7 +50,7 @@ struct InterpreterProblem: Error, CustomStringConvertible {
     return nil
   }
 
-  /// Returns the first bytes of a file; none if it cannot be read.
+  /// Returns the first bytes of a file; empty if the file cannot be read.
   private static func firstBytes(of path: SystemText) -> [UInt8] {
     let descriptor = path.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
     guard descriptor >= 0 else { return [] }

@@ -2,7 +2,7 @@ import Foundation
 import ProcedureKit
 import Synchronization
 
-/// A program that has been started, with its outputs.
+/// A program that has been started, together with its outputs.
 final class LaunchedProcess: Sendable {
   private enum Arrival: Sendable {
     case part(Data, ProcessLine.Source)
@@ -14,7 +14,7 @@ final class LaunchedProcess: Sendable {
   private let arrivals = Mailbox<Arrival>()
   private let output: OutputReader
   private let errorOutput: OutputReader?
-  /// The task that kills the program after the grace period.
+  /// The task that kills the program after the grace period; `nil` until the program is stopped.
   private let killing = Mutex<Task<Void, Never>?>(nil)
   private let clock: any Clock<Duration>
   private let gracePeriod: Duration
@@ -31,9 +31,10 @@ final class LaunchedProcess: Sendable {
     launch.awaitEnd { [arrivals] in arrivals.send(.ended) }
   }
 
-  /// Reads both outputs until they end, and waits until the program has ended.
+  /// Reads both outputs until they end, and waits for the program to end.
   ///
-  /// Returns `nil` if the status is lost. Cancelling the task has no effect: `stop` ends the program, and this function detects the end.
+  /// Returns `nil` if the status is lost. Cancelling the task has no effect on this function, which returns after `stop` has ended the
+  /// program.
   func collect(limit: Int, _ onLine: (@Sendable (ProcessLine) async -> Void)?) async -> ProcessResult? {
     var output = OutputCollector(.output, limit: limit, splitsLines: onLine != nil)
     var errors = OutputCollector(.error, limit: limit, splitsLines: onLine != nil)
@@ -42,7 +43,7 @@ final class LaunchedProcess: Sendable {
     var openCount = errorOutput == nil ? 1 : 2
     var hasEnded = false
     while openCount > 0 || !hasEnded {
-      // Processes that the program has left behind may keep its outputs open.
+      // Processes that the program has left behind may hold its outputs open.
       let silence = hasEnded ? after(gracePeriod) { $0.stopReading() } : nil
       let arrival = await arrivals.next(wakesForQuiet: hasEnded)
       silence?.cancel()
@@ -74,7 +75,7 @@ final class LaunchedProcess: Sendable {
       if let part {
         arrivals.send(.part(part, source))
       } else {
-        // Usually the outputs end just before the program does.
+        // The outputs usually end just before the program does.
         arrivals.send(.outputEnded(source), isQuiet: true)
       }
     }
@@ -85,12 +86,13 @@ final class LaunchedProcess: Sendable {
     errorOutput?.stop()
   }
 
-  /// Ends the program and the processes that it has started: SIGTERM first, then SIGKILL after the grace period. A process that has left
-  /// the group may still hold the outputs, which are then no longer read.
+  /// Ends the program and the processes that it has started, by SIGTERM and, after the grace period, by SIGKILL.
+  ///
+  /// After that, the outputs are no longer read, since a process that has left the group may still hold them.
   func stop() {
     killing.withLock { killing in
-      // The program may already have been stopped, because the procedure and its task can both be cancelled. Once the status has been
-      // collected, there is no process to stop. Otherwise, `collect` cancels the task, after this function.
+      // The program may already have been stopped, because the procedure and its task can both be cancelled. If the status has been
+      // collected, there is no process to stop. Otherwise, `collect` will cancel the new task.
       guard control.stop() else { return }
       killing = after(gracePeriod) { process in
         process.control.send(SIGKILL)
@@ -99,11 +101,11 @@ final class LaunchedProcess: Sendable {
     }
   }
 
-  /// Calls a function after a delay.
+  /// Calls `action` after a delay.
   private func after(
     _ delay: Duration, _ action: @escaping @Sendable (LaunchedProcess) -> Void
   ) -> Task<Void, Never> {
-    // A separate task is used, because the body's task may be cancelled. `collect` cancels the separate task.
+    // The delay uses a separate task because the body's task may be cancelled. `collect` cancels the separate task.
     Task { [self] in
       guard (try? await clock.sleep(for: delay.saturated)) != nil else { return }
       action(self)

@@ -1,7 +1,7 @@
 import ProcedureKit
 import Synchronization
 
-/// One iteration over the lines of a program. If the iteration is dropped, the procedure is cancelled.
+/// An iteration over the lines of a program. When the iteration is released, the procedure is cancelled.
 final class LineFlow: Sendable {
   private let channel = LineChannel()
   private let handle: ProcedureHandle<ProcessResult>
@@ -11,7 +11,7 @@ final class LineFlow: Sendable {
     let onLine = procedure.onLine
     procedure.onLine = { [channel] line in
       await onLine?(line)
-      // The iterating task may need the slot in order to take the lines.
+      // The slot is released because the iterating task may need it to take the lines.
       if channel.send(line) {
         await ProcedureContext.withSlotReleased(waitingFor: "its reader") { await channel.waitForRoom() }
       }
@@ -29,7 +29,7 @@ final class LineFlow: Sendable {
       await ProcedureContext.withSlotReleased(waitingFor: handle.name) { await channel.next() }
     } onCancel: { [handle, channel] in
       handle.cancel()
-      // The program may be waiting for room.
+      // The program may be waiting for room in the buffer.
       channel.drop()
     }
     if let line { return line }
@@ -38,7 +38,7 @@ final class LineFlow: Sendable {
   }
 }
 
-/// A small buffer of lines between a program and the iterating task. Cancellation does not end a wait; `drop` and `close` do.
+/// A small buffer for lines between a program and the iterating task. Cancellation does not end a wait, but `drop` and `close` do.
 final class LineChannel: Sendable {
   private static let capacity = 64
 
@@ -64,7 +64,7 @@ final class LineChannel: Sendable {
     return isFull
   }
 
-  /// Waits until there is room.
+  /// Waits until there is room in the buffer.
   func waitForRoom() async {
     await withCheckedContinuation { writer in
       let mustWait = contents.withLock { contents in
@@ -92,7 +92,7 @@ final class LineChannel: Sendable {
     }
   }
 
-  /// Ends the lines.
+  /// Ends the sequence of lines.
   func close() {
     let (reader, writer) = contents.withLock { contents in
       contents.isClosed = true
@@ -102,7 +102,7 @@ final class LineChannel: Sendable {
     writer?.resume()
   }
 
-  /// Discards all lines from now on.
+  /// Discards all lines in the buffer, and all lines that arrive later.
   func drop() {
     let writer = contents.withLock { contents in
       contents.dropsLines = true

@@ -1,13 +1,14 @@
 import Foundation
 
-/// Splits the bytes of one output into lines. A line ends with a line feed; a carriage return before it is removed.
+/// Splits the bytes of an output into lines. A line ends with a line feed, and a carriage return before the line feed is removed.
 struct LineSplitter {
-  /// A longer line is split, so that an output without line breaks needs only a limited amount of memory.
+  /// The maximum length of a line, in bytes. Longer lines are split, so that an output without line breaks needs only a limited amount of
+  /// memory.
   private static let longestLine = 1 << 20
 
   private var rest = Data()
 
-  /// Returns the lines that end in a chunk.
+  /// Adds a chunk, and returns the lines that end in it.
   mutating func take(_ chunk: Data) -> [String] {
     var lines: [String] = []
     var start = chunk.startIndex
@@ -24,7 +25,7 @@ struct LineSplitter {
     return lines
   }
 
-  /// Returns the last line if it does not end with a line break.
+  /// Returns the rest of the output as the last line, if it does not end with a line break.
   mutating func finish() -> [String] {
     defer { rest = Data() }
     return rest.isEmpty ? [] : [line(rest)]

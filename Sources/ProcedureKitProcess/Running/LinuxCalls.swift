@@ -1,14 +1,14 @@
 #if !canImport(Darwin)
   import Foundation
 
-  // C library functions that are missing from its Swift module, because they are not part of POSIX. They take only pointers and numbers,
-  // which Swift passes in the same way as C.
+  // These functions are missing from the Swift module of the C library because they are not part of POSIX. They take only pointers and
+  // numbers, which Swift passes in the same way as C.
 
-  /// Creates a pipe whose ends are not inherited by started programs.
+  /// Creates a pipe; with `O_CLOEXEC`, programs that this process starts do not inherit its ends.
   @_silgen_name("pipe2")
   func pipe2(_ ends: UnsafeMutablePointer<Int32>, _ flags: Int32) -> Int32
 
-  /// Makes a program start in a folder.
+  /// Adds an action that makes a program start in a folder.
   @_silgen_name("posix_spawn_file_actions_addchdir_np")
   func addChangeOfFolder(
     _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ path: UnsafePointer<CChar>
@@ -18,12 +18,15 @@
     private typealias CloseFrom =
       @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
 
-    /// The function is looked up at run time, because older libraries, and musl, do not have it.
+    /// The function is looked up at run time because older versions of glibc, and musl, do not have it.
     private let closeFrom = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
       unsafeBitCast($0, to: CloseFrom.self)
     }
 
-    /// Closes all descriptors from a number upwards in the started program, even unmarked ones, if the C library supports it (glibc 2.34).
+    /// Adds an action that closes all descriptors from a number upwards in the started program, if the C library supports it (since glibc
+    /// 2.34).
+    ///
+    /// This includes descriptors that are not marked to be closed.
     func closeDescriptors(from lowest: Int32, _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Int32 {
       closeFrom?(actions, lowest) ?? 0
     }
@@ -40,8 +43,10 @@
     @_silgen_name("syscall")
     private func systemCall(_ number: Int, _ first: Int, _ second: Int) -> Int
 
-    /// Returns a descriptor that becomes readable when a process ends; a negative number if the system does not support it, for example
-    /// Linux before 5.3. Started programs do not inherit the descriptor.
+    /// Returns a descriptor that becomes readable when a process ends, or a negative number if the system does not support this, as in
+    /// Linux before 5.3.
+    ///
+    /// Programs that this process starts do not inherit the descriptor.
     func processDescriptor(_ id: pid_t) -> Int32 {
       let pidfdOpen = 434  // the same on all architectures
       return Int32(truncatingIfNeeded: systemCall(pidfdOpen, Int(id), 0))

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Messages for one task, in order. Cancelling the task does not end its wait, because a program that is being stopped must still be
-/// awaited.
+/// A queue of messages for one task. Cancelling the task does not end its wait, because the task must still wait for a program that is
+/// being stopped.
 final class Mailbox<Message: Sendable>: Sendable {
   private struct Contents {
     var messages: [Message] = []
@@ -15,8 +15,8 @@ final class Mailbox<Message: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - message: The message.
-  ///   - isQuiet: Whether the message waits until the next one arrives, unless the reader asks for it: waking a task costs as much as a
-  ///     system call.
+  ///   - isQuiet: Whether the reader is not woken for this message alone unless it asks for quiet messages. Waking a task takes as much
+  ///     time as a system call.
   func send(_ message: Message, isQuiet: Bool = false) {
     let wake = contents.withLock { contents -> (reader: CheckedContinuation<Message, Never>, message: Message)? in
       contents.messages.append(message)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The bytes and lines of one output of a program.
+/// Collects the bytes and the lines of one output of a program.
 struct OutputCollector {
   let source: ProcessLine.Source
-  /// The number of bytes that are kept.
+  /// The maximum number of bytes that are kept.
   let limit: Int
   private(set) var kept = Data()
   private(set) var droppedCount = 0
@@ -16,7 +16,7 @@ struct OutputCollector {
     self.splitsLines = splitsLines
   }
 
-  /// Keeps the bytes up to the limit. Returns the lines that are now complete.
+  /// Keeps bytes up to the limit, and returns the lines that they complete.
   mutating func take(_ part: Data) -> [ProcessLine] {
     let room = max(limit - kept.count, 0)
     kept += part.prefix(room)
@@ -24,7 +24,7 @@ struct OutputCollector {
     return splitsLines ? splitter.take(part).map { ProcessLine($0, from: source) } : []
   }
 
-  /// Returns the last line if it does not end with a line break.
+  /// Returns the rest of the output as the last line, if it does not end with a line break.
   mutating func finish() -> [ProcessLine] {
     splitter.finish().map { ProcessLine($0, from: source) }
   }

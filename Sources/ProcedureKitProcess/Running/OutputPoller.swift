@@ -3,35 +3,35 @@ import Synchronization
 
 /// Reads the outputs of all programs, and waits for the programs to end, on the thread of the ``EventLoopExecutor``.
 ///
-/// A dispatch source or channel for each output is not suitable: on Linux, Dispatch can receive an event for a descriptor that another
-/// thread has just closed, and then crashes (seen with Swift 6.3.1, once in a few thousand programs). Here, every descriptor is read and
-/// closed under one lock, without blocking.
+/// Dispatch sources and channels are not suitable. On Linux, Dispatch crashes if it receives an event for a descriptor that another thread
+/// has just closed, which was observed once in a few thousand programs with Swift 6.3.1. The poller reads and closes every descriptor under
+/// one lock, without blocking.
 final class OutputPoller: Sendable {
-  /// The key of an output. Descriptors are not suitable as keys, because the system reuses the number of a closed one.
+  /// The key of an output. A descriptor is not suitable as a key, because the system reuses its number after it has been closed.
   struct Output: Hashable {
     fileprivate let number: Int
   }
 
-  /// A process whose end is awaited.
+  /// A process that the poller is waiting for.
   private struct End {
-    /// Becomes readable when the process has ended.
+    /// The process descriptor, which becomes readable when the process has ended.
     let process: Int32
     let outputs: [Output]
     let call: @Sendable () -> Void
   }
 
-  /// How long reporting the end of a process is delayed to wait for its outputs to end. A process that is just being started holds the
-  /// descriptors of all others for a moment, and each end that is reported separately costs a timer.
+  /// How long the report that a process has ended is delayed to wait for its outputs to end. While another process is being started, it
+  /// briefly holds the descriptors of all others, so an output may end slightly later than its process.
   private static let patience: Duration = .milliseconds(5)
 
   private struct Contents {
     var count = 0
     var pipes: [Output: PipeEnds] = [:]
-    /// Receives the next chunk of an output.
+    /// The closures that receive the next chunk of each output.
     var receivers: [Output: @Sendable (Data?) -> Void] = [:]
-    /// The processes that have not ended, by number.
+    /// The processes that have not ended, keyed by number.
     var ends: [Int: End] = [:]
-    /// The processes that have ended and whose outputs are still awaited, until an instant.
+    /// The processes that have ended, but whose outputs are still being awaited, until a given instant.
     var late: [(end: End, limit: ContinuousClock.Instant)] = []
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
 
@@ -40,7 +40,7 @@ final class OutputPoller: Sendable {
       return count
     }
 
-    /// Removes and returns the ended processes that are due.
+    /// Removes and returns the ended processes that need not wait for their outputs any longer.
     mutating func takeEnded() -> [End] {
       let candidates = late
       late = []
@@ -55,7 +55,7 @@ final class OutputPoller: Sendable {
       return ended
     }
 
-    /// Whether a receiver is waiting for any of these outputs.
+    /// Returns whether a receiver is waiting for any of these outputs.
     func isWaitedFor(_ outputs: [Output]) -> Bool { outputs.contains { receivers[$0] != nil } }
   }
 
@@ -66,8 +66,10 @@ final class OutputPoller: Sendable {
     self.waiting = waiting
   }
 
-  /// Takes ownership of a pipe. Its write end stays open until `programEnded`: if an output ends together with its program, as most do, the
-  /// thread is woken only once for both.
+  /// Takes ownership of a pipe.
+  ///
+  /// The write end remains open until `programEnded`, so that the thread is woken only once for an output that ends together with its
+  /// program, as most do.
   func open(_ pipe: PipeEnds) -> Output {
     pipe.makeReadingNonblocking()
     return contents.withLock { contents in
@@ -86,7 +88,7 @@ final class OutputPoller: Sendable {
     if !isWaiting { receive(nil) }
   }
 
-  /// Waits for the next chunk. If the system cannot wait for the descriptor, the output is considered ended.
+  /// Starts to wait for the next chunk. If the system cannot wait for the descriptor, the output is considered to have ended.
   private func wait(for output: Output, _ contents: inout Contents) -> Bool {
     guard let pipe = contents.pipes[output] else { return false }
     if waiting.add(pipe.reading, key: output.number) { return true }
@@ -94,8 +96,10 @@ final class OutputPoller: Sendable {
     return false
   }
 
-  /// Takes ownership of a process descriptor, and calls a function when the process has ended, after its outputs have ended, unless another
-  /// process holds them. If the system cannot wait for the descriptor, returns `false` and does not call the function.
+  /// Takes ownership of a process descriptor, and calls `ended` when the process and its outputs have ended.
+  ///
+  /// The outputs are not awaited for long, since another process may hold them. If the system cannot wait for the descriptor, returns
+  /// `false` without calling the function.
   func awaitEnd(of process: Int32, _ outputs: [Output], _ ended: @escaping @Sendable () -> Void) -> Bool {
     let number = contents.withLock { contents in
       let number = contents.makeNumber()
@@ -108,7 +112,7 @@ final class OutputPoller: Sendable {
     return false
   }
 
-  /// Reports that the program has exited. The output ends once no other process has the pipe open.
+  /// Records that the program has exited. The output ends once no other process has the pipe open.
   func programEnded(_ output: Output) {
     contents.withLock { $0.pipes[output]?.closeWriting() }
     read(output)
@@ -126,7 +130,7 @@ final class OutputPoller: Sendable {
 
   // MARK: The thread
 
-  /// Waits for outputs, for programs to end, or for a `wake`.
+  /// Waits until output arrives, a program ends, or `wake` is called.
   /// - Parameter waits: Whether to wait if there are no events yet.
   /// - Returns: The events to handle.
   func next(waits: Bool) -> [Int] {
@@ -139,7 +143,7 @@ final class OutputPoller: Sendable {
     waiting.wake()
   }
 
-  /// Handles outputs that have arrived and processes that have ended, including those that have been delayed long enough.
+  /// Handles output that has arrived and processes that have ended, including those whose reports have been delayed for long enough.
   func handle(_ keys: [Int]) {
     for number in keys {
       guard let end = contents.withLock({ $0.ends.removeValue(forKey: number) }) else {
@@ -153,7 +157,7 @@ final class OutputPoller: Sendable {
     for end in contents.withLock({ $0.takeEnded() }) { end.call() }
   }
 
-  /// Passes on the available bytes if a receiver is waiting for them.
+  /// Passes the available bytes to the receiver, if one is waiting for them.
   private func read(_ output: Output) {
     typealias Arrival = (receive: @Sendable (Data?) -> Void, part: Data?)
     let arrival = contents.withLock { contents -> Arrival? in

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One output of a program, which is read in chunks.
+/// Reads one output of a program in chunks.
 struct OutputReader {
   let output: OutputPoller.Output
   private let poller: OutputPoller
@@ -13,17 +13,17 @@ struct OutputReader {
 
   /// Reads the available bytes, up to one chunk. Only one call may be in progress at a time.
   ///
-  /// - Parameter receive: Called once with the bytes, or with `nil` if there are no more.
+  /// - Parameter receive: A closure that is called once with the bytes, or with `nil` if there are no more.
   func readChunk(_ receive: @escaping @Sendable (Data?) -> Void) {
     poller.readChunk(of: output, receive)
   }
 
-  /// Reports that the program has exited. The output ends once no other process has the pipe open.
+  /// Records that the program has exited. The output ends once no other process has the pipe open.
   func programEnded() {
     poller.programEnded(output)
   }
 
-  /// Ends reading: the chunk that is being awaited, if any, is the last one.
+  /// Ends reading. If a chunk is being awaited, its receiver is called with `nil`.
   func stop() {
     poller.stop(output)
   }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The two ends of a pipe, which started programs do not inherit.
+/// The two ends of a pipe, which programs that this process starts do not inherit.
 struct PipeEnds {
   let reading: Int32
-  /// Negative after this end has been closed.
+  /// The write end; negative once it has been closed.
   private(set) var writing: Int32
 
   init() throws {
@@ -19,7 +19,7 @@ struct PipeEnds {
   }
 
   func makeReadingNonblocking() {
-    // The end of a new pipe has no other flags.
+    // The ends of a new pipe have no other flags.
     _ = fcntl(reading, F_SETFL, O_NONBLOCK)
   }
 

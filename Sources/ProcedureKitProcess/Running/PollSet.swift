@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Descriptors that are awaited with `poll`, for systems without `epoll`. Adding one wakes the waiting thread.
+/// A set of descriptors that uses `poll`, for systems without `epoll`. Adding a descriptor wakes the waiting thread.
 final class PollSet: DescriptorSet {
   private struct Contents {
     var keys: [Int32: Int] = [:]
@@ -33,7 +33,7 @@ final class PollSet: DescriptorSet {
       defer { contents.isWoken = true }
       return !contents.isWoken
     }
-    // The lock is not held here, because the woken thread takes it immediately.
+    // The lock is not held here because the woken thread takes it immediately.
     if needsByte { wakeup.writeByte() }
   }
 

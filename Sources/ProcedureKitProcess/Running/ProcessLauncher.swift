@@ -3,18 +3,19 @@ import ProcedureKit
 
 /// Starts programs with `posix_spawn`.
 ///
-/// Foundation's `Process` is not suitable: on Linux, it reports that a program has ended only when all processes that the program left
-/// behind have also ended (seen with Swift 6.3.1).
+/// Foundation's `Process` is not suitable. On Linux with Swift 6.3.1, it does not report that a program has ended until all processes that
+/// the program left behind have ended, too.
 enum ProcessLauncher {
   /// A program that has started.
   struct Launch {
     let processIdentifier: Int32
     let output: OutputReader
-    /// `nil` if the standard error is merged into the standard output.
+    /// The reader of the standard error; `nil` if the standard error is merged into the standard output.
     let errorOutput: OutputReader?
     fileprivate let poller: OutputPoller
 
-    /// Calls a function when the program has ended and its available output has been read. The system keeps the id until `waitpid`.
+    /// Calls `ended` when the program has ended and its available output has been read. The system reserves the id until `waitpid` is
+    /// called.
     func awaitEnd(_ ended: @escaping @Sendable () -> Void) {
       let outputs = [output, errorOutput].compactMap { $0 }
       #if os(Linux)
@@ -28,8 +29,9 @@ enum ProcessLauncher {
     }
   }
 
-  /// Starts the program of a request, as the first process in a new session and process group. Signals that this process ignores have their
-  /// default effect in the program.
+  /// Starts the program in a request as the first process in a new session and process group.
+  ///
+  /// Signals that this process ignores have their default actions in the program.
   ///
   /// - Throws: ``ProcessError``.
   static func launch(_ request: ProcessRequest) throws -> Launch {
@@ -103,12 +105,12 @@ enum ProcessLauncher {
     sigemptyset(&blocked)
     try require(posix_spawnattr_setsigdefault(&attributes, &defaults))
     try require(posix_spawnattr_setsigmask(&attributes, &blocked))
-    // A new group alone would be in the background of the terminal: the system would stop a program that reads from `/dev/tty`, and nothing
-    // would resume it. In a new session, which has no terminal, opening `/dev/tty` is an error.
+    // A new group alone would be a background group of the terminal, so the system would stop a program that reads from `/dev/tty`, and
+    // nothing would resume it. A new session has no terminal, so opening `/dev/tty` fails.
     #if canImport(Darwin)
       let newSession = Int16(POSIX_SPAWN_SETSID)
     #else
-      let newSession: Int16 = 0x80  // POSIX_SPAWN_SETSID, which the Swift module of the C library leaves out
+      let newSession: Int16 = 0x80  // POSIX_SPAWN_SETSID, which is missing from the Swift module of the C library
     #endif
     let flags = newSession | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK)
     try require(posix_spawnattr_setflags(&attributes, flags | closesOthers))
@@ -135,7 +137,7 @@ enum ProcessLauncher {
 
   // MARK: The end
 
-  /// Waits on a separate thread, for systems on which processes have no descriptors.
+  /// Waits for a process on a separate thread, for systems without process descriptors.
   static func awaitEnd(of id: Int32, ended: @escaping @Sendable () -> Void) {
     let thread = Thread {
       var information = siginfo_t()

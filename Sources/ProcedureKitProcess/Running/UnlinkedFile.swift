@@ -2,13 +2,14 @@ import Foundation
 
 /// A file without a name, which is deleted when its last descriptor is closed.
 ///
-/// The input of a program is a file and not a pipe, so no task has to write while the program is reading, and a program that does not read
-/// its input does not cause a signal in this process.
+/// A program's input is a file rather than a pipe, so no task has to write while the program is reading, and no signal is raised in this
+/// process if the program does not read its input.
 enum UnlinkedFile {
-  /// Returns a descriptor for a file that contains the bytes, open for reading from its beginning. Started programs do not inherit the
-  /// descriptor; on Linux, they would inherit that of Foundation's `FileHandle`.
+  /// Returns a descriptor for reading a new file that contains the bytes, from its beginning.
   ///
-  /// - Throws: `POSIXError`.
+  /// Unlike a descriptor of Foundation's `FileHandle` on Linux, this one is not inherited by programs that this process starts.
+  ///
+  /// - Throws: `POSIXError` if the file cannot be written or opened.
   static func containing(_ data: Data) throws -> Int32 {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("ProcedureKit-\(UUID().uuidString)").path
     let writing = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

@@ -1,7 +1,7 @@
 public import Foundation
 public import ProcedureKit
 
-/// The reason why a program was not started, or did not succeed.
+/// The reason why a program could not be started, or did not succeed.
 public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedError {
   /// The kind of a ``ProcessError``. Later versions can add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
@@ -14,7 +14,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let notFound = Kind(description: "notFound")
     /// The file exists, but this process may not execute it.
     public static let notExecutable = Kind(description: "notExecutable")
-    /// The file names an interpreter or a loader that does not exist or must not be executed; see ``ProcessError/underlying``.
+    /// The file names an interpreter or a loader that does not exist or may not be executed; see ``ProcessError/underlying``.
     public static let noInterpreter = Kind(description: "noInterpreter")
     /// A string in the request contains a NUL character, or the name of an environment variable is empty or contains `=`.
     public static let invalidText = Kind(description: "invalidText")
@@ -24,7 +24,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let launchFailed = Kind(description: "launchFailed")
     /// The program ended with a status that the procedure does not accept; see ``ProcessError/result``.
     public static let uncleanExit = Kind(description: "uncleanExit")
-    /// The program ended, and its status is unknown, because other code in this process has taken it.
+    /// The program ended, but its status is unknown, because other code in this process has taken the status or ignores SIGCHLD.
     public static let statusLost = Kind(description: "statusLost")
   }
 
@@ -32,12 +32,14 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
   public let kind: Kind
   /// The request that failed.
   public let request: ProcessRequest
-  /// The procedure that started the program, as in events and snapshots; `nil` outside a procedure.
+  /// The procedure that started the program, as it appears in events and snapshots; `nil` outside a procedure.
   public let procedure: ProcedureIdentity?
   /// The result of the program, for errors of the kind ``Kind-swift.struct/uncleanExit``.
   public let result: ProcessResult?
-  /// The system's error, for errors of the kind ``Kind-swift.struct/launchFailed``; the problem with the interpreter, for errors of the
-  /// kind ``Kind-swift.struct/noInterpreter``.
+  /// The error that caused this one, if any.
+  ///
+  /// For errors of the kind ``Kind-swift.struct/launchFailed``, this is the error from the system. For the kind
+  /// ``Kind-swift.struct/noInterpreter``, it is the problem with the interpreter.
   public let underlying: (any Error)?
 
   init(_ kind: Kind, _ request: ProcessRequest, result: ProcessResult? = nil, underlying: (any Error)? = nil) {
@@ -51,26 +53,26 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
   /// The status with which the program ended, for errors of the kind ``Kind-swift.struct/uncleanExit``.
   public var status: ProcessStatus? { result?.status }
 
-  /// What failed, the program, and what can be done about the failure.
+  /// A message that names the program, and explains what failed and, in some cases, what can be done about it.
   public var description: String {
     let origin = procedure.map { " of \($0)" } ?? ""
     let program = "the program \"\(request.executable)\"\(origin)"
     switch kind {
     case .noExecutable:
-      return "no program\(origin) was started, since the request has none. Set ProcessRequest.executable."
+      return "no program\(origin) was started, since the request does not name one. Set ProcessRequest.executable."
     case .notFound:
       let place = request.executable.bytes.contains(UInt8(ascii: "/")) ? "at this path" : "in the folders of PATH"
       return "\(program) was not started, since it was not found \(place)."
     case .notExecutable: return "\(program) was not started, since this process may not execute the file."
     case .invalidText:
       return
-        "\(program) was not started, since its path, its working directory, an argument or a variable contains a zero byte, or a variable has no proper name."
+        "\(program) was not started, since its path, its working directory, an argument or a variable contains a NUL, or the name of a variable is invalid."
     case .noWorkingDirectory:
       return
         "\(program) was not started, since its working directory \"\(request.workingDirectory ?? "")\" is not a folder."
     case .statusLost:
       return
-        "\(program) has ended with an unknown status, since other code of this process waits for all children, or ignores SIGCHLD."
+        "\(program) ended with an unknown status, since other code in this process waits for all children, or ignores SIGCHLD."
     case .noInterpreter: return "\(program) was not started: \(underlying.map { "\($0)" } ?? "no interpreter")."
     case .launchFailed:
       let reason = (underlying as? POSIXError).map { String(cString: strerror($0.code.rawValue)) }
@@ -78,7 +80,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     default:
       let status = status.map { "\($0)" } ?? "an unknown status"
       let pid = result.map { " (process \($0.processIdentifier))" } ?? ""
-      return "\(program) has ended with \(status)\(pid)\(lastWords)"
+      return "\(program) ended with \(status)\(pid)\(lastWords)"
     }
   }
 

@@ -1,6 +1,6 @@
-/// One line of a program's output, without its line break.
+/// A line of a program's output, without its line break.
 public struct ProcessLine: Hashable, Sendable {
-  /// The output that a line was written to.
+  /// The output to which a line was written.
   public enum Source: Hashable, Sendable {
     /// The standard output.
     case output
@@ -8,9 +8,9 @@ public struct ProcessLine: Hashable, Sendable {
     case error
   }
 
-  /// The text. Bytes that are not UTF-8 become U+FFFD.
+  /// The text of the line. Bytes that are not valid UTF-8 are replaced by U+FFFD.
   public var text: String
-  /// The output that the line was written to.
+  /// The output to which the line was written.
   public var source: Source
 
   /// Creates a line.

@@ -1,26 +1,26 @@
 public import Foundation
 public import ProcedureKit
 
-/// A program to start, with its arguments and its environment.
+/// A request to start a program, with its arguments and its environment.
 ///
-/// All texts are bytes, as they are for the system: the name of a file need not be UTF-8. A literal creates such a text, and
-/// `SystemText(string)` converts a string:
+/// As in the system's own interface, all strings in a request are bytes, because a file name need not be valid UTF-8. Use a literal to
+/// create such a string, or `SystemText(string)` to convert one:
 ///
 /// ```swift
 /// let request = ProcessRequest("cc", ["-c", "\(folder)/kitten.c"])
 /// ```
 public struct ProcessRequest: Hashable, Sendable {
-  /// The program: a path, or a name without a slash, which is looked up in the folders of `PATH`.
+  /// The program, which is either a path, or a name without a slash that is looked up in the folders of `PATH`.
   public var executable: SystemText
-  /// The arguments, without the name of the program. No shell interprets them.
+  /// The arguments, without the name of the program. They are not interpreted by a shell.
   public var arguments: [SystemText]
-  /// All environment variables of the program; `nil` passes on the variables of this process, as in ``inheritedEnvironment``.
+  /// The environment variables of the program. If `nil`, the program inherits those of this process; see ``inheritedEnvironment``.
   public var environment: [SystemText: SystemText]?
   /// The folder in which the program starts; `nil` for the working directory of this process.
   public var workingDirectory: SystemText?
   /// The bytes that the program can read from its standard input; `nil` for an empty input.
   public var standardInput: Data?
-  /// Whether the standard error is merged into the standard output, as with `2>&1`, so that both appear in the order in which they were
+  /// Whether the standard error is merged into the standard output, as with `2>&1`. All output is then in the order in which it was
   /// written.
   public var mergesErrorOutput = false
 
@@ -38,7 +38,7 @@ public struct ProcessRequest: Hashable, Sendable {
 
   /// Creates a request for a command line that `/bin/sh` interprets.
   ///
-  /// Do not insert untrusted text into a command line: pass it in the environment, or as an argument of a program.
+  /// Do not insert untrusted text into a command line. Pass such text in the environment, or as an argument of a program instead.
   public static func shell(
     _ command: SystemText, environment: [SystemText: SystemText]? = nil, workingDirectory: SystemText? = nil,
     standardInput: Data? = nil
@@ -48,10 +48,10 @@ public struct ProcessRequest: Hashable, Sendable {
       standardInput: standardInput)
   }
 
-  /// The environment variables of this process, for passing them on with changes.
+  /// The environment variables of this process, which you can change and pass on to a program.
   ///
-  /// Foundation's `ProcessInfo` omits variables that are not UTF-8. If a name occurs more than once, the first value applies, as with
-  /// `getenv`.
+  /// Unlike Foundation's `ProcessInfo`, this property includes variables that are not valid UTF-8. If a name occurs more than once, the
+  /// first value applies, as with `getenv`.
   public static var inheritedEnvironment: [SystemText: SystemText] {
     var variables: [SystemText: SystemText] = [:]
     for entry in InheritedEnvironment.entries {
@@ -62,7 +62,7 @@ public struct ProcessRequest: Hashable, Sendable {
     return variables
   }
 
-  /// The last component of the program's path, for names and messages.
+  /// The last component of the program's path, for use in names and messages.
   public var programName: String {
     executable.bytes.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) }
       ?? executable.description

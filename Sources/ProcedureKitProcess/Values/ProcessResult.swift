@@ -1,16 +1,16 @@
 public import Foundation
 
-/// The result of a program: its outputs and its status.
+/// The result of a program, which consists of its outputs and its status.
 public struct ProcessResult: Hashable, Sendable {
   /// The id of the process.
   public var processIdentifier: Int32
   /// The status with which the program ended.
   public var status: ProcessStatus
-  /// The bytes of the standard output, up to the limit of the procedure.
+  /// The bytes of the standard output, up to the procedure's limit.
   public var output: Data
-  /// The bytes of the standard error, up to the limit of the procedure.
+  /// The bytes of the standard error, up to the procedure's limit.
   public var errorOutput: Data
-  /// The number of bytes in both outputs that exceeded the limit and were dropped.
+  /// The total number of bytes in both outputs that exceeded the limit and were discarded.
   public var droppedByteCount: Int
 
   /// Creates a result for tests.
@@ -25,9 +25,9 @@ public struct ProcessResult: Hashable, Sendable {
     self.droppedByteCount = droppedByteCount
   }
 
-  /// The standard output as text. Bytes that are not UTF-8 become U+FFFD.
+  /// The standard output as text. Bytes that are not valid UTF-8 are replaced by U+FFFD.
   public var text: String { String(decoding: output, as: UTF8.self) }
 
-  /// The standard error as text. Bytes that are not UTF-8 become U+FFFD.
+  /// The standard error as text. Bytes that are not valid UTF-8 are replaced by U+FFFD.
   public var errorText: String { String(decoding: errorOutput, as: UTF8.self) }
 }

@@ -1,14 +1,14 @@
-/// How a program ended.
+/// The way in which a program ended.
 public enum ProcessStatus: Hashable, Sendable, CustomStringConvertible {
   /// The program exited, with a status from 0 to 255.
   case exited(Int32)
-  /// A signal ended the program.
+  /// The program was terminated by a signal.
   case signalled(Int32)
 
   /// Whether the program exited with the status 0.
   public var isSuccess: Bool { self == .exited(0) }
 
-  /// The status as a shell would report it: the exit status, or 128 plus the number of the signal.
+  /// The status as a shell would report it, which is the exit status, or 128 plus the number of the signal.
   public var shellStatus: Int32 {
     switch self {
     case .exited(let status): status
@@ -16,7 +16,7 @@ public enum ProcessStatus: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The status as text for messages, for example `exit status 2` or `signal 15`.
+  /// The status as it appears in messages, for example `exit status 2` or `signal 15`.
   public var description: String {
     switch self {
     case .exited(let status): "exit status \(status)"
