@@ -2,7 +2,7 @@
   public import EventKit
   public import ProcedureKit
 
-  /// The permission to use the user's calendars or reminders, as a capability.
+  /// A capability that represents the permission to use the user's calendars or reminders.
   ///
   /// ```swift
   /// let add = AddEvent().condition(.authorized(for: CalendarAccess(to: .event), .write))
@@ -10,37 +10,37 @@
   ///
   /// The app's `Info.plist` must state the reason for each kind of access.
   public struct CalendarAccess: Capability, Hashable {
-    /// The required access.
+    /// The access that the app requires.
     public enum Requirement: Hashable, Sendable {
-      /// Adding events. For reminders, the system offers only full access.
+      /// The app adds events. For reminders, the system offers only full access.
       case write
-      /// Reading, changing and adding.
+      /// The app reads, changes and adds events or reminders.
       case full
     }
 
-    /// The granted access.
+    /// The access that the user has granted.
     public enum Status: AuthorizationStatus, Hashable {
-      /// The user has not been asked.
+      /// The user has not been asked yet.
       case notDetermined
-      /// The system forbids it, for example because of parental controls.
+      /// The system forbids access, for example because of parental controls.
       case restricted
       /// The user has denied access.
       case denied
       /// The app may add events.
       case write
-      /// The app may read, change and add.
+      /// The app may read, change and add events or reminders.
       case full
 
       /// Returns whether the status meets the requirement.
       public func meets(_ requirement: Requirement) -> Bool { self == .full || self == .write && requirement == .write }
     }
 
-    /// Events or reminders.
+    /// Whether the access is to events or to reminders.
     public let entity: EKEntityType
 
     /// Creates the capability.
     ///
-    /// - Parameter entity: Events or reminders.
+    /// - Parameter entity: Whether the access is to events or to reminders.
     public init(to entity: EKEntityType) {
       self.entity = entity
     }
@@ -48,7 +48,7 @@
     /// Returns `true`, because every system with EventKit has calendars.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns the granted access, without asking the user.
+    /// Returns the access that the user has granted, without asking the user.
     public func authorizationStatus() async -> Status {
       switch EKEventStore.authorizationStatus(for: entity) {
       case .notDetermined: .notDetermined
@@ -59,7 +59,7 @@
       }
     }
 
-    /// Asks the user. Cancellation does not close the system's prompt.
+    /// Asks the user for permission. Cancellation does not close the system's prompt.
     ///
     /// - Throws: Any error from EventKit.
     public func requestAuthorization(_ requirement: Requirement) async throws {

@@ -2,9 +2,9 @@
   public import CloudKit
   public import ProcedureKit
 
-  /// The user's iCloud account, as a capability.
+  /// A capability that represents the user's iCloud account.
   ///
-  /// A request has no effect, because users sign in to iCloud in the system settings.
+  /// Requesting authorization has no effect, because users sign in to iCloud in the system settings.
   public struct CloudAccount: Capability {
     /// The container.
     public let container: CKContainer
@@ -14,12 +14,12 @@
       self.container = container
     }
 
-    /// Whether the app can use the account.
+    /// The status of the account, which determines whether the app can use it.
     public struct Status: AuthorizationStatus, Hashable {
-      /// The status of the account.
+      /// The status as reported by CloudKit.
       public let account: CKAccountStatus
 
-      /// Returns whether there is an account that can be used.
+      /// Returns whether there is an account that the app can use.
       public func meets(_ requirement: Void) -> Bool { account == .available }
     }
 
@@ -28,7 +28,7 @@
 
     /// Returns the status of the account.
     ///
-    /// - Throws: `CKError` if the status is unknown.
+    /// - Throws: `CKError` if the status cannot be determined.
     public func authorizationStatus() async throws -> Status {
       Status(account: try await container.accountStatus())
     }

@@ -1,23 +1,24 @@
 #if canImport(CloudKit)
   import CloudKit
 
-  /// An error that means that some items of a request failed, while others did not.
+  /// An error that is thrown if some of the items in a request failed.
   ///
-  /// To retry the failed items, run the procedure again with the keys of ``errors``: an item that has been saved must not be saved again.
+  /// To retry the failed items, run the procedure again with only the items whose ids are keys of ``errors``, because an item that has been
+  /// saved must not be saved again.
   public struct PartialCloudFailure<ID: Hashable & Sendable, Value: Sendable>: Error, CustomStringConvertible {
     /// The values of the items that succeeded.
     public let values: [ID: Value]
     /// The errors of the items that failed.
     public let errors: [ID: any Error]
 
-    /// The number of failed items, and one of the errors.
+    /// A message that contains the number of failed items, and one of the errors.
     public var description: String {
       let first = errors.first.map { " \($0.key): \($0.value)" } ?? ""
       return "\(errors.count) of \(errors.count + values.count) items failed, including\(first)"
     }
   }
 
-  /// The results of a request for each item.
+  /// The results of a request, item by item.
   struct CloudItems<ID: Hashable & Sendable, Value: Sendable> {
     private var values: [ID: Value] = [:]
     private var errors: [ID: any Error] = [:]
@@ -31,14 +32,15 @@
       }
     }
 
-    /// The values, if no item failed.
+    /// Returns the values if no item failed.
     func get() throws -> [ID: Value] {
       guard errors.isEmpty else { throw PartialCloudFailure(values: values, errors: errors) }
       return values
     }
   }
 
-  /// Makes a request for all items, in batches of limited size, and in smaller ones if the service reports that there are too many items.
+  /// Makes a request for all items in batches of limited size. If the service reports that a batch is too large, the batches become
+  /// smaller.
   func inBatches<Item>(
     of size: Int, _ items: [Item], isAtomic: Bool = false, _ request: ([Item]) async throws -> Void
   ) async throws {

@@ -11,9 +11,9 @@
   public struct FetchRecords: Procedure {
     /// The database.
     public let database: CKDatabase
-    /// The fields to fetch; `nil` for all.
+    /// The fields to fetch; `nil` for all fields.
     public var desiredKeys: [CKRecord.FieldKey]?
-    /// How many records are requested at a time. A batch that is too large for the service is halved.
+    /// The maximum number of records that are requested at a time. If a batch is too large for the service, it is halved.
     public var batchSize = 400
 
     /// Creates a procedure.
@@ -23,8 +23,8 @@
 
     /// Fetches the records. Cancellation ends the procedure after the current batch.
     ///
-    /// - Parameter ids: The ids.
-    /// - Returns: The records by their ids.
+    /// - Parameter ids: The ids of the records.
+    /// - Returns: The records, keyed by their ids.
     /// - Throws: ``PartialCloudFailure`` if some records could not be fetched; `CKError` if the request failed.
     public func execute(_ ids: [CKRecord.ID]) async throws -> [CKRecord.ID: CKRecord] {
       var items = CloudItems<CKRecord.ID, CKRecord>()
@@ -35,15 +35,15 @@
     }
   }
 
-  /// A procedure that finds records, fetching all pages of results.
+  /// A procedure that finds records that match a query, and fetches all pages of results.
   public struct QueryRecords: Procedure {
     /// The database.
     public let database: CKDatabase
-    /// The zone in which to search; `nil` for all zones of the database.
+    /// The zone in which to search; `nil` for all zones in the database.
     public var zone: CKRecordZone.ID?
-    /// The fields to fetch; `nil` for all.
+    /// The fields to fetch; `nil` for all fields.
     public var desiredKeys: [CKRecord.FieldKey]?
-    /// The largest number of records, at least 1; `nil` for no limit.
+    /// The maximum number of records, which must be at least 1; `nil` for no limit.
     public var limit: Int?
 
     /// Creates a procedure.
@@ -54,7 +54,7 @@
     /// Finds the records, page by page. Cancellation ends the procedure after the current page.
     ///
     /// - Parameter query: The query.
-    /// - Returns: The records in the order of the query.
+    /// - Returns: The records, in the order that the query specifies.
     /// - Throws: The error of the first record that could not be fetched; `CKError` if a request failed.
     public func execute(_ query: CKQuery) async throws -> [CKRecord] {
       var records: [CKRecord] = []

@@ -4,15 +4,15 @@
 
   /// The changes in a zone.
   public struct CloudZoneChanges: Sendable {
-    /// The new and the changed records by their ids.
+    /// The new and the changed records, keyed by their ids.
     public var records: [CKRecord.ID: CKRecord] = [:]
     /// The ids of the deleted records.
     public var deletedIDs: Set<CKRecord.ID> = []
-    /// The position at which the next fetch begins. Store the token together with the changes.
+    /// The token that marks the position from which the next fetch continues. Store it together with the changes.
     public var token: CKServerChangeToken?
   }
 
-  /// A procedure that fetches all changes in a zone since an earlier fetch.
+  /// A procedure that fetches all changes in a zone since a previous fetch.
   public struct FetchZoneChanges: Procedure {
     /// The database.
     public let database: CKDatabase
@@ -26,10 +26,10 @@
 
     /// Fetches the changes, page by page. Cancellation ends the procedure after the current page.
     ///
-    /// - Parameter token: The token from the previous fetch; `nil` fetches everything.
+    /// - Parameter token: The token from the previous fetch; `nil` to fetch everything.
     /// - Returns: The changes.
-    /// - Throws: The error of the first record that could not be fetched; `CKError` if a request failed. After `changeTokenExpired`, begin
-    ///   again without a token.
+    /// - Throws: The error of the first record that could not be fetched; `CKError` if a request failed. If the code is
+    ///   `changeTokenExpired`, start again without a token.
     public func execute(_ token: CKServerChangeToken?) async throws -> CloudZoneChanges {
       var changes = CloudZoneChanges(token: token)
       while true {

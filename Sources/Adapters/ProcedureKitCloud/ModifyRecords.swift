@@ -24,13 +24,14 @@
   public struct ModifyRecords: Procedure {
     /// The database.
     public let database: CKDatabase
-    /// What happens if a record has changed on the server.
+    /// The policy that determines what happens if a record has changed on the server.
     ///
-    /// By default, `CKError.serverRecordChanged`, which contains the server's record, is reported as the error of the record.
+    /// By default, such a record fails with `CKError.serverRecordChanged`, which contains the server's record.
     public var savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
-    /// Whether one request changes either all records in a zone or none.
+    /// Whether all records are changed in a single request, which changes either all records in a zone or none.
     public var isAtomic = true
-    /// How many records are changed at a time if ``isAtomic`` is `false`. A batch that is too large for the service is halved.
+    /// The maximum number of records that are changed at a time if ``isAtomic`` is `false`. If a batch is too large for the service, it is
+    /// halved.
     public var batchSize = 400
 
     /// Creates a procedure.
@@ -38,10 +39,10 @@
       self.database = database
     }
 
-    /// Saves and deletes records. Cancellation ends the procedure after the current request, whose changes remain.
+    /// Saves and deletes records. Cancellation ends the procedure after the current request, whose changes are not undone.
     ///
     /// - Parameter changes: The items to save, and the ids of the items to delete.
-    /// - Returns: The records by their ids, as they were saved; `nil` for a deleted record.
+    /// - Returns: The records as they were saved, keyed by their ids; `nil` for a deleted record.
     /// - Throws: ``PartialCloudFailure`` if some records were not changed; `CKError` if a request failed.
     public func execute(_ changes: CloudChanges<CKRecord, CKRecord.ID>) async throws -> [CKRecord.ID: CKRecord?] {
       var items = CloudItems<CKRecord.ID, CKRecord?>()
@@ -65,7 +66,7 @@
     }
   }
 
-  /// A procedure that saves and deletes subscriptions: requests for notifications about changes.
+  /// A procedure that saves and deletes subscriptions, which request notifications about changes.
   public struct ModifySubscriptions: Procedure {
     /// The database.
     public let database: CKDatabase
@@ -75,10 +76,10 @@
       self.database = database
     }
 
-    /// Saves and deletes subscriptions. Cancellation has no effect on the request, whose changes remain.
+    /// Saves and deletes subscriptions. Cancellation has no effect on the request, whose changes are not undone.
     ///
     /// - Parameter changes: The items to save, and the ids of the items to delete.
-    /// - Returns: The subscriptions by their ids, as they were saved; `nil` for a deleted one.
+    /// - Returns: The subscriptions as they were saved, keyed by their ids; `nil` for a deleted one.
     /// - Throws: ``PartialCloudFailure`` if some subscriptions were not changed; `CKError` if the request failed.
     public func execute(
       _ changes: CloudChanges<CKSubscription, CKSubscription.ID>

@@ -3,16 +3,16 @@
   public import ProcedureKit
 
   extension Procedure {
-    /// Returns the procedure with retries after temporary CloudKit failures.
+    /// Returns a procedure that is retried after temporary CloudKit failures.
     ///
-    /// These are a lost network connection, a busy zone or service, rate limiting, and a temporarily unavailable account. The delay is the
-    /// one that the service requests, or otherwise the delay from the schedule. A ``PartialCloudFailure`` is not retried, because records
-    /// that have been saved must not be saved again.
+    /// Temporary failures are a lost network connection, a busy zone or service, rate limiting, and a temporarily unavailable account.
+    /// Before a retry, the procedure waits for the delay that the service requests or, if it requests none, for the delay from the
+    /// schedule. A ``PartialCloudFailure`` is not retried, because records that have been saved must not be saved again.
     ///
     /// - Parameters:
-    ///   - schedule: The delays that are used if the service does not request one.
-    ///   - maxAttempts: The largest number of attempts, including the first.
-    /// - Returns: The procedure with its retries.
+    ///   - schedule: The delays to use if the service does not request one.
+    ///   - maxAttempts: The maximum number of attempts, including the first.
+    /// - Returns: A procedure that is retried.
     public func cloudRetry(
       _ schedule: Schedule = .exponential(from: .seconds(1)).capped(at: .seconds(60)).jittered(), maxAttempts: Int = 5
     ) -> ProcedureTask<Input, Output> {

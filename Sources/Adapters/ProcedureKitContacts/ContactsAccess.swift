@@ -2,29 +2,29 @@
   import Contacts
   public import ProcedureKit
 
-  /// The permission to use the user's contacts, as a capability.
+  /// A capability that represents the permission to use the user's contacts.
   ///
-  /// The app's `Info.plist` must state the reason.
+  /// The app's `Info.plist` must state the reason for the access.
   public struct ContactsAccess: Capability, Hashable {
-    /// The required access.
+    /// The access that the app requires.
     public enum Requirement: Hashable, Sendable {
-      /// The contacts that the user has selected, or all of them.
+      /// The app needs at least the contacts that the user selects.
       case some
-      /// All contacts.
+      /// The app needs all contacts.
       case all
     }
 
-    /// The granted access.
+    /// The access that the user has granted.
     public enum Status: AuthorizationStatus, Hashable {
-      /// The user has not been asked.
+      /// The user has not been asked yet.
       case notDetermined
-      /// The system forbids it, for example because of parental controls.
+      /// The system forbids access, for example because of parental controls.
       case restricted
       /// The user has denied access.
       case denied
-      /// The contacts that the user has selected. macOS does not offer this choice.
+      /// The app may use the contacts that the user has selected. macOS does not offer this choice.
       case some
-      /// All contacts.
+      /// The app may use all contacts.
       case all
 
       /// Returns whether the status meets the requirement.
@@ -37,7 +37,7 @@
     /// Returns `true`, because every system with the Contacts framework has contacts.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns the granted access, without asking the user.
+    /// Returns the access that the user has granted, without asking the user.
     public func authorizationStatus() async -> Status {
       let status = CNContactStore.authorizationStatus(for: .contacts)
       #if !os(macOS)
@@ -51,9 +51,9 @@
       }
     }
 
-    /// Asks the user. Cancellation does not close the system's prompt.
+    /// Asks the user for permission. Cancellation does not close the system's prompt.
     ///
-    /// - Throws: Any error from Contacts except a refusal, which Contacts also reports as an error.
+    /// - Throws: Any error from the Contacts framework, except for the one with which it reports a refusal.
     public func requestAuthorization(_ requirement: Requirement) async throws {
       do {
         _ = try await CNContactStore().requestAccess(for: .contacts)

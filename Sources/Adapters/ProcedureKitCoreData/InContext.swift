@@ -2,10 +2,10 @@
   public import CoreData
   public import ProcedureKit
 
-  /// A Core Data context for background work. It is used only on its own queue.
+  /// A Core Data context for background work, which is used only on its own queue.
   ///
-  /// Invariant of `@unchecked Sendable`: the context is used only within functions that it executes itself, one at a time, and never leaves
-  /// them.
+  /// The invariant that justifies `@unchecked Sendable`: the context is used only in closures that it executes itself, one at a time, and
+  /// it never escapes from them.
   public final class ManagedContext: @unchecked Sendable {
     private let context: NSManagedObjectContext
 
@@ -16,19 +16,19 @@
       context = container.newBackgroundContext()
     }
 
-    /// Calls a function on the context's queue, and saves the changes that the function made. If either fails, all unsaved changes are
-    /// undone.
+    /// Calls a closure on the context's queue, and saves the changes that it makes. If either fails, all unsaved changes are undone.
     ///
-    /// Managed objects must not leave the function: return their ids, or values. Cancelling the caller does not stop the function.
+    /// Managed objects must not escape from the closure. Return their ids, or values, instead. Cancelling the caller does not stop the
+    /// closure.
     ///
-    /// - Parameter body: The function.
-    /// - Returns: The result of the function.
-    /// - Throws: The error thrown by the function, or by saving.
+    /// - Parameter body: The closure.
+    /// - Returns: The result of the closure.
+    /// - Throws: Any error thrown by the closure or by saving.
     public func perform<Success: Sendable>(
       _ body: @escaping @Sendable (NSManagedObjectContext) throws -> Success
     ) async throws -> Success {
       try await withCheckedThrowingContinuation { continuation in
-        // The context's queue calls the function exactly once.
+        // The context's queue calls the closure exactly once.
         context.perform { [self] in continuation.resume(with: Result { try performSaving(body) }) }
       }
     }
@@ -45,7 +45,7 @@
     }
   }
 
-  /// A procedure that executes a function in a context, and saves the changes.
+  /// A procedure that calls a closure in a context, and saves the changes.
   ///
   /// ```swift
   /// let context = ManagedContext(of: container)
@@ -64,7 +64,7 @@
     /// - Parameters:
     ///   - context: The context.
     ///   - name: The name of the procedure.
-    ///   - body: The function, which the context's queue calls; see ``ManagedContext/perform(_:)``.
+    ///   - body: The closure, which is called on the context's queue; see ``ManagedContext/perform(_:)``.
     public init(
       _ context: ManagedContext, _ name: String = "in context",
       _ body: @escaping @Sendable (Input, NSManagedObjectContext) throws -> Output
@@ -72,15 +72,15 @@
       (self.context, self.name, self.body) = (context, name, body)
     }
 
-    /// Calls the function, and saves the changes. Cancellation does not stop the function, whose changes remain.
+    /// Calls the closure, and saves the changes. Cancellation neither stops the closure nor undoes its changes.
     ///
-    /// - Throws: The error thrown by the function, or by saving.
+    /// - Throws: Any error thrown by the closure or by saving.
     public func execute(_ input: Input) async throws -> Output {
       try await context.perform { [body] in try body(input, $0) }
     }
   }
 
-  /// A procedure that saves a container's view context, if there is anything to save.
+  /// A procedure that saves a container's view context if it has unsaved changes.
   public struct SaveViewContext: InputlessProcedure {
     /// The container.
     public let container: NSPersistentContainer
@@ -90,7 +90,7 @@
       self.container = container
     }
 
-    /// Saves on the main actor. Cancellation has no effect once saving has begun.
+    /// Saves the changes on the main actor. Cancellation has no effect once saving has started.
     ///
     /// - Throws: Any error thrown by saving. The unsaved changes remain in the context.
     public func execute() async throws {

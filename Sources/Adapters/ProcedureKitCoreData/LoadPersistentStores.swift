@@ -9,7 +9,8 @@
   /// let container = try await queue.run(load)
   /// ```
   ///
-  /// Run the procedure once for each container. Loading may migrate a store, which can take some time; the body keeps its slot.
+  /// Run the procedure only once for each container. Loading may migrate a store, which can take some time. The body keeps its slot in the
+  /// meantime.
   public struct LoadPersistentStores: InputlessProcedure {
     /// The container.
     public let container: NSPersistentContainer
@@ -19,10 +20,10 @@
       self.container = container
     }
 
-    /// Loads all stores in the container's descriptions. Cancellation ends the wait, but does not stop the loading.
+    /// Loads all stores that the container describes. Cancellation ends the wait, but does not stop the loading.
     ///
     /// - Returns: The container.
-    /// - Throws: The first error of a store, after all stores have been tried; `CancellationError`.
+    /// - Throws: The first error that occurred while loading a store, after all stores have been tried; `CancellationError`.
     public func execute() async throws -> NSPersistentContainer {
       let count = container.persistentStoreDescriptions.count
       let (results, result) = AsyncStream.makeStream(of: Result<Void, any Error>.self)

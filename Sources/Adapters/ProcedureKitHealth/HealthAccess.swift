@@ -2,20 +2,20 @@
   public import HealthKit
   public import ProcedureKit
 
-  /// The permission to use given types of health data, as a capability.
+  /// A capability that represents the permission to use certain types of health data.
   ///
-  /// The app needs the HealthKit entitlement, and must state the reasons in its `Info.plist`.
+  /// The app needs the HealthKit entitlement, and must state the reasons for the access in its `Info.plist`.
   ///
-  /// HealthKit does not disclose whether a user allows *reading*: an app without the permission sees only its own data. The capability is
-  /// therefore authorized if the user has been asked about all types, and allows *sharing* of all types to be shared.
+  /// HealthKit does not disclose whether a user allows *reading*. An app without this permission simply sees only its own data. Therefore,
+  /// the capability counts as authorized if the user has been asked about all types, and allows *sharing* of all of ``sharedTypes``.
   public struct HealthAccess: Capability, Hashable {
-    /// The part of the permission that is known.
+    /// The part of the permission that HealthKit discloses.
     public enum Status: AuthorizationStatus, Hashable {
-      /// The user has not been asked about all of the types.
+      /// The user has not yet been asked about all of the types.
       case notDetermined
-      /// The user does not allow sharing of all types to be shared.
+      /// The user does not allow sharing of all of ``sharedTypes``.
       case sharingDenied
-      /// The user has been asked, and allows sharing of all types to be shared. Whether reading is allowed is unknown.
+      /// The user has been asked, and allows sharing of all of ``sharedTypes``. Whether reading is allowed is unknown.
       case answered
 
       /// Returns whether the known part of the permission has been granted.

@@ -3,17 +3,17 @@
   public import ProcedureKit
 
   extension Condition {
-    /// Returns a condition that asks the user, and is satisfied if the user confirms; otherwise, the procedure is ignored.
+    /// Returns a condition that asks the user for confirmation. If the user refuses, the procedure is ignored.
     ///
-    /// The process shows one confirmation at a time; see `Condition.userConfirmation`.
+    /// The app shows only one confirmation at a time; see `Condition.userConfirmation`.
     ///
     /// - Parameters:
     ///   - title: The question.
-    ///   - text: The explanation below the question.
-    ///   - confirm: The text of the button that confirms.
-    ///   - refuse: The text of the button that refuses.
-    ///   - window: Returns the window that shows the alert as a sheet. If it returns `nil`, the alert is shown for the whole app, and is
-    ///     not closed by a cancellation.
+    ///   - text: The explanation that is shown below the question.
+    ///   - confirm: The title of the button that confirms.
+    ///   - refuse: The title of the button that refuses.
+    ///   - window: Returns the window in which the alert is shown as a sheet. If it returns `nil`, the alert is modal for the whole app,
+    ///     and cancellation does not close it.
     /// - Returns: The condition.
     public static func confirmation(
       _ title: String, text: String = "", confirm: String = "OK", refuse: String = "Cancel",
@@ -23,7 +23,7 @@
     }
   }
 
-  /// Returns whether the user chose the first button.
+  /// Shows an alert, and returns whether the user chose the first button.
   @MainActor private func ask(
     _ title: String, _ text: String, _ buttons: [String], _ window: @MainActor () -> NSWindow?
   ) async -> Bool {

@@ -4,23 +4,23 @@
 
   /// A procedure that opens an app with a user interface, and returns the running app.
   ///
-  /// To run programs without a user interface, use the procedures of `ProcedureKitProcess`.
+  /// To run programs without a user interface, use the procedures in `ProcedureKitProcess`.
   public struct OpenApplication: Procedure {
-    /// Whether the app is activated.
+    /// Whether the app becomes the active one.
     public var activates = true
     /// Whether another instance is started if the app is already running.
     public var createsNewInstance = false
-    /// The arguments for a new instance. The system does not pass arguments to an app that is already running, or from a sandboxed app.
+    /// The arguments for a new instance. The system ignores arguments if the app is already running, or if the calling app is sandboxed.
     public var arguments: [String] = []
 
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the app at a URL. Cancellation has no effect once opening has begun.
+    /// Opens the app at a URL. Cancellation has no effect once the app is being opened.
     ///
     /// - Parameter place: The URL of the app's bundle.
     /// - Returns: The running app.
-    /// - Throws: The system's error.
+    /// - Throws: Any error from the system.
     public func execute(_ place: URL) async throws -> NSRunningApplication {
       let configuration = NSWorkspace.OpenConfiguration()
       configuration.activates = activates
@@ -30,15 +30,15 @@
     }
   }
 
-  /// A procedure that opens a URL or a file in the app that is responsible for it.
+  /// A procedure that opens a URL or a file in its default app.
   public struct OpenURL: Procedure {
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the URL. Cancellation has no effect once opening has begun.
+    /// Opens the URL. Cancellation has no effect once the URL is being opened.
     ///
     /// - Returns: The app that opened the URL.
-    /// - Throws: The system's error.
+    /// - Throws: Any error from the system.
     public func execute(_ url: URL) async throws -> NSRunningApplication {
       try await NSWorkspace.shared.open(url, configuration: NSWorkspace.OpenConfiguration())
     }

@@ -4,12 +4,13 @@
   public import ProcedureKit
 
   extension Procedure {
-    /// Returns a procedure during which the system does not slow the app down.
+    /// Returns a procedure that keeps the system from slowing down the app while it is executing.
     ///
-    /// The activity begins before the body and ends after it, including all attempts made by earlier modifiers.
+    /// The activity lasts from before the body starts until after it has ended, and includes all attempts made by modifiers that have been
+    /// applied earlier.
     ///
-    /// - Parameter allowsSleep: Whether an idle system may sleep during the activity.
-    /// - Returns: The procedure with its activity.
+    /// - Parameter allowsSleep: Whether the system may go to sleep during the activity if it is idle.
+    /// - Returns: A procedure that executes as an activity.
     public func asActivity(allowsSleep: Bool = false) -> ProcedureTask<Input, Output> {
       intercepted { context, next in
         let activity = Activity(
@@ -20,7 +21,7 @@
     }
   }
 
-  /// Invariant of `@unchecked Sendable`: the token is used only once, to end the activity.
+  /// The invariant that justifies `@unchecked Sendable`: the token is used only once, to end the activity.
   private final class Activity: @unchecked Sendable {
     private let token: any NSObjectProtocol
 

@@ -4,12 +4,13 @@
   public import ProcedureKitProcess
 
   extension ProcessRequest {
-    /// Creates a request from a configured Foundation `Process`, as used by code written for the `ProcessProcedure` of the original
-    /// framework.
+    /// Creates a request from a configured Foundation `Process`.
     ///
-    /// Pipes and handlers are ignored: the procedure reads both outputs itself.
+    /// This initializer is for code that was written for the `ProcessProcedure` of the original framework.
     ///
-    /// - Parameter process: The process. It is not started.
+    /// Pipes and handlers are ignored, because the procedure reads both outputs itself.
+    ///
+    /// - Parameter process: The process, which is not started.
     public init(_ process: Process) {
       self.init(
         SystemText(process.executableURL?.path ?? ""), (process.arguments ?? []).map { SystemText($0) },

@@ -3,12 +3,12 @@
   public import ProcedureKit
   import UIKit
 
-  /// A procedure that opens a URL in the app that is responsible for it, for example a web page in the browser.
+  /// A procedure that opens a URL in its default app, for example a web page in the browser.
   public struct OpenURL: Procedure {
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the URL. Cancellation has no effect once opening has begun.
+    /// Opens the URL. Cancellation has no effect once the URL is being opened.
     ///
     /// - Throws: ``OpenURLError`` if no app could open the URL.
     public func execute(_ url: URL) async throws {
@@ -20,12 +20,12 @@
     }
   }
 
-  /// A procedure that opens the settings of this app in the *Settings* app.
+  /// A procedure that opens this app's settings in the Settings app.
   public struct OpenSettings: InputlessProcedure {
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the settings. Cancellation has no effect once opening has begun.
+    /// Opens the settings. Cancellation has no effect once the settings are being opened.
     ///
     /// - Throws: ``OpenURLError`` if the settings could not be opened.
     public func execute() async throws {
@@ -35,12 +35,12 @@
     }
   }
 
-  /// The error that is thrown if no app could open the URL.
+  /// An error that is thrown if no app could open a URL.
   public struct OpenURLError: Error, CustomStringConvertible {
     /// The URL.
     public let url: URL
 
-    /// The failure as a sentence.
+    /// A sentence that describes the failure.
     public var description: String { "no app could open \(url)" }
   }
 #endif

@@ -2,7 +2,7 @@
   public import ProcedureKit
   public import UserNotifications
 
-  /// The permission to notify the user, as a capability.
+  /// A capability that represents the permission to notify the user.
   ///
   /// ```swift
   /// let remind = Remind().condition(.authorized(for: NotificationAccess([.alert, .sound])))
@@ -10,7 +10,7 @@
   public struct NotificationAccess: Capability, Equatable {
     /// Whether the app may deliver notifications.
     public enum Status: AuthorizationStatus, Hashable {
-      /// The user has not been asked.
+      /// The user has not been asked yet.
       case notDetermined
       /// The user has denied the permission.
       case denied
@@ -23,7 +23,7 @@
       public func meets(_ requirement: Void) -> Bool { self == .authorized || self == .provisional }
     }
 
-    /// The requested kinds of notifications: alerts, sounds, badges.
+    /// The requested kinds of notifications, such as alerts, sounds and badges.
     public let options: UNAuthorizationOptions
 
     /// Creates the capability.
@@ -33,7 +33,7 @@
       self.options = options
     }
 
-    /// Returns `true`, because all of Apple's platforms have notifications.
+    /// Returns `true`, because all of Apple's platforms support notifications.
     public func isAvailable() async -> Bool { true }
 
     /// Returns whether the app may deliver notifications, without asking the user.
@@ -42,13 +42,13 @@
       case .notDetermined: .notDetermined
       case .denied: .denied
       case .provisional: .provisional
-      default: .authorized  // also the ephemeral authorization of an app clip
+      default: .authorized  // includes the ephemeral authorization of an app clip
       }
     }
 
-    /// Asks the user. Cancellation does not close the system's prompt.
+    /// Asks the user for permission. Cancellation does not close the system's prompt.
     ///
-    /// - Throws: The system's error.
+    /// - Throws: Any error from the system.
     public func requestAuthorization(_ requirement: Void) async throws {
       _ = try await UNUserNotificationCenter.current().requestAuthorization(options: options)
     }

@@ -9,7 +9,7 @@
     import AppKit
   #endif
 
-  /// The registration of this device for remote notifications, which a server sends through Apple's service.
+  /// The registration of this device for remote notifications, which servers send through Apple's push notification service.
   ///
   /// ```swift
   /// func application(_: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken token: Data) {
@@ -21,7 +21,7 @@
   /// let token = try await queue.run(RegisterForRemoteNotifications())
   /// ```
   public final class RemoteNotifications: Sendable {
-    /// The registration of this process.
+    /// The shared registration.
     public static let shared = RemoteNotifications()
 
     private struct State {
@@ -33,10 +33,10 @@
 
     private init() {}
 
-    /// Receives the token from the app delegate.
+    /// Passes on the token that the app delegate has received.
     public func didRegister(_ token: Data) { answer(.success(token)) }
 
-    /// Receives the error from the app delegate.
+    /// Passes on the error that the app delegate has received.
     public func didFail(_ error: any Error) { answer(.failure(error)) }
 
     private func answer(_ result: Result<Data, any Error>) {
@@ -50,7 +50,7 @@
       }
     }
 
-    /// Returns the answers to one registration: one answer, or none if the registration is cancelled first.
+    /// Returns a stream that contains the answer to a registration, or is empty if the registration is cancelled first.
     func answers() -> (
       AsyncStream<Result<Data, any Error>>, AsyncStream<Result<Data, any Error>>.Continuation
     ) {
@@ -65,18 +65,18 @@
     }
   }
 
-  /// A procedure that registers this device for remote notifications, and returns the token for the server.
+  /// A procedure that registers this device for remote notifications, and returns the token that the server needs.
   ///
-  /// The app delegate must forward the two calls to ``RemoteNotifications``; otherwise, the procedure waits until it is cancelled. Add a
-  /// timeout.
+  /// The app delegate must forward two calls to ``RemoteNotifications``, as its example shows. Otherwise, the procedure waits until it is
+  /// cancelled, so add a timeout.
   public struct RegisterForRemoteNotifications: InputlessProcedure {
     /// Creates the procedure.
     public init() {}
 
-    /// Registers, and waits for the answer. Cancellation ends the wait.
+    /// Registers the device, and waits for the answer. Cancellation ends the wait.
     ///
     /// - Returns: The token of the device.
-    /// - Throws: The system's error; `CancellationError`.
+    /// - Throws: Any error from the system; `CancellationError`.
     public func execute() async throws -> Data {
       let (answers, answer) = RemoteNotifications.shared.answers()
       return try await ProcedureContext.withCancellationHandler {

@@ -2,49 +2,49 @@
   public import Photos
   public import ProcedureKit
 
-  /// The permission to use the user's photos, as a capability.
+  /// A capability that represents the permission to use the user's photos.
   ///
-  /// The app's `Info.plist` must state the reason for each level.
+  /// The app's `Info.plist` must state the reason for each access level.
   public struct PhotosAccess: Capability, Hashable {
-    /// The required part of the library.
+    /// The part of the library that the app requires.
     public enum Requirement: Hashable, Sendable {
-      /// The photos that the user has selected, or all of them.
+      /// The app needs at least the photos that the user selects.
       case some
-      /// All photos.
+      /// The app needs all photos.
       case all
     }
 
-    /// The granted access.
+    /// The access that the user has granted.
     public enum Status: AuthorizationStatus, Hashable {
-      /// The user has not been asked.
+      /// The user has not been asked yet.
       case notDetermined
-      /// The system forbids it, for example because of parental controls.
+      /// The system forbids access, for example because of parental controls.
       case restricted
       /// The user has denied access.
       case denied
-      /// The photos that the user has selected.
+      /// The app may use the photos that the user has selected.
       case some
-      /// All photos; for the level `addOnly`, adding photos.
+      /// The app may use all photos or, for the level `addOnly`, add photos.
       case all
 
       /// Returns whether the status meets the requirement.
       public func meets(_ requirement: Requirement) -> Bool { self == .all || self == .some && requirement == .some }
     }
 
-    /// Adding only, or reading and writing.
+    /// The access level, which is either adding only, or reading and writing.
     public let level: PHAccessLevel
 
     /// Creates the capability.
     ///
-    /// - Parameter level: Adding only, or reading and writing.
+    /// - Parameter level: The access level, which is either adding only, or reading and writing.
     public init(_ level: PHAccessLevel) {
       self.level = level
     }
 
-    /// Returns `true`, because every system with Photos has a library.
+    /// Returns `true`, because every system with the Photos framework has a photo library.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns the granted access, without asking the user.
+    /// Returns the access that the user has granted, without asking the user.
     public func authorizationStatus() async -> Status {
       switch PHPhotoLibrary.authorizationStatus(for: level) {
       case .notDetermined: .notDetermined
@@ -55,7 +55,7 @@
       }
     }
 
-    /// Asks the user. Cancellation does not close the system's prompt.
+    /// Asks the user for permission. Cancellation does not close the system's prompt.
     public func requestAuthorization(_ requirement: Requirement) async {
       _ = await PHPhotoLibrary.requestAuthorization(for: level)
     }

@@ -2,18 +2,18 @@
   import PassKit
   public import ProcedureKit
 
-  /// The permission to add passes to the user's Wallet in the background, as a capability.
+  /// A capability that represents the permission to add passes to the user's Wallet in the background.
   ///
-  /// Systems before version 26 do not have this permission. There, the capability only reports whether the device has a pass library, and
-  /// the status is `unknown`, which meets no requirement. Use `GetAuthorizationStatus`, or show the passes to the user.
+  /// Systems before version 26 do not have this permission. On these systems, the capability reports only whether the device has a pass
+  /// library, and the status is `unknown`, which meets no requirement. Use `GetAuthorizationStatus`, or show the passes to the user.
   public struct WalletAccess: Capability, Hashable {
     /// Whether the app may add passes.
     public enum Status: AuthorizationStatus, Hashable {
       /// The system does not have this permission.
       case unknown
-      /// The user has not been asked.
+      /// The user has not been asked yet.
       case notDetermined
-      /// The system forbids it.
+      /// The system forbids adding passes.
       case restricted
       /// The user has denied the permission.
       case denied
@@ -41,7 +41,7 @@
       }
     }
 
-    /// Asks the user, on version 26 and later. Cancellation does not close the system's prompt.
+    /// Asks the user for permission, on version 26 and later. Cancellation does not close the system's prompt.
     public func requestAuthorization(_ requirement: Void) async {
       guard #available(iOS 26, macOS 26, watchOS 26, visionOS 26, *) else { return }
       _ = await PKPassLibrary().requestAuthorization(for: .backgroundAddPasses)

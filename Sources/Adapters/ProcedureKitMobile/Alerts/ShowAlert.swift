@@ -9,11 +9,12 @@
   /// let choice = try await queue.run(alert)
   /// ```
   ///
-  /// Cancellation closes the alert. If the alerts of an app must not overlap, put them in the same category: `alert.exclusive("alerts")`.
+  /// Cancellation closes the alert. If the alerts of an app must not overlap, put them in the same category with
+  /// `alert.exclusive("alerts")`.
   public struct ShowAlert: InputlessProcedure {
-    /// The title.
+    /// The title of the alert.
     public var title: String
-    /// The text below the title.
+    /// The text that is shown below the title.
     public var message: String?
     /// The buttons, in order.
     public var buttons: [AlertButton]
@@ -22,10 +23,10 @@
     /// Creates a procedure.
     ///
     /// - Parameters:
-    ///   - title: The title.
-    ///   - message: The text below the title.
+    ///   - title: The title of the alert.
+    ///   - message: The text that is shown below the title.
     ///   - buttons: The buttons, in order.
-    ///   - presenter: Returns the view controller that shows the alert, above its current content.
+    ///   - presenter: Returns the view controller above whose current content the alert is shown.
     public init(
       _ title: String, message: String? = nil, buttons: [AlertButton] = [.default("OK")],
       from presenter: @escaping @MainActor @Sendable () -> UIViewController?
@@ -33,10 +34,10 @@
       (self.title, self.message, self.buttons, self.presenter) = (title, message, buttons, presenter)
     }
 
-    /// The word "alert", followed by the title.
+    /// The name of the procedure, which is the word "alert" followed by the title.
     public var name: String { "alert \"\(title)\"" }
 
-    /// Shows the alert, and waits for the user. The body keeps its slot during that time. Cancellation closes the alert.
+    /// Shows the alert, and waits until the user chooses a button. The body keeps its slot in the meantime. Cancellation closes the alert.
     ///
     /// - Returns: The button that the user chose.
     /// - Throws: ``AlertError``; `CancellationError`.
@@ -66,17 +67,17 @@
     }
   }
 
-  /// The reason why an alert was not shown.
+  /// The reason why an alert could not be shown.
   public enum AlertError: Error, CustomStringConvertible {
-    /// The alert has no buttons, so it could not be closed.
+    /// The alert has no buttons, so the user could not close it.
     case noButtons(title: String)
-    /// There is no view controller to show the alert.
+    /// There is no view controller that could show the alert.
     case nowhere(title: String)
 
-    /// What failed, and what can be done about it.
+    /// A message that explains what failed, and what can be done about it.
     public var description: String {
       switch self {
-      case .noButtons(let title): "the alert \"\(title)\" was not shown, since it has no button. Add one."
+      case .noButtons(let title): "the alert \"\(title)\" was not shown, since it has no buttons. Add one."
       case .nowhere(let title):
         "the alert \"\(title)\" was not shown, since there is no view controller to show it. Wait until a scene is active."
       }
@@ -94,17 +95,17 @@
   }
 
   extension Condition {
-    /// Returns a condition that asks the user, and is satisfied if the user confirms; otherwise, the procedure is ignored.
+    /// Returns a condition that asks the user for confirmation. If the user refuses, the procedure is ignored.
     ///
     /// ```swift
     /// let delete = Delete().condition(.confirmation("Delete the photograph?", confirm: .destructive("Delete")) { controller })
     /// ```
     ///
-    /// The process shows one confirmation at a time; see `Condition.userConfirmation`.
+    /// The app shows only one confirmation at a time; see `Condition.userConfirmation`.
     ///
     /// - Parameters:
     ///   - title: The title of the alert.
-    ///   - message: The text below the title.
+    ///   - message: The text that is shown below the title.
     ///   - confirm: The button that confirms.
     ///   - refuse: The button that refuses.
     ///   - presenter: Returns the view controller that shows the alert.

@@ -8,18 +8,18 @@
   /// BackgroundLaunch.register("com.example.mail.refresh", refresh, on: queue)
   /// ```
   public enum BackgroundLaunch {
-    /// Registers a procedure for launches with one identifier.
+    /// Registers a procedure that runs when the system launches the app for the task with an identifier.
     ///
     /// Call this function before the app has finished launching, and list the identifier in the app's `Info.plist`. When the procedure
-    /// ends, its success or failure is reported to the system. The procedure is cancelled when its time is over. To request the next launch,
-    /// submit a request to `BGTaskScheduler` in the body.
+    /// ends, the system is notified whether it succeeded. If the app runs out of background time, the procedure is cancelled. To request
+    /// the next launch, submit a request to `BGTaskScheduler` in the body.
     ///
     /// - Parameters:
     ///   - identifier: The identifier of the task.
     ///   - procedure: The procedure.
     ///   - queue: The queue that runs the procedure.
-    /// - Returns: Whether the system accepted the registration. It refuses an identifier that is not in `Info.plist`, or has already been
-    ///   registered.
+    /// - Returns: Whether the system accepted the registration. The system refuses an identifier that is not in `Info.plist`, or that has
+    ///   already been registered.
     @discardableResult
     public static func register<P: Procedure<Void, Void>>(
       _ identifier: String, _ procedure: P, on queue: ProcedureQueue = .shared
@@ -32,16 +32,17 @@
     }
   }
 
-  /// The reason for the cancellation if the time of a background launch is over.
+  /// The reason for the cancellation of a procedure if the time for a background launch has expired.
   public struct BackgroundLaunchExpired: Error, CustomStringConvertible {
     /// The identifier of the task.
     public let identifier: String
 
-    /// The failure as a sentence.
-    public var description: String { "the time of the background task \"\(identifier)\" is over" }
+    /// A sentence that describes the failure.
+    public var description: String { "the time for the background task \"\(identifier)\" has expired" }
   }
 
-  /// Invariant of `@unchecked Sendable`: the system lets any thread set the task's handler and report that the task has ended.
+  /// The invariant that justifies `@unchecked Sendable`: the system permits any thread to set the task's handler, and to report that the
+  /// task has ended.
   private final class Launch: @unchecked Sendable {
     private let task: BGTask
 

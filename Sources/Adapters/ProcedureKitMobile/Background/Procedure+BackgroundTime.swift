@@ -2,25 +2,25 @@
   public import ProcedureKit
   import UIKit
 
-  /// The reason for the cancellation if the app's time in the background is over.
+  /// The reason for the cancellation of a procedure if the app's time in the background has expired.
   public struct BackgroundTimeExpired: Error, CustomStringConvertible {
     /// The name of the cancelled procedure.
     public let procedure: String
 
-    /// The failure as a sentence.
-    public var description: String { "the time in the background is over, and \"\(procedure)\" was cancelled" }
+    /// A sentence that describes the failure.
+    public var description: String { "\"\(procedure)\" was cancelled, since its background time has expired" }
   }
 
   extension Procedure {
-    /// Returns a procedure that asks the system for time to continue when the app enters the background.
+    /// Returns a procedure that asks the system for time to continue if the app enters the background.
     ///
-    /// The request begins before the body and ends after it, including all attempts made by earlier modifiers. If the time is over before
-    /// that, the procedure is cancelled with ``BackgroundTimeExpired``, so that the system does not terminate the app. If the system does
-    /// not grant any time, the procedure is executed anyway.
+    /// The request lasts from before the body starts until after it has ended, and includes all attempts made by modifiers that have been
+    /// applied earlier. If the time expires first, the procedure is cancelled with ``BackgroundTimeExpired``, so that the system does not
+    /// terminate the app. If the system does not grant any time, the procedure is executed anyway.
     ///
-    /// - Parameter cancelsOnExpiration: Whether the procedure is cancelled when the time is over. If not, only the request ends, and the
-    ///   system suspends the app.
-    /// - Returns: The procedure with the request.
+    /// - Parameter cancelsOnExpiration: Whether the procedure is cancelled when the time expires. If `false`, only the request ends, and
+    ///   the system suspends the app.
+    /// - Returns: A procedure that requests background time.
     public func withBackgroundTime(cancelsOnExpiration: Bool = true) -> ProcedureTask<Input, Output> {
       intercepted { context, next in
         let time = await BackgroundTime(context, cancels: cancelsOnExpiration)
@@ -36,14 +36,14 @@
     }
   }
 
-  /// A request for time in the background. It ends exactly once.
+  /// A request for background time, which ends exactly once.
   @MainActor
   private final class BackgroundTime {
     private var identifier = UIBackgroundTaskIdentifier.invalid
 
     init(_ context: ProcedureContext, cancels: Bool) {
       identifier = UIApplication.shared.beginBackgroundTask(withName: context.name) { [weak self] in
-        // UIKit calls the handler on the main thread, and terminates the app soon afterwards.
+        // UIKit calls the handler on the main thread, and terminates the app soon after that unless the request ends.
         MainActor.assumeIsolated {
           if cancels { context.cancel(BackgroundTimeExpired(procedure: context.name)) }
           self?.end()
