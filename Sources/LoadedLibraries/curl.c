@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
-/* The types and functions of libcurl that are used here. */
+/* The types and functions of libcurl that this file uses. */
 typedef size_t (*curl_bytes_callback)(char *, size_t, size_t, void *);
 typedef int (*curl_seek_callback)(void *, int64_t, int);
 typedef int (*curl_socket_callback)(void *, int, int);
@@ -78,13 +78,13 @@ static void load(void) {
       && find(library, "curl_multi_add_handle", &curl.multi_add_handle)
       && find(library, "curl_multi_remove_handle", &curl.multi_remove_handle)
       && find(library, "curl_multi_perform", &curl.multi_perform) && find(library, "curl_multi_poll", &curl.multi_poll)
-      /* Since 7.68.0. */
+      /* This function exists since 7.68.0. */
       && find(library, "curl_multi_wakeup", &curl.multi_wakeup)
       && find(library, "curl_multi_info_read", &curl.multi_info_read);
   if (!has_all) return;
   const long all_parts = 3;
   if (curl.global_init(all_parts) != CURLE_OK) return;
-  /* Age 3, of version 7.16, includes the fields up to `features` and further. */
+  /* Age 3, which libcurl supports since version 7.16, includes all fields up to `features`. */
   version = curl.version_info(3);
   const int resolves_asynchronously = 1 << 7;
   is_loaded = version && (version->features & resolves_asynchronously);
@@ -136,12 +136,12 @@ bool pk_curl_is_closed(pk_curl_easy *easy, const pk_curl_sockets *sockets) {
   long port = 0;
   if (curl.easy_getinfo(easy, information_local_port, &port) != CURLE_OK || port == 0) return false;
   for (unsigned i = 0; i < sockets->count && i < PK_CURL_SOCKET_COUNT; i++) {
-    /* The number of a socket that libcurl has closed, such as that of the slower kind of address, may belong to another file now. */
+    /* The descriptor of a socket that libcurl has closed, such as that of the slower address, may belong to another file by now. */
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
     if (getsockname(sockets->latest[i], (struct sockaddr *)&address, &length) != 0) continue;
     if (address.ss_family != AF_INET && address.ss_family != AF_INET6) continue;
-    /* The port is in the same place in both kinds of addresses. */
+    /* Both kinds of addresses store the port in the same place. */
     if (ntohs(((struct sockaddr_in *)&address)->sin_port) != port) continue;
     char byte;
     ssize_t count = recv(sockets->latest[i], &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -150,7 +150,7 @@ bool pk_curl_is_closed(pk_curl_easy *easy, const pk_curl_sockets *sockets) {
   return false;
 }
 
-/* The sizes are multiplied; according to libcurl's documentation, the first is always 1. */
+/* The number of bytes is the product of both sizes. According to libcurl's documentation, the first one is always 1. */
 static size_t call_header(char *bytes, size_t size, size_t count, void *context) {
   const pk_curl_callbacks *callbacks = context;
   return callbacks->header(bytes, size * count, callbacks->context);
@@ -250,7 +250,7 @@ pk_curl_easy *pk_curl_multi_next_ended(pk_curl_multi *multi, int *code) {
 void pk_block_signals(void) {
   sigset_t signals;
   sigfillset(&signals);
-  /* Raised by a fault of this thread itself. */
+  /* These signals are raised by faults of this thread itself. */
   const int own[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&signals, own[i]);
   pthread_sigmask(SIG_BLOCK, &signals, NULL);
@@ -258,7 +258,7 @@ void pk_block_signals(void) {
 
 #else
 
-/* The library is not found, so none of the other functions is called. */
+/* On these systems, the library is never loaded, so none of the other functions are called. */
 bool pk_curl_load(void) { return false; }
 uint32_t pk_curl_version_number(void) { return 0; }
 const char *pk_curl_version(void) { return ""; }

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* zlib's z_stream, whose layout inflateInit2_ checks by its size. */
+/* zlib's z_stream. The function inflateInit2_ checks the layout by its size. */
 typedef struct {
   const unsigned char *next_in;
   unsigned int avail_in;

@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 /*
- libcurl and zlib, found at run time with dlopen: no headers are needed to build, and nothing is linked. The numbers of options, codes and
- flags are part of the binary interface of libcurl.so.4, which does not change. On systems other than Linux, nothing is ever found.
+ libcurl and zlib, which are loaded at run time with dlopen. Building needs no headers, and nothing is linked. The numbers of options, codes and
+ flags are part of the binary interface of libcurl.so.4, which does not change. On systems other than Linux, the libraries are never loaded.
  */
 
 /* MARK: libcurl */
@@ -15,17 +15,17 @@ typedef struct pk_curl_easy pk_curl_easy;
 typedef struct pk_curl_multi pk_curl_multi;
 typedef struct pk_curl_list pk_curl_list;
 
-/* Loads libcurl on the first call, on any thread. Returns false if libcurl is missing, is older than 7.68.0, or resolves names on the thread
-   of its caller; no other function of this section may be called then. */
+/* Loads libcurl on the first call, on any thread. Returns false if libcurl is missing, is older than 7.68.0, or resolves names on the calling
+   thread. In that case, no other function in this section may be called. */
 bool pk_curl_load(void);
 
-/* The version, such as 0x075801 for 7.88.1, and as text. */
+/* The version of libcurl as a number, such as 0x075801 for 7.88.1, and as text. */
 uint32_t pk_curl_version_number(void);
 const char *pk_curl_version(void);
 
-/* Receives `count` bytes of a head or a body, and returns `count`, PK_CURL_WRITE_PAUSE, or another number, which ends the transfer. */
+/* Receives `count` bytes of a head or a body. Returns `count`, or PK_CURL_WRITE_PAUSE. Any other number ends the transfer. */
 typedef size_t (*pk_curl_write)(const char *bytes, size_t count, void *context);
-/* Fills in up to `capacity` bytes of a body that is sent, and returns how many: 0 at the end, PK_CURL_READ_PAUSE or PK_CURL_READ_ABORT. */
+/* Fills in up to `capacity` bytes of a body to send. Returns their number, which is 0 at the end, PK_CURL_READ_PAUSE or PK_CURL_READ_ABORT. */
 typedef size_t (*pk_curl_read)(char *bytes, size_t capacity, void *context);
 /* Rewinds to the start of the body. Returns false if that is not possible. */
 typedef bool (*pk_curl_rewind)(void *context);
@@ -34,7 +34,7 @@ static const size_t PK_CURL_WRITE_PAUSE = 0x10000001;
 static const size_t PK_CURL_READ_PAUSE = 0x10000001;
 static const size_t PK_CURL_READ_ABORT = 0x10000000;
 
-/* The functions of a transfer that have the same context. A null function keeps libcurl's own. */
+/* The callbacks of a transfer, and their common context. If a callback is null, libcurl uses its own. */
 typedef struct {
   void *context;
   pk_curl_write header;
@@ -43,40 +43,41 @@ typedef struct {
   pk_curl_rewind rewind;
 } pk_curl_callbacks;
 
-/* The latest sockets that libcurl has created for a transfer: it tries several addresses of a host concurrently. */
+/* The latest sockets that libcurl has created for a transfer. There can be several, since it tries the addresses of a host concurrently. */
 enum { PK_CURL_SOCKET_COUNT = 8 };
 typedef struct {
   int latest[PK_CURL_SOCKET_COUNT];
   unsigned int count;
 } pk_curl_sockets;
 
-/* Creates a transfer, without signals; null without memory. A program that is started does not inherit the sockets of the transfer, unless
-   another thread starts it just between the calls that make a socket and mark it. What libcurl opens beside (the pair that wakes a set, and
-   that of a name search) is not marked. */
+/* Creates a transfer that uses no signals. Returns null if there is not enough memory. Programs that this process starts do not inherit the
+   sockets of the transfer, unless another thread starts a program between the calls that create a socket and mark it. The other descriptors
+   that libcurl opens, such as those that wake a set or belong to a name lookup, are not marked. */
 pk_curl_easy *pk_curl_easy_init(void);
 void pk_curl_easy_cleanup(pk_curl_easy *easy);
-/* Resets a transfer that belongs to no set. */
+/* Resets a transfer that does not belong to a set. */
 void pk_curl_easy_reset(pk_curl_easy *easy);
-/* Records the sockets that are created from now on. `sockets` must stay in place until the clean-up. */
+/* Records the sockets that are created after this call. `sockets` must stay in place until the transfer is cleaned up. */
 int pk_curl_watch_sockets(pk_curl_easy *easy, pk_curl_sockets *sockets);
-/* Whether the peer has closed the connection of a transfer on one of these sockets, and all sent bytes were read; false if unknown. */
+/* Returns whether the peer has closed the connection of a transfer, and everything that it sent has been read; false if this is unknown. */
 bool pk_curl_is_closed(pk_curl_easy *easy, const pk_curl_sockets *sockets);
-/* libcurl keeps the pointer: `callbacks` must stay in place until the clean-up. */
+/* Sets the callbacks. libcurl keeps the pointer, so `callbacks` must stay in place until the transfer is cleaned up. */
 int pk_curl_set_callbacks(pk_curl_easy *easy, const pk_curl_callbacks *callbacks);
 int pk_curl_set_long(pk_curl_easy *easy, int option, long value);
 int pk_curl_set_offset(pk_curl_easy *easy, int option, int64_t value);
-/* libcurl copies the text; null unsets the option. */
+/* Sets an option to a copy of the text. Null unsets the option. */
 int pk_curl_set_text(pk_curl_easy *easy, int option, const char *text);
-/* Sends these bytes with POST; libcurl copies them. */
+/* Makes the transfer send a copy of these bytes with POST. */
 int pk_curl_set_post(pk_curl_easy *easy, const void *bytes, int64_t count);
-/* libcurl does not copy the list. */
+/* Sets an option to a list, which libcurl does not copy. */
 int pk_curl_set_list(pk_curl_easy *easy, int option, pk_curl_list *list);
 int pk_curl_get_long(pk_curl_easy *easy, int information, long *value);
-/* Sets which directions are paused: a sum of PK_CURL_PAUSE_RECEIVE and PK_CURL_PAUSE_SEND. */
+/* Sets which directions are paused. `directions` is a sum of PK_CURL_PAUSE_RECEIVE and PK_CURL_PAUSE_SEND. */
 int pk_curl_pause(pk_curl_easy *easy, int directions);
 const char *pk_curl_error_text(int code);
 
-/* Adds a copy of a line. Returns the list, which is new for null; null without memory, in which case the previous list is unchanged. */
+/* Adds a copy of a line to a list, and returns the list. If `list` is null, creates a list. Returns null if there is not enough memory, in
+   which case the previous list is unchanged. */
 pk_curl_list *pk_curl_list_append(pk_curl_list *list, const char *line);
 void pk_curl_list_free(pk_curl_list *list);
 
@@ -86,14 +87,14 @@ int pk_curl_multi_set_long(pk_curl_multi *multi, int option, long value);
 int pk_curl_multi_add(pk_curl_multi *multi, pk_curl_easy *easy);
 int pk_curl_multi_remove(pk_curl_multi *multi, pk_curl_easy *easy);
 int pk_curl_multi_perform(pk_curl_multi *multi);
-/* Waits for a transfer that can continue, a wake-up, or the end of the time. */
+/* Waits until a transfer can continue, the set is woken, or the time has passed. */
 int pk_curl_multi_poll(pk_curl_multi *multi, int milliseconds);
-/* Ends the wait of another thread, or its next one. The only function of a set that any thread may call. */
+/* Ends the current wait of another thread, or its next one. This is the only function of a set that any thread may call. */
 int pk_curl_multi_wakeup(pk_curl_multi *multi);
-/* Takes the next transfer that has ended; null if there is none. */
+/* Removes and returns the next transfer that has ended; null if there is none. */
 pk_curl_easy *pk_curl_multi_next_ended(pk_curl_multi *multi, int *code);
 
-/* Blocks the signals of this thread that other threads can handle, and SIGPIPE, which TLS libraries raise. */
+/* Blocks the signals on this thread that other threads can handle, and SIGPIPE, which TLS libraries raise. */
 void pk_block_signals(void);
 
 static const int PK_CURL_PAUSE_RECEIVE = 1;
@@ -142,12 +143,12 @@ static const int CURLMOPT_MAXCONNECTS = 6;
 static const int CURLMOPT_MAX_HOST_CONNECTIONS = 7;
 static const int CURLMOPT_MAX_TOTAL_CONNECTIONS = 13;
 
-/* Information about a transfer that has ended, of the type long. */
+/* Information about a transfer that has ended, as a value of the type long. */
 static const int CURLINFO_RESPONSE_CODE = 0x200002;
 static const int CURLINFO_NUM_CONNECTS = 0x20001a;
 static const int CURLINFO_HTTP_VERSION = 0x20002e;
 
-/* The distinguished codes of a transfer. */
+/* The result codes that are distinguished. */
 static const int CURLE_OK = 0;
 static const int CURLE_UNSUPPORTED_PROTOCOL = 1;
 static const int CURLE_URL_MALFORMAT = 3;
@@ -175,22 +176,23 @@ static const int CURLE_PROXY = 97;
 
 /* MARK: zlib */
 
-/* The decompression of the coding gzip. */
+/* A decompressor for the content coding gzip. */
 typedef struct pk_inflater pk_inflater;
 
-/* There is room left in the output, or input left. */
+/* The stream continues. */
 static const int PK_INFLATE_CONTINUES = 0;
-/* The stream has ended, with its checksum; input can be left. */
+/* The stream has ended with a correct checksum. There may be further input. */
 static const int PK_INFLATE_ENDED = 1;
-/* The input is not gzip, or there is no memory. */
+/* The input is not gzip, or there is not enough memory. */
 static const int PK_INFLATE_FAILED = 2;
 
-/* Loads zlib on the first call, on any thread. Returns false if zlib is missing; no other function of this section may be called then. */
+/* Loads zlib on the first call, on any thread. Returns false if zlib is missing. In that case, no other function in this section may be called. */
 bool pk_zlib_load(void);
-/* Creates a decompression; null without memory. */
+/* Creates a decompressor. Returns null if there is not enough memory. */
 pk_inflater *pk_inflater_init(void);
 void pk_inflater_free(pk_inflater *inflater);
-/* Begins another stream. */
+/* Starts another stream. */
 bool pk_inflater_restart(pk_inflater *inflater);
-/* Decompresses; `*input_count` and `*output_count` are the available bytes, and afterwards the used bytes. Returns one of the constants above. */
+/* Decompresses input. `*input_count` and `*output_count` are the numbers of available bytes, and are set to the numbers of bytes used. Returns
+   one of the constants above. */
 int pk_inflate(pk_inflater *inflater, const void *input, size_t *input_count, void *output, size_t *output_count);
