@@ -3,17 +3,17 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitFoundation
 
-/// Downloads a list of addresses. `crawler --help` explains its use.
+/// Downloads a list of addresses. For its usage, run `crawler --help`.
 @main
 struct Crawler {
   static func main() async {
     Diagnostics.start()
-    // The reader of the output may exit, which must not end the process.
+    // If the reader of the output exits, this process must not end.
     signal(SIGPIPE, SIG_IGN)
     exit(await run(SystemText.commandLine))
   }
 
-  /// - Returns: The exit status.
+  /// Runs the program, and returns the exit status.
   private static func run(_ commandLine: some Sequence<SystemText>) async -> Int32 {
     do {
       let arguments = try Arguments(parsing: commandLine)
@@ -33,7 +33,7 @@ struct Crawler {
     }
   }
 
-  /// Downloads from the demonstration's own server, to a folder that is removed unless the command line specifies one.
+  /// Downloads from the demonstration's own server. The pages are removed afterwards unless the command line specifies a folder.
   private static func demonstrate(_ arguments: Arguments) async throws -> Int32 {
     let site = try DemoSite()
     defer { site.stop() }
@@ -44,11 +44,11 @@ struct Crawler {
     return await status(of: crawl, site.surprises)
   }
 
-  /// Performs a job, prints the summary, and returns the exit status.
+  /// Performs a crawl, prints the summary, and returns the exit status.
   private static func status(of crawl: Crawl, _ surprises: ((Summary) -> [String])? = nil) async -> Int32 {
     let signals = ProcessSignals(.interrupt, .terminate) { signal, count in
       if count > 1 { _exit(signal.exitStatus) }
-      Console.printError("stopping …; again to end immediately")
+      Console.printError("stopping …; press Ctrl-C again to end immediately")
     }
     let summary = await signals.cancelling { await crawl.run() }
     Console.print(summary.text)

@@ -3,14 +3,14 @@ import ProcedureKit
 import ProcedureKitFoundation
 import ProcedureKitNetwork
 
-/// The addresses on the command line, in order and without duplicates.
+/// The addresses that the command line specifies, in order and without duplicates.
 struct AddressList {
   private(set) var addresses: [URL] = []
   private var seen: Set<String> = []
 
-  /// Reads addresses, and files with addresses; `-` is standard input.
+  /// Collects addresses, and reads files that contain addresses, where `-` is the standard input.
   ///
-  /// - Throws: ``UsageError``, with the position in the file.
+  /// - Throws: ``UsageError`` with the position in the file.
   init(_ inputs: [SystemText]) throws(UsageError) {
     for input in inputs {
       if let address = input.string, address.contains("://") {
@@ -32,7 +32,7 @@ struct AddressList {
       }
     } catch {
       let reason = (error as? POSIXError)?.reason ?? "\(error)"
-      throw UsageError("\(path): cannot be read: \(reason). An address begins with http:// or https://")
+      throw UsageError("\(path): cannot be read: \(reason). An address starts with http:// or https://")
     }
     // Some editors write a byte order mark before the text.
     let mark: [UInt8] = [0xef, 0xbb, 0xbf]

@@ -1,20 +1,20 @@
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// The command line.
+/// The options and inputs on the command line.
 struct Arguments: Equatable, Sendable {
   enum Action: Equatable, Sendable {
     case crawl, demonstrate, printHelp
   }
 
   var action = Action.crawl
-  /// Addresses, and files with addresses.
+  /// Addresses, and files that contain addresses.
   var inputs: [SystemText] = []
-  /// The folder for the pages; `nil` for the default.
+  /// The folder for the pages; `nil` for the default folder.
   var output: String?
   var limits = Limits()
 
-  /// Reads the arguments after the program's name. If an option is given twice, the last one counts.
+  /// Parses the arguments that follow the program's name. If an option is given more than once, the last one counts.
   ///
   /// - Throws: ``UsageError``.
   init(parsing arguments: some Sequence<SystemText>) throws(UsageError) {
@@ -31,7 +31,7 @@ struct Arguments: Equatable, Sendable {
         return
       case "--demo":
         action = .demonstrate
-        // The server belongs to this program, so longer waits are not needed.
+        // The server is part of this program, so longer waits are not necessary.
         (limits.rate, limits.timeout) = (100, 3)
       default:
         guard let value = given ?? rest.popFirst() else {

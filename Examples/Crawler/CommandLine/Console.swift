@@ -1,7 +1,7 @@
 import Foundation
 import ProcedureKit
 
-/// Standard output and standard error, without control characters of names. Errors of closed outputs are ignored.
+/// Writes to the standard output and the standard error. Control characters in names are removed, and errors are ignored.
 enum Console {
   static func print(_ text: String) {
     try? FileHandle.standardOutput.write(contentsOf: Data((text.inLines + "\n").utf8))

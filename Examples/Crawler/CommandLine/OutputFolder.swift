@@ -6,12 +6,12 @@ import ProcedureKitFoundation
 struct OutputFolder {
   let url: URL
 
-  /// Creates the folder, unless it exists.
+  /// Creates the folder unless it exists.
   ///
   /// - Throws: ``UsageError``.
   init(_ path: String) throws(UsageError) {
     guard let url = SystemText(path).fileURL else {
-      throw UsageError("\(path): the name of the current folder is not UTF-8. Pass an absolute path")
+      throw UsageError("\(path): the path of the current folder is not UTF-8. Pass an absolute path")
     }
     self.url = url
     do {
@@ -21,7 +21,7 @@ struct OutputFolder {
     }
   }
 
-  /// Removes the folder and its files.
+  /// Removes the folder and its contents.
   func remove() {
     try? FileManager.default.removeItem(at: url)
   }

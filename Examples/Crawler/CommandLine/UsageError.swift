@@ -1,4 +1,4 @@
-/// An invalid command line, or a list without addresses.
+/// An error in the command line, or in a list of addresses.
 struct UsageError: Error, Equatable, CustomStringConvertible {
   let description: String
 

@@ -6,19 +6,19 @@ import ProcedureKitNetwork
   import FoundationNetworking
 #endif
 
-/// The whole job.
+/// A crawl, which downloads all addresses.
 struct Crawl: Sendable {
   var addresses: [URL]
   var folder: URL
   var limits = Limits()
-  /// The clock of rates, pauses and breakers.
+  /// The clock that measures rates, pauses, and the times of circuit breakers.
   var clock: any Clock<Duration> = ContinuousClock()
-  /// Prints a line.
+  /// A closure that prints a line.
   var print: @Sendable (String) -> Void = { Console.print($0) }
 
-  /// Downloads all addresses, each to a separate file, and prints a line for each end and each retry.
+  /// Downloads all addresses, each to a separate file, and prints a line for each finished download and each retry.
   ///
-  /// Cancelling the task stops all downloads, and the function returns when all of them have ended.
+  /// Cancelling the task stops all downloads. The function returns once all of them have ended.
   func run() async -> Summary {
     let start = ContinuousClock.now
     let queue = makeQueue()
@@ -39,7 +39,7 @@ struct Crawl: Sendable {
 
   private typealias Handle = ProcedureHandle<HTTPPayloadResponse<URL>>
 
-  /// The downloads of one address: the first, and one for each redirect.
+  /// The downloads for one address: the first one, and another one for each redirect.
   private struct Job: Sendable {
     let address: URL
     let first: Handle
@@ -60,14 +60,16 @@ struct Crawl: Sendable {
     return request
   }
 
-  /// Applies the manners of the host to each attempt. A redirect ends the download: its host has separate manners and limits.
+  /// Returns a download that applies the manners for the host to each attempt.
+  ///
+  /// A redirect ends the download, because the next host has its own manners and limits.
   private func download(
     to file: URL, _ manners: Manners, until start: ContinuousClock.Instant
   ) -> ProcedureTask<URLRequest, HTTPPayloadResponse<URL>> {
     var resilience = NetworkResilience()
     resilience.attemptTimeout = .seconds(limits.timeout)
     resilience.maxAttempts = limits.attempts
-    // A page that was answered with a pause is requested again after the pause.
+    // If the host asks for a pause, the page is requested again after the pause.
     resilience.longestRetryAfter = Manners.longestPause
     var settings = TransferSettings.download
     settings.onRedirect = { throw Redirection(request: $0) }
@@ -107,7 +109,7 @@ struct Crawl: Sendable {
     return Page(address: job.address, end: .stopped, attempts: retries + 1)
   }
 
-  /// Prints the retries of a download, and returns its outcome with the number of retries. Cancelling the task stops the download.
+  /// Prints the retries of a download, and returns its outcome and the number of retries. Cancelling the task stops the download.
   private func watch(
     _ handle: Handle, _ address: URL
   ) async -> (ProcedureOutcome<HTTPPayloadResponse<URL>>, retries: Int) {
@@ -138,7 +140,7 @@ struct Crawl: Sendable {
   }
 }
 
-/// A redirect that ends a download: the next request is a request to another host, or another request to this host.
+/// An error that ends a download because of a redirect. The next request may be to the same host or to another one.
 struct Redirection: Error {
   let request: URLRequest
 }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Unique names of files for addresses.
+/// Creates unique file names for addresses.
 struct FileNames {
   private static let lengthLimit = 120
   private var taken: Set<String> = []
-  /// The largest number of each stem, so that many equal stems do not count from the beginning each time.
+  /// The highest number that has been used for each stem, so that many equal stems do not count from the beginning each time.
   private var numbers: [String: Int] = [:]
 
-  /// Returns the name for an address: `example.org-kittens-1.html`, with a number if another address has the name.
+  /// Returns the name for an address, such as `example.org-kittens-1.html`. If another address already has this name, a number is appended.
   mutating func name(for address: URL) -> String {
     let text = address.hostAndPort + address.path + (address.query.map { "-\($0)" } ?? "")
     let allowed = text.map { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) ? $0 : "-" }

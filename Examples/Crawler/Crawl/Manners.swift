@@ -7,15 +7,15 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// The manners towards one host: a rate of requests, a breaker that stops requests to a failing host, and the pauses that the host
-/// requests, of at most ten minutes.
+/// The manners towards one host. They consist of a limit on the rate of requests, a circuit breaker that stops requests to a failing host,
+/// and the pauses that the host requests, up to ten minutes.
 final class Manners: Sendable {
   typealias Download = ProcedureTask<URLRequest, HTTPPayloadResponse<URL>>
 
   private let limiter: RateLimiter
   private let breaker: CircuitBreaker
   private let clock: any Clock<Duration>
-  /// The end of the host's pause, from the start.
+  /// The end of the pause that the host has requested, measured from the start.
   private let pauseEnd = Mutex(Duration.zero)
   private let elapsed: @Sendable () -> Duration
 
@@ -32,25 +32,25 @@ final class Manners: Sendable {
     return { start.duration(to: clock.now) }
   }
 
-  /// Returns an attempt that waits for the pauses and the rate of the host, and reports failures of the host to the breaker.
+  /// Returns an attempt that waits for the pauses and the rate limit of the host, and reports failures of the host to the circuit breaker.
   func applied(to attempt: Download) -> Download {
     let call = attempt.map { Result<HTTPPayloadResponse<URL>, any Error>.success($0) }
       .recover { [self] error in
         notePause(of: error)
-        // The breaker is about the host: a page that is missing, moved or too long is not a failure of the host.
+        // A missing, moved or overlong page is not a failure of the host, so it does not count for the circuit breaker.
         if Self.isFailureOfHost(error) { throw error }
         return .failure(error)
       }
       .circuitBreaker(breaker)
       .map { try $0.get() }
-    // While the page waited for the rate and for a slot, the host may have asked for a pause in answer to another page.
+    // While the page was waiting for the rate limiter and for a slot, the host may have asked for a pause in response to another page.
     let check = ProcedureTask("pause") { [self] (request: URLRequest) in
       if pauseRest > .zero { throw PauseBegan() }
       return request
     }
     let admitted = check.then(call)
       .rateLimited(limiter)
-      .condition("the host asks for no pause") { [self] in
+      .condition("the host has not requested a pause") { [self] in
         while pauseRest > .zero { try await clock.sleep(for: pauseRest) }
         return true
       }
@@ -61,10 +61,10 @@ final class Manners: Sendable {
     }
   }
 
-  /// The page must wait again.
+  /// An error that is thrown if a pause has started, so that the page must wait again.
   private struct PauseBegan: Error {}
 
-  /// The remaining time without requests to the host; not positive without a pause.
+  /// The remaining time of the pause; not positive if there is no pause.
   private var pauseRest: Duration { pauseEnd.withLock { $0 } - elapsed() }
 
   private func notePause(of error: any Error) {
@@ -77,13 +77,13 @@ final class Manners: Sendable {
     (error as? NetworkError)?.response.flatMap { pause(of: $0) }
   }
 
-  /// Returns the pause that a host requests by 429 or 503 with `Retry-After`.
+  /// Returns the pause that a host requests with `Retry-After` in a response with the status 429 or 503.
   static func pause(of response: HTTPURLResponse) -> Duration? {
     guard response.statusCode == 429 || response.statusCode == 503 else { return nil }
     return response.retryAfter().map { min($0, longestPause) }
   }
 
-  /// The longest pause of a host, even if it requests more: a host that requests a year would keep the program waiting.
+  /// The longest pause that the crawler grants to a host. Otherwise, a host that requests a year would keep the program waiting.
   static let longestPause = Duration.seconds(600)
 
   private static func isFailureOfHost(_ error: any Error) -> Bool {
@@ -99,7 +99,7 @@ final class Manners: Sendable {
   }
 }
 
-/// The manners towards all hosts, which are created on first use: a redirect may lead to any host.
+/// The manners towards all hosts. They are created on first use, since a redirect may lead to any host.
 final class HostManners: Sendable {
   private let limits: Limits
   private let clock: any Clock<Duration>
@@ -121,13 +121,14 @@ final class HostManners: Sendable {
 }
 
 extension URL {
-  /// The host and the port, compared as RFC 3986 says: `A.example.` and `http://a.example:80` are one host.
+  /// The host and the port, in a form in which RFC 3986 can be applied by comparing them: `http://A.example.` and `http://a.example:80` are
+  /// equal.
   var hostAndPort: String {
     let isDefault = effectivePort == (scheme?.lowercased() == "http" ? 80 : 443)
     return comparableHost + (isDefault ? "" : ":\(effectivePort)")
   }
 
-  /// The address for the user, without a name and a password.
+  /// The address as it is shown to the user, without a user name and a password.
   var shown: String {
     var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
     parts?.user = nil

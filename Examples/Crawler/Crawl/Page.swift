@@ -1,6 +1,6 @@
 import Foundation
 
-/// The end of one download.
+/// The result of a download.
 struct Page: Sendable {
   enum End: Sendable {
     case downloaded(byteCount: Int)
@@ -12,7 +12,7 @@ struct Page: Sendable {
   let end: End
   let attempts: Int
 
-  /// The line for the user.
+  /// The line that is printed for the user.
   var line: String {
     let attempts = attempts == 1 ? "" : ", \(attempts) attempts"
     return switch end {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The ends of all downloads.
+/// The results of all downloads.
 struct Summary: Sendable {
   let pages: [Page]
   let duration: Duration
@@ -19,7 +19,7 @@ struct Summary: Sendable {
     }
   }
 
-  /// The lines for the user.
+  /// The line that is printed for the user.
   var text: String {
     let failedCount = pages.count - byteCounts.count - stoppedCount
     let retryCount = pages.reduce(0) { $0 + $1.attempts - 1 }
@@ -30,6 +30,6 @@ struct Summary: Sendable {
 }
 
 extension Duration {
-  /// The duration for the user: `0.4 s`.
+  /// The duration as it is shown to the user, for example `0.4 s`.
   var inSeconds: String { String(format: "%.1f s", self / .seconds(1)) }
 }

@@ -1,11 +1,11 @@
 import Foundation
 import LoopbackServer
 
-/// A server with faults, and a host that is down, on 127.0.0.1.
+/// A faulty server, and a host that is down, both on 127.0.0.1.
 struct DemoSite: Sendable {
-  /// Temporary faults: a retry of the page succeeds.
+  /// The pages with temporary faults, for which a retry succeeds.
   private static let passing = ["/moved", "/flaky", "/busy", "/cut", "/reset", "/stuck"]
-  /// Permanent faults.
+  /// The pages with permanent faults.
   private static let lasting = ["/missing", "/loop", "/garbage", "/down"]
   private static let photograph = Data((0..<200_000).map { UInt8($0 % 251) })
 
@@ -35,19 +35,19 @@ struct DemoSite: Sendable {
     }
   }
 
-  /// Good pages come first, so that the breaker considers the host good.
+  /// The addresses of all pages. Good pages come first, so that the circuit breaker does not stop requests to the server.
   var addresses: [URL] {
     let paths = (1...10).map { "/kitten/\($0)" } + Self.passing + Self.lasting
     return paths.map { server.url($0) } + (1...8).map { downHost.url("/kitten/\($0)") }
   }
 
-  /// Returns the differences between a summary and the faults of the site; empty if the crawler has downloaded every possible page.
+  /// Returns the differences between a summary and the result that is expected for this site; empty if there are none.
   func surprises(in summary: Summary) -> [String] {
     summary.pages.compactMap { page in
       let isLost = page.address.port == downHost.port || Self.lasting.contains(page.address.path)
       return switch page.end {
-      case .downloaded: isLost ? "\(page.address) cannot have been downloaded" : nil
-      case .failed: isLost ? nil : "\(page.address) could have been downloaded"
+      case .downloaded: isLost ? "\(page.address) was downloaded, which should be impossible" : nil
+      case .failed: isLost ? nil : "\(page.address) should have been downloaded"
       case .stopped: nil
       }
     }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A small HTTP/1.1 server on 127.0.0.1, or on `[::1]`, for tests and demonstrations, with faults on request.
+/// A small HTTP/1.1 server for tests and demonstrations, which listens on 127.0.0.1 or on `[::1]`, and can simulate faults.
 ///
 /// ```swift
 /// let server = try LoopbackServer { request in
@@ -10,8 +10,9 @@ public import Foundation
 /// let (data, _) = try await URLSession.shared.data(from: server.url("/kitten"))
 /// ```
 ///
-/// The system chooses the port. Each connection has a separate thread, and usually answers one request and is closed, so blocking
-/// reads occupy no thread of Swift's concurrency. A server that is dropped without ``stop()`` stops without waiting.
+/// The system chooses the port. Each connection has a separate thread, so blocking reads do not occupy threads of Swift's concurrency
+/// runtime. By default, a connection is closed after one request. If a server is deallocated without a call to ``stop()``, it stops without
+/// waiting for its threads.
 public final class LoopbackServer: Sendable {
   private let core: ServerCore
 
@@ -23,13 +24,13 @@ public final class LoopbackServer: Sendable {
   /// Starts a server.
   ///
   /// - Parameters:
-  ///   - keepsConnections: Whether a connection answers several requests in sequence.
-  ///   - isIPv6: Whether the address is `[::1]`.
-  ///   - beforeBody: Called when the head of a request has arrived. A returned response is sent immediately, without reading the
-  ///     body of the request; `nil` reads the body and calls `handler`.
-  ///   - handler: Returns the response to a request. Called on the thread of the connection, concurrently for several
-  ///     connections.
-  /// - Throws: ``ServerError`` when the system has no socket or port left.
+  ///   - keepsConnections: Whether a connection can be used for several requests in sequence.
+  ///   - isIPv6: Whether the server listens on `[::1]`.
+  ///   - beforeBody: A closure that is called when the head of a request has arrived. If it returns a response, that response is sent
+  ///     immediately, without reading the body of the request. If it returns `nil`, the body is read, and `handler` is called.
+  ///   - handler: Returns the response to a request. The closure is called on the thread of the connection, possibly at the same time as
+  ///     for other connections.
+  /// - Throws: ``ServerError`` if the system has no socket or port left.
   public init(
     keepsConnections: Bool = false, isIPv6: Bool = false,
     beforeBody: @escaping @Sendable (ServerRequest) -> ServerResponse? = { _ in nil },
@@ -49,8 +50,8 @@ public final class LoopbackServer: Sendable {
   /// Returns the address of a path on the server.
   ///
   /// - Parameters:
-  ///   - path: The path, which begins with a slash, and optionally a query; percent-encoded where needed.
-  ///   - host: Another name for the loopback interface, such as `localhost`; `nil` for the address.
+  ///   - path: The path, optionally with a query. It must start with a slash, and be percent-encoded where necessary.
+  ///   - host: Another name for the loopback interface, such as `localhost`; `nil` for the server's IP address.
   /// - Returns: The address.
   public func url(_ path: String, host: String? = nil) -> URL {
     .loopback(host: host ?? self.host, port: port, path: path)
@@ -64,29 +65,30 @@ public final class LoopbackServer: Sendable {
     requests.filter { $0.path == path }
   }
 
-  /// The number of open connections, including those that the client has not closed yet.
+  /// The number of open connections, including answered ones that the client has not closed yet.
   public var openConnections: Int { core.state.value.open.count }
 
-  /// The largest number of requests that were being answered at the same time.
+  /// The maximum number of requests that were being answered at the same time.
   public var peakRequests: Int { core.state.value.peak }
 
-  /// Waits until the given number of requests have arrived since the start, including past ones.
+  /// Waits until a number of requests have arrived, including those that have already arrived.
   ///
-  /// - Throws: `CancellationError` when the task is cancelled; ``ServerError`` when the server stops first.
+  /// - Throws: `CancellationError` if the task is cancelled; ``ServerError`` if the server stops first.
   public func waitForRequests(_ count: Int) async throws {
     try await core.state.wait { $0.requests.count >= count ? .met : $0.isStopped ? .never : .notYet }
   }
 
-  /// Waits until no connection is open: every client has closed its side.
+  /// Waits until no connection is open, which means that every client has closed its connections.
   ///
-  /// - Throws: `CancellationError` when the task is cancelled.
+  /// - Throws: `CancellationError` if the task is cancelled.
   public func waitUntilUnconnected() async throws {
     try await core.state.wait { $0.open.isEmpty ? .met : .notYet }
   }
 
-  /// Closes the port and every connection, and returns when no thread of the server is left.
+  /// Closes the port and all connections, and returns once all threads of the server have ended.
   ///
-  /// Responses that wait at a gate, pause or never arrive are abandoned. Executing handlers are awaited.
+  /// Responses that are waiting at a gate, that are pausing, or that never arrive are abandoned. The function waits for handlers that are
+  /// executing.
   public func stop() {
     core.beginStop()
     core.threads.wait()

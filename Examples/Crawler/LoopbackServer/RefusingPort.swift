@@ -1,8 +1,8 @@
 public import Foundation
 
-/// A port of 127.0.0.1 that refuses connections for as long as the object exists.
+/// A port on 127.0.0.1 that refuses connections for as long as the object exists.
 ///
-/// The port is bound without a listener, so that no other process can use the port in the meantime.
+/// The port is bound but has no listener, so no other process can use it in the meantime.
 public final class RefusingPort: Sendable {
   private let socket: Socket
 
@@ -11,7 +11,7 @@ public final class RefusingPort: Sendable {
 
   /// Reserves a port.
   ///
-  /// - Throws: ``ServerError`` when the system has no socket or port left.
+  /// - Throws: ``ServerError`` if the system has no socket or port left.
   public init() throws {
     let socket = try Socket.bound(isListening: false)
     port = try socket.closingOnError { try $0.port }
@@ -31,7 +31,7 @@ public final class RefusingPort: Sendable {
 extension URL {
   static func loopback(host: String, port: Int, path: String) -> URL {
     guard path.hasPrefix("/"), let url = URL(string: "http://\(host):\(port)\(path)") else {
-      preconditionFailure("'\(path)' is not a path of a URL: it must begin with a slash and be percent-encoded")
+      preconditionFailure("'\(path)' is not the path of a URL: it must start with a slash and be percent-encoded")
     }
     return url
   }

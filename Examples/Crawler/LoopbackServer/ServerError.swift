@@ -2,12 +2,12 @@ import Foundation
 
 /// An error of the server itself.
 public struct ServerError: Error, CustomStringConvertible {
-  /// The failure.
+  /// A sentence that describes the failure.
   public let description: String
 
-  static let stopped = ServerError(description: "the loopback server was stopped while a task waited for it")
+  static let stopped = ServerError(description: "the loopback server was stopped while a task was waiting for it")
 
-  /// Returns the error of the last failed system call on this thread.
+  /// Returns the error for the system call that has just failed on this thread.
   static func latest(_ call: String) -> ServerError {
     let code = errno
     return ServerError(

@@ -61,7 +61,7 @@ struct Arguments {
       case "--server": host = value
       case "--folder", "--picture":
         guard let url = bytes.fileURL else {
-          throw DemoError("\(option): the name of the current folder is not UTF-8. Pass an absolute path")
+          throw DemoError("\(option): the path of the current folder is not UTF-8. Pass an absolute path")
         }
         if option == "--folder" { folder = url } else { picture = url }
       case "--job": job = value

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One connection, from its acceptance to its end, on a separate thread: one request and its response, or several in sequence.
+/// A connection, which is served on a separate thread. It consists of a request and its response, or of several in sequence.
 struct Connection {
   let socket: Socket
   let core: ServerCore
@@ -20,7 +20,7 @@ struct Connection {
     core.close(socket)
   }
 
-  /// Returns whether another request may follow.
+  /// Answers a request. Returns whether another request may follow.
   private func answer(_ reader: inout RequestReader) throws(Ending) -> Bool {
     guard let head = ServerRequest(head: try reader.head()) else { return try refuse() }
     var request = core.state.update { $0.began(head) }
@@ -45,7 +45,7 @@ struct Connection {
     return false
   }
 
-  /// Called before the last byte is sent: afterwards, the client may send its next request.
+  /// Ends the current answer. Called before the last bytes are sent, since the client may send its next request after that.
   private func endAnswer() {
     core.state.update { _ = $0.answering.remove(socket.descriptor) }
   }

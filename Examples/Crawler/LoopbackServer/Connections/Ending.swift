@@ -1,9 +1,9 @@
 /// The reason why the exchange on a connection ends early.
 enum Ending: Error {
-  /// A fault closes the connection.
+  /// A fault in the response closes the connection.
   case closed
-  /// A fault resets the connection.
+  /// A fault in the response resets the connection.
   case reset
-  /// The client has disconnected, or the server stops.
+  /// The client has disconnected, or the server is stopping.
   case left
 }

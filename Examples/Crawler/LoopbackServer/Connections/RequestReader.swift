@@ -11,16 +11,16 @@ struct RequestReader {
     self.socket = socket
   }
 
-  /// Reads up to the empty line.
+  /// Reads the head of a request, up to the empty line.
   ///
-  /// - Returns: The head without the empty line; an invalid head, the empty string, if there is no end to it.
+  /// - Returns: The head without the empty line. If the head does not end, the result is the empty string, which is an invalid head.
   mutating func head() throws(Ending) -> String {
     String(decoding: try take(through: "\r\n\r\n") ?? Data(), as: UTF8.self)
   }
 
   /// Reads the body of a request.
   ///
-  /// - Returns: `nil` if the head does not specify where the body ends, or the chunks are invalid.
+  /// - Returns: The body; `nil` if the head does not specify where the body ends, or if the chunks are invalid.
   mutating func body(of request: ServerRequest) throws(Ending) -> Data? {
     guard request.isChunked else {
       guard let length = request.contentLength else { return nil }
@@ -35,7 +35,7 @@ struct RequestReader {
       body += try take(size)
       guard try take(through: "\r\n")?.isEmpty == true else { return nil }
     }
-    // Trailers are read and dropped.
+    // Trailers are read and discarded.
     while let line = try take(through: "\r\n"), !line.isEmpty { continue }
     return body
   }
@@ -47,7 +47,7 @@ struct RequestReader {
     return data
   }
 
-  /// Reads through an end mark, which is dropped; `nil` if the mark does not occur within the limit.
+  /// Reads up to and including an end mark, and returns the bytes before the mark; `nil` if the mark does not occur within the limit.
   private mutating func take(through mark: String) throws(Ending) -> Data? {
     while true {
       if let range = buffer.firstRange(of: Data(mark.utf8)) {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Sends a response with its faults.
+/// Sends a response, including its faults.
 struct ResponseWriter {
   private static let pieceSize = 65_536
 
   let response: ServerResponse
   let socket: Socket
-  /// Called before the last bytes are sent.
+  /// A closure that is called before the last bytes are sent.
   let willEnd: () -> Void
 
   func write(hasBody: Bool) throws(Ending) {

@@ -1,13 +1,13 @@
 import Dispatch
 import Foundation
 
-/// The threads and sockets of a server; outlives the `LoopbackServer` until the last thread has ended.
+/// The threads and sockets of a server. The core outlives the `LoopbackServer` until its last thread has ended.
 final class ServerCore: Sendable {
   let state = Watched(ServerState())
   let beforeBody: @Sendable (ServerRequest) -> ServerResponse?
   let handler: @Sendable (ServerRequest) -> ServerResponse
   let threads = DispatchGroup()
-  /// Whether a connection answers several requests in sequence.
+  /// Whether a connection can be used for several requests in sequence.
   let keepsConnections: Bool
   private let stopping = ServerGate()
 
@@ -27,7 +27,7 @@ final class ServerCore: Sendable {
     }
   }
 
-  /// Ends the acceptance of connections, and every read and write of the open ones.
+  /// Stops accepting connections, and ends all reads and writes on the open ones.
   func beginStop() {
     stopping.open()
     state.update { state in
@@ -39,7 +39,7 @@ final class ServerCore: Sendable {
   private func accept(from listener: Socket) {
     while listener.wait(for: stopping, isServing: false) == .readable {
       guard let socket = listener.accept() else {
-        // The client has already disconnected, or no descriptors are left until others are closed.
+        // The client has already disconnected, or the process has run out of descriptors for the moment.
         if listener.wait(for: stopping, .milliseconds(5), isServing: false) == .opened { return }
         continue
       }
@@ -52,7 +52,7 @@ final class ServerCore: Sendable {
     }
   }
 
-  /// Closes a connection, under the lock: ``beginStop()`` never shuts down a descriptor that was reused.
+  /// Closes a connection under the lock, so that ``beginStop()`` never shuts down a descriptor that has been reused.
   func close(_ socket: Socket) {
     state.update { state in
       state.open.remove(socket.descriptor)

@@ -1,11 +1,11 @@
 /// The state of a server's connections and requests.
 struct ServerState {
   var requests: [ServerRequest] = []
-  /// The number of requests to each path.
+  /// The number of requests for each path.
   var attempts: [String: Int] = [:]
   /// The descriptors of open connections.
   var open: Set<Int32> = []
-  /// The descriptors of connections whose request is being answered.
+  /// The descriptors of the connections whose requests are being answered.
   var answering: Set<Int32> = []
   var peak = 0
   var isStopped = false

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that threads change and for which tasks wait.
+/// A value that threads change, and whose changes tasks can wait for.
 final class Watched<Value: Sendable>: Sendable {
   enum Progress {
     case met, notYet, never
@@ -44,7 +44,7 @@ final class Watched<Value: Sendable>: Sendable {
 
   /// Waits until the value meets a condition.
   ///
-  /// - Throws: `CancellationError` when the task is cancelled, ``ServerError`` when the condition can no longer be met.
+  /// - Throws: `CancellationError` if the task is cancelled; ``ServerError`` if the condition can no longer be met.
   func wait(_ condition: @escaping @Sendable (Value) -> Progress) async throws {
     let id = contents.withLock { contents in
       contents.nextID += 1
@@ -53,7 +53,7 @@ final class Watched<Value: Sendable>: Sendable {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let progress: Progress? = contents.withLock { contents in
-          // Checked under the lock: a later cancellation finds the waiter.
+          // This is checked under the lock, so that a later cancellation finds the waiter.
           if Task.isCancelled { return nil }
           let progress = condition(contents.value)
           if progress == .notYet { contents.waiters[id] = Waiter(condition: condition, continuation: continuation) }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension ServerResponse {
-  /// Returns the response with the part of the file that a request selects.
+  /// Returns a response that contains only the part of the file that a request selects.
   func selected(for request: ServerRequest) -> ServerResponse {
     guard let entityTag else { return self }
     var response = self
@@ -29,12 +29,12 @@ extension ServerResponse {
     return response
   }
 
-  /// Whether the response to a request of this method has a body.
+  /// Returns whether the response to a request with a method has a body.
   func hasBody(for method: String) -> Bool {
     method != "HEAD" && status != 204 && status != 304
   }
 
-  /// The status line and the header fields, with the empty line.
+  /// The status line and the header fields, followed by the empty line.
   var head: String {
     var fields = headers
     if fields["Connection"] == nil { fields["Connection"] = "close" }

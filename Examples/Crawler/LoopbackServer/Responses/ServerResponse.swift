@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A response, and its faults.
+/// A response that the server sends, including its faults.
 ///
 /// ```swift
 /// .ok("text")
@@ -9,14 +9,14 @@ public import Foundation
 /// .ok(data).gated(gate, after: 500)
 /// ```
 public struct ServerResponse: Sendable {
-  /// How the client detects the end of the body.
+  /// The way in which the client detects the end of the body.
   enum Framing {
     case length
     case chunks(Int)
     case close
   }
 
-  /// The sent content: a head and a body, or bytes that are not HTTP.
+  /// The content that is sent, which is either a head and a body, or raw bytes that are not HTTP.
   enum Content {
     case http, raw
   }
@@ -24,7 +24,7 @@ public struct ServerResponse: Sendable {
   /// The status code.
   public var status: Int
 
-  /// The header fields. The server adds `Connection: close`, and the framing of the body, unless given here.
+  /// The header fields. Unless they are specified here, the server adds `Connection: close` and the fields that frame the body.
   public var headers: HeaderFields
 
   /// The body.
@@ -34,11 +34,11 @@ public struct ServerResponse: Sendable {
   var framing = Framing.length
   var entityTag: String?
   var isEndless = false
-  /// The number of bytes that are sent together, and the pause after them.
+  /// The number of bytes that are sent at a time, and the pause after them.
   var pace: (size: Int, pause: Duration)?
   var faults: [Fault] = []
 
-  /// Creates a response with a status; `status(200)` has an empty body.
+  /// Creates a response with a status. By default, the body is empty.
   public static func status(_ status: Int, headers: HeaderFields = [:], body: Data = Data()) -> ServerResponse {
     ServerResponse(status: status, headers: headers, body: body)
   }
@@ -48,7 +48,7 @@ public struct ServerResponse: Sendable {
     .status(200, headers: headers, body: body)
   }
 
-  /// Creates a response with the status 200 and a text in UTF-8.
+  /// Creates a response with the status 200, whose body is a text in UTF-8.
   public static func ok(_ text: String, headers: HeaderFields = [:]) -> ServerResponse {
     .ok(Data(text.utf8), headers: headers)
   }
@@ -56,19 +56,20 @@ public struct ServerResponse: Sendable {
   /// Creates a redirect.
   ///
   /// - Parameters:
-  ///   - location: A path on this server, or a whole address. The path of the request itself creates a loop.
-  ///   - status: The status code, 302 unless given.
+  ///   - location: A path on this server, or a complete URL. The path of the request itself leads to a loop.
+  ///   - status: The status code.
   /// - Returns: The response.
   public static func redirect(to location: String, status: Int = 302) -> ServerResponse {
     .status(status, headers: ["Location": location])
   }
 
-  /// Creates a response that serves parts of a file: `Range`, `If-Range` and `If-None-Match` are honoured.
+  /// Creates a response that can serve parts of a file, according to the header fields `Range`, `If-Range` and `If-None-Match` of a
+  /// request.
   ///
   /// - Parameters:
-  ///   - body: The whole file.
-  ///   - tag: The `ETag`, with its quotation marks; a client requests the rest of the same version with `If-Range`.
-  ///   - headers: More header fields. `Last-Modified` also serves for `If-Range`.
+  ///   - body: The contents of the complete file.
+  ///   - tag: The `ETag`, including its quotation marks. A client uses it in `If-Range` to request the rest of the same version.
+  ///   - headers: Further header fields. If there is a `Last-Modified` field, a client can use it in `If-Range`, too.
   /// - Returns: The response.
   public static func file(_ body: Data, tag: String, headers: HeaderFields = [:]) -> ServerResponse {
     var response = ServerResponse.ok(body, headers: headers)
@@ -76,14 +77,14 @@ public struct ServerResponse: Sendable {
     return response
   }
 
-  /// Creates a response of bytes that are sent unchanged; the default is not HTTP.
+  /// Creates a response of bytes that are sent unchanged. By default, they are not HTTP.
   public static func garbage(_ bytes: Data = Data("\u{1}\u{2} no HTTP at all\r\n\r\n".utf8)) -> ServerResponse {
     var response = ServerResponse.ok(bytes)
     response.content = .raw
     return response
   }
 
-  /// Creates a response without a length, whose body does not end before the client disconnects or the server stops.
+  /// Creates a response without a length, whose body does not end until the client disconnects or the server stops.
   public static func endless(_ piece: Data = Data(repeating: 0x2e, count: 16_384)) -> ServerResponse {
     var response = ServerResponse.ok(piece).withoutLength()
     response.isEndless = true

@@ -8,7 +8,7 @@ import Foundation
   import Musl
 #endif
 
-/// The differences between the systems.
+/// The functions and constants that differ between systems.
 enum Platform {
   #if canImport(Glibc)
     static let stream = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -24,7 +24,7 @@ enum Platform {
     static let bothDirections = SHUT_RDWR
   #endif
 
-  /// Prevents programs from inheriting a descriptor, and, for a socket, writes from raising a signal.
+  /// Prevents programs from inheriting a descriptor and, if it is a socket, writes from raising a signal.
   static func prepare(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     #if canImport(Darwin)
@@ -33,7 +33,9 @@ enum Platform {
     #endif
   }
 
-  /// Sends each piece of a response immediately, as servers do. Otherwise the second piece waits for the client's acknowledgement, up to 40 ms.
+  /// Makes a socket send each piece of a response immediately, as servers do.
+  ///
+  /// Otherwise, the second piece waits for the client's acknowledgement, which can take up to 40 ms.
   static func sendWithoutDelay(_ descriptor: Int32) {
     var isOn: Int32 = 1
     _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
@@ -49,7 +51,7 @@ enum Platform {
     #endif
   }
 
-  /// Creates a pipe, with its ends to read from and to write to.
+  /// Creates a pipe, and returns its read end and its write end.
   static func pipe() -> (read: Int32, write: Int32) {
     var ends: [Int32] = [-1, -1]
     #if canImport(Darwin)

@@ -4,25 +4,25 @@ extension Socket {
   enum Waited {
     /// The gate is open.
     case opened
-    /// The time is over.
+    /// The time has passed.
     case elapsed
-    /// The client has disconnected, or the server stops.
+    /// The client has disconnected, or the server is stopping.
     case left
     /// There are bytes to read, or a connection to accept.
     case readable
   }
 
-  /// Waits for a gate, for a time, or for the end of the connection.
+  /// Waits until a gate is open, a time has passed, or the connection has ended.
   ///
   /// - Parameters:
   ///   - gate: The gate; `nil` for no gate.
-  ///   - duration: The longest wait; `nil` for no limit.
-  ///   - isServing: Whether bytes of the client are read and dropped, as they are while a response is sent.
-  /// - Returns: The reason for the end of the wait.
+  ///   - duration: The maximum duration of the wait; `nil` for no limit.
+  ///   - isServing: Whether bytes from the client are read and discarded, as they are while a response is being sent.
+  /// - Returns: The reason why the wait ended.
   func wait(for gate: ServerGate?, _ duration: Duration? = nil, isServing: Bool = true) -> Waited {
     let end = duration.map { ContinuousClock.now + $0 }
     while true {
-      // `poll` ignores a negative descriptor. A listener that waits for a time is not polled.
+      // `poll` ignores a negative descriptor. A listener that is waiting for a time is not polled.
       let isAsked = isServing || duration == nil
       var polled = [
         pollfd(fd: isAsked ? descriptor : -1, events: Int16(POLLIN), revents: 0),

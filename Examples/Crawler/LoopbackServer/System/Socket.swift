@@ -8,11 +8,11 @@ import Foundation
   import Musl
 #endif
 
-/// A TCP socket. The owner closes the socket, exactly once.
+/// A TCP socket. The owner must close it exactly once.
 struct Socket: Sendable {
   let descriptor: Int32
 
-  /// Returns a socket at a port of 127.0.0.1, or of `[::1]`, that the system chooses.
+  /// Returns a socket that is bound to 127.0.0.1 or `[::1]`, at a port that the system chooses.
   static func bound(isListening: Bool, isIPv6: Bool = false) throws -> Socket {
     let descriptor = socket(isIPv6 ? AF_INET6 : AF_INET, Platform.stream, 0)
     guard descriptor >= 0 else { throw ServerError.latest("socket") }
@@ -38,7 +38,7 @@ struct Socket: Sendable {
     return withPointer(to: &address) { bind(descriptor, $0, $1) }
   }
 
-  /// Calls a function with an address of any kind, and its size.
+  /// Calls `body` with a pointer to an address of any kind, and its size.
   static func withPointer<Address, Result>(
     to address: inout Address, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Result
   ) -> Result {
@@ -57,7 +57,7 @@ struct Socket: Sendable {
 
   var port: Int {
     get throws {
-      // Large enough for both kinds of addresses, which have the port in the same position.
+      // This is large enough for both kinds of addresses, which store the port in the same position.
       var address = sockaddr_in6()
       let status = Self.withPointer(to: &address) { pointer, size in
         var length = size
@@ -82,7 +82,7 @@ struct Socket: Sendable {
     return Socket(descriptor: accepted)
   }
 
-  /// Waits for bytes; never returns an empty chunk.
+  /// Waits for bytes. The result is never empty.
   func receive() throws(Ending) -> Data {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     while true {
@@ -106,20 +106,20 @@ struct Socket: Sendable {
     if !isSent { throw .left }
   }
 
-  /// Ends every read and write, including those in which threads wait.
+  /// Ends all reads and writes, including those in which threads are waiting.
   func shutDown() {
     _ = shutdown(descriptor, Platform.bothDirections)
   }
 
-  /// Announces the end of the data, and waits until the client closes.
+  /// Announces the end of the data, and waits until the client closes the connection.
   ///
-  /// A socket that is closed while bytes of the client are unread is reset, and the client would lose the response.
+  /// If a socket is closed while there are unread bytes from the client, the connection is reset, and the client may lose the response.
   func finish() {
     _ = shutdown(descriptor, Platform.writing)
     _ = wait(for: nil)
   }
 
-  /// Makes the next close reset the connection.
+  /// Makes the next call of `close` reset the connection.
   func makeCloseReset() {
     var value = linger(l_onoff: 1, l_linger: 0)
     _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))

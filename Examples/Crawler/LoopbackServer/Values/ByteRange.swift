@@ -1,10 +1,10 @@
-/// The part of a body that a `Range` header selects.
+/// The part of a body that a `Range` field selects.
 enum ByteRange: Equatable {
-  /// These bytes; not empty.
+  /// A range of bytes, which is not empty.
   case part(Range<Int>)
-  /// Bytes that the body does not have.
+  /// A range that is outside the body.
   case unsatisfiable
-  /// The whole body: there is no such header, or it may be ignored, as with several ranges.
+  /// The whole body, because there is no such field, or because the field may be ignored, as with several ranges.
   case whole
 
   init(header: String?, length: Int) {

@@ -1,22 +1,22 @@
-/// The header fields of a request or a response, in order. Names are compared without regard to case.
+/// The header fields of a request or a response, in order. Their names are not case-sensitive.
 public struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral {
-  /// A name and a value.
+  /// A header field, which consists of a name and a value.
   public struct Field: Sendable, Equatable {
-    /// The name, as sent.
+    /// The name, in the spelling in which it was sent.
     public var name: String
-    /// The value, without white space around it.
+    /// The value, without leading and trailing white space.
     public var value: String
   }
 
   /// The fields, in order.
   public var fields: [Field] = []
 
-  /// Creates fields; a name can occur more than once.
+  /// Creates fields from a dictionary literal, in which a name can occur more than once.
   public init(dictionaryLiteral elements: (String, String)...) {
     fields = elements.map { Field(name: $0, value: $1) }
   }
 
-  /// The value of the first field of a name; setting a value replaces all fields of the name.
+  /// The value of the first field with a name. Setting a value replaces all fields with that name.
   public subscript(name: String) -> String? {
     get { fields.first { Self.isSame($0.name, name) }?.value }
     set {

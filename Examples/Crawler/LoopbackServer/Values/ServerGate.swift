@@ -2,7 +2,7 @@ import Foundation
 
 /// A position in a response at which the server waits until a test opens the gate.
 ///
-/// A gate can be in several responses. Once open, a gate stays open.
+/// Several responses can share a gate. Once a gate is open, it remains open.
 public final class ServerGate: Sendable {
   private struct State {
     var arrivals = 0
@@ -10,7 +10,7 @@ public final class ServerGate: Sendable {
   }
 
   private let state = Watched(State())
-  /// Readable as soon as the gate is open; never read.
+  /// A descriptor that is readable once the gate is open. It is never read.
   let descriptor: Int32
   private let writeDescriptor: Int32
 
@@ -24,7 +24,7 @@ public final class ServerGate: Sendable {
     Socket(descriptor: writeDescriptor).close()
   }
 
-  /// Opens the gate: all responses at the gate continue, and so do later ones.
+  /// Opens the gate. All responses that are waiting at the gate continue, and later ones do not wait.
   public func open() {
     let isFirst = state.update { state in
       defer { state.isOpen = true }
@@ -39,11 +39,11 @@ public final class ServerGate: Sendable {
   /// The number of responses that have reached the gate so far.
   public var arrivals: Int { state.value.arrivals }
 
-  /// Waits until the given number of responses have reached the gate, including past ones.
+  /// Waits until a number of responses have reached the gate, including those that have already passed it.
   ///
-  /// By then, all bytes before the gate were passed to the system.
+  /// When the function returns, all bytes before the gate have been passed to the system.
   ///
-  /// - Throws: `CancellationError` when the task is cancelled.
+  /// - Throws: `CancellationError` if the task is cancelled.
   public func waitForArrivals(_ count: Int = 1) async throws {
     try await state.wait { $0.arrivals >= count ? .met : .notYet }
   }

@@ -1,31 +1,32 @@
 public import Foundation
 
-/// A request that has arrived.
+/// A request that has arrived at the server.
 public struct ServerRequest: Sendable {
   /// The method, such as `GET`.
   public var method: String
 
-  /// The path, percent-encoded, without the query. For a proxy, the whole address, or the host and port of a `CONNECT`.
+  /// The path, percent-encoded and without the query. In a request to a proxy, this is the complete URL, or the host and the port of a
+  /// `CONNECT`.
   public var path: String
 
-  /// The query, percent-encoded, without the question mark; `nil` without one.
+  /// The query, percent-encoded and without the question mark; `nil` if there is none.
   public var query: String?
 
   /// The header fields.
   public var headers: HeaderFields
 
-  /// The whole body; empty if `beforeBody` has answered.
+  /// The complete body; empty if `beforeBody` has returned a response.
   public var body = Data()
 
-  /// The number of this request among the requests for the same path, from 1.
+  /// The number of this request among the requests for the same path, starting with 1.
   public var attempt = 1
 
-  /// The time at which the head had arrived.
+  /// The time at which the head was complete.
   public var instant = ContinuousClock.now
 
-  /// Reads the head of a request: the lines before the empty one.
+  /// Parses the head of a request, which consists of the lines before the empty one.
   ///
-  /// - Returns: `nil` if the text is not the head of an HTTP/1 request.
+  /// - Returns: The request; `nil` if the text is not the head of an HTTP/1 request.
   init?(head: String) {
     var lines = head.components(separatedBy: "\r\n")[...]
     guard let words = lines.popFirst()?.split(separator: " "), words.count == 3,
@@ -43,7 +44,7 @@ public struct ServerRequest: Sendable {
     }
   }
 
-  /// The length of the body; 0 if the head specifies none.
+  /// The length of the body, which is 0 if the head does not specify one; `nil` if the length is invalid.
   var contentLength: Int? {
     guard let text = headers["Content-Length"] else { return 0 }
     return Int(text).flatMap { $0 >= 0 ? $0 : nil }
