@@ -4,17 +4,17 @@ import ProcedureKitDiagnostics
 import ProcedureKitDurable
 import ProcedureKitFoundation
 
-/// Makes pictures of kittens smaller. `kitten --help` explains its use.
+/// Makes pictures of kittens smaller. For its usage, run `kitten --help`.
 @main
 struct Kitten {
   static func main() async {
     Diagnostics.start()
-    // The reader of the output may exit, which must not end the process in the middle of a file.
+    // If the reader of the output exits, this process must not end in the middle of a file.
     signal(SIGPIPE, SIG_IGN)
     exit(await run(SystemText.commandLine))
   }
 
-  /// - Returns: The exit status.
+  /// Runs the program, and returns the exit status.
   private static func run(_ commandLine: some Sequence<SystemText>) async -> Int32 {
     let arguments: Arguments
     do throws(UsageError) {
@@ -44,7 +44,7 @@ struct Kitten {
     var job = job
     let recorder: JobRecorder
     do {
-      // Finished pictures are not flushed to the disk either: after a power failure, the job starts again.
+      // As with the pictures, nothing is flushed to the disk. After a power failure, the job has to start again.
       job.journal = try arguments.journal.map { try FileJournal(path: $0, flush: .never) }
       recorder = try JobRecorder(arguments.records)
     } catch {
@@ -53,12 +53,12 @@ struct Kitten {
     }
     for source in job.sources { source.renaming.map { Console.print($0) } }
     let start = ContinuousClock.now
-    // The report contains the reasons.
+    // The progress does not show failures, since the report contains their reasons.
     let progress = TerminalProgress(on: .standardOutput, showsFailures: false)
     let signals = ProcessSignals(.interrupt, .terminate) { signal, count in
       if count > 1 { _exit(signal.exitStatus) }
       Console.eraseLine()
-      Console.printError("stopping …; again to end immediately, which may leave an incomplete file")
+      Console.printError("stopping …; press Ctrl-C again to end immediately, which may leave an incomplete file")
     }
     let result: Result<(Report, times: [SystemText: Duration]), any Error>
     do {
@@ -75,7 +75,7 @@ struct Kitten {
     return status == 0 && !errors.isEmpty ? 1 : status
   }
 
-  /// Removes the steps of a finished job from the journal, and deletes the file unless it has entries of another program.
+  /// Removes the steps of a finished job from the journal, and deletes the file unless it contains entries from another program.
   private static func forget(in journal: FileJournal, at path: SystemText) async {
     do {
       try await journal.compact { !$0.path.hasPrefix("\(Step.graph)/") }
@@ -103,7 +103,7 @@ struct Kitten {
         Console.printError("\(error)")
         return 1
       }
-      Console.printError("interrupted; files that were finished are kept")
+      Console.printError("interrupted; finished files are kept")
       return signal.exitStatus
     }
   }

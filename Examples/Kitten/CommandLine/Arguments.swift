@@ -2,7 +2,7 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// The options and inputs of the command line.
+/// The options and inputs on the command line.
 struct Arguments: Equatable, Sendable {
   enum Action: Equatable, Sendable {
     case makeThumbnails, printGraph, printHelp
@@ -12,27 +12,27 @@ struct Arguments: Equatable, Sendable {
 
   var action = Action.makeThumbnails
 
-  /// Files and directories; if empty, the photograph of the example is used.
+  /// The files and directories to read. If empty, the photograph that comes with the example is used.
   var inputs: [SystemText] = []
 
-  /// The longer sides of the resulting pictures, in pixels, without duplicates.
+  /// The lengths of the longer sides of the resulting pictures in pixels, without duplicates.
   var sizes = [64, 128, 256]
 
   /// The directory to write to.
   var output: SystemText = "kittens"
 
-  /// The number of steps that may execute at a time.
+  /// The maximum number of steps that execute at a time.
   var jobs = ProcessInfo.processInfo.activeProcessorCount
 
-  /// The file that remembers finished steps until the job is done.
+  /// The file in which finished steps are recorded until the job is done.
   var journal: SystemText?
 
-  /// The files that describe the job afterwards.
+  /// The files to write that describe the finished job.
   var records = RecordFiles()
 
   init() {}
 
-  /// Reads the arguments after the program's name. If an option is given twice, the last one counts.
+  /// Parses the arguments that follow the program's name. If an option is given more than once, the last one counts.
   ///
   /// - Throws: ``UsageError``.
   init(parsing arguments: some Sequence<SystemText>) throws(UsageError) {

@@ -1,7 +1,7 @@
 import Foundation
 import ProcedureKit
 
-/// Standard output and standard error, without control characters of names. Errors of closed outputs are ignored.
+/// Writes to the standard output and the standard error. Control characters in names are removed, and errors are ignored.
 enum Console {
   static func print(_ text: String, terminator: String = "\n") {
     try? FileHandle.standardOutput.write(contentsOf: Data((text.inLines + terminator).utf8))
@@ -11,12 +11,12 @@ enum Console {
     try? FileHandle.standardError.write(contentsOf: Data("kitten: \(message.inLines)\n".utf8))
   }
 
-  /// Erases the line of the progress, if the output is a terminal.
+  /// Erases the progress line if the output is a terminal.
   static func eraseLine() {
     if isTerminal { try? FileHandle.standardOutput.write(contentsOf: Data("\r\u{1b}[K".utf8)) }
   }
 
-  /// Whether standard output is a terminal that can erase a line.
+  /// Whether the standard output is a terminal that can erase a line.
   private static var isTerminal: Bool {
     isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
   }

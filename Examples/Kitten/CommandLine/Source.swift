@@ -1,28 +1,28 @@
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// A picture to read, and the name for its results.
+/// A picture to read, together with the name for its results.
 struct Source: Hashable, Sendable {
   let file: PPMFile
 
-  /// The beginning of the names of the results; unique among the sources, ignoring case.
+  /// The start of the names of the results. It is unique among the sources, even if case is ignored.
   let stem: SystemText
 
-  /// A message for the user if the results are not named after the file, because another file has the same name.
+  /// A message for the user if the results cannot be named after the file because another file has the same name; otherwise `nil`.
   var renaming: String? {
     stem == file.stem ? nil : "\(file.path) is written as \(stem)-*.png: another picture is called \(file.stem)"
   }
 
-  /// The result's file name for a size.
+  /// Returns the file name of the result for a size.
   func resultName(size: Int) -> SystemText {
     "\(stem)-\(size).png"
   }
 }
 
 extension Source {
-  /// Returns the pictures that the inputs name, in order and without duplicates, and the errors of the inputs.
+  /// Returns the pictures that the inputs specify, in order and without duplicates, and the errors in the inputs.
   ///
-  /// Directories are searched one level deep. A file that does not exist is still a source: the condition of its procedure reports it.
+  /// Subdirectories are not searched. A file that does not exist is a source, too, since the condition of its procedure reports the error.
   static func find(_ inputs: [SystemText]) -> (sources: [Source], errors: [KittenError]) {
     var paths: [SystemText] = []
     var errors: [KittenError] = []
@@ -55,10 +55,10 @@ extension Source {
     return pictures.map { directory.appending(path: $0) }
   }
 
-  /// Returns the files' names without extension. If several files have the same name, all but the first get a number that no
-  /// other file has in its name.
+  /// Returns the names of files without their extensions. If several files have the same name, a number is appended to all but the first so
+  /// that all names are unique.
   ///
-  /// Names that a Mac considers the same file are the same here, too: case, and the composition of characters such as `é`, are ignored.
+  /// As in the file system of a Mac, case and the composition of characters such as `é` are ignored.
   static func stems(for paths: [SystemText]) -> [SystemText] {
     let natural = paths.map { PPMFile(path: $0).stem }
     var taken = Set(natural.map { $0.description.lowercased() })

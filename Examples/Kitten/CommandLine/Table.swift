@@ -1,4 +1,4 @@
-/// The printed result, in columns.
+/// A table that is printed in columns.
 struct Table {
   private var rows: [[String]]
 
@@ -7,11 +7,11 @@ struct Table {
   }
 
   mutating func append(_ row: [String]) {
-    precondition(row.count == rows[0].count, "All rows of a table have the same columns")
+    precondition(row.count == rows[0].count, "all rows of a table must have the same number of columns")
     rows.append(row)
   }
 
-  /// The text, with the first column aligned left and the others aligned right.
+  /// The text of the table, in which the first column is aligned to the left, and the others to the right.
   var text: String {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in

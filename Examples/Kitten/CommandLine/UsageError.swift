@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// An invalid command line.
+/// An error in the command line.
 enum UsageError: Error, Equatable, CustomStringConvertible {
   case unknownOption(String)
   case missingValue(option: String)
@@ -12,17 +12,17 @@ enum UsageError: Error, Equatable, CustomStringConvertible {
   var description: String {
     switch self {
     case .unknownOption(let option):
-      "there is no option \(option); 'kitten --help' lists them, and '--' goes before a file that begins with '-'"
+      "there is no option \(option); see 'kitten --help', and put '--' before a file that starts with '-'"
     case .missingValue(let option):
       "\(option) needs a value: see 'kitten --help'"
     case .unexpectedValue(let option):
-      "\(option) takes no value"
+      "\(option) does not take a value"
     case .badNumber(let option, let given, let range):
       "\(option): '\(given)' is not a whole number from \(range.lowerBound) to \(range.upperBound)"
     case .notUTF8(let option, let given):
       "\(option): '\(given)' is not UTF-8"
     case .emptyInput:
-      "an input is the empty string: name a file or a directory"
+      "an input is empty: name a file or a directory"
     }
   }
 }

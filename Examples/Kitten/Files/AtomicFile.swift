@@ -2,18 +2,18 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// Writes files atomically: completely or not at all.
+/// Writes files atomically, which means completely or not at all.
 enum AtomicFile {
-  /// The beginning of the names of temporary files. The leading dot hides them, and excludes them from the inputs.
+  /// The start of the names of temporary files. The leading dot hides these files, and excludes them from the inputs.
   static let temporaryPrefix: SystemText = ".kitten-"
   private static let pieceSize = 1 << 18
 
-  /// Writes to a temporary file in the same directory and then renames it, replacing an existing file.
+  /// Writes to a temporary file in the same directory, and then renames it, replacing any existing file.
   ///
-  /// The temporary file is removed in all cases, unless the process is killed. Nothing is flushed to the disk: after a
-  /// power failure, the result depends on the file system.
+  /// The temporary file is always removed, unless the process is killed. Nothing is flushed to the disk, so the result after a power
+  /// failure depends on the file system.
   ///
-  /// - Throws: ``KittenError``; `CancellationError` between two chunks when the task has been cancelled.
+  /// - Throws: ``KittenError``; `CancellationError` between two chunks if the task has been cancelled.
   static func write(_ bytes: [UInt8], to path: SystemText) throws {
     do {
       let partial = try SystemFiles.makePartial(beside: path, prefix: temporaryPrefix, mode: 0o666)
@@ -32,7 +32,7 @@ enum AtomicFile {
 
   /// Writes to a descriptor, and closes it.
   ///
-  /// - Throws: `POSIXError`; `CancellationError` between two chunks.
+  /// - Throws: `POSIXError`; `CancellationError` between two chunks if the task has been cancelled.
   static func fill(_ descriptor: Int32, with bytes: [UInt8]) throws {
     do {
       for start in stride(from: 0, to: bytes.count, by: pieceSize) {

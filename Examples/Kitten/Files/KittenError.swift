@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// An error concerning a file. Each names the file and the reason, and the remedy if it is not obvious.
+/// An error that concerns a file. Its message names the file and the reason, and the remedy if it is not obvious.
 enum KittenError: Error, Equatable, CustomStringConvertible {
   case noSuchFile(SystemText)
   case notAFile(SystemText)
@@ -16,7 +16,7 @@ enum KittenError: Error, Equatable, CustomStringConvertible {
     case .notAFile(let path): "\(path): is not a regular file"
     case .unreadableFile(let path, let error): "\(path): cannot be read: \(error)"
     case .unreadablePicture(let path, let problem): "\(path): \(problem)"
-    case .noPictures(let directory): "\(directory): holds no pictures (*.ppm or *.pnm)"
+    case .noPictures(let directory): "\(directory): contains no pictures (*.ppm or *.pnm)"
     case .unwritableDirectory(let path, let error): "\(path): cannot be used as the output directory: \(error)"
     case .unwritableFile(let path, let error): "\(path): cannot be written: \(error)"
     }

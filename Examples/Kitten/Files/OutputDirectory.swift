@@ -2,11 +2,11 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// The output directory, and the directories around it that did not exist at the start.
+/// The output directory, and those of its parent directories that did not exist at the start.
 struct OutputDirectory: Sendable {
   let path: SystemText
 
-  /// The missing directories, from the innermost outwards.
+  /// The directories that did not exist, from the innermost outwards.
   private let missing: [SystemText]
 
   init(_ path: SystemText) {
@@ -27,7 +27,7 @@ struct OutputDirectory: Sendable {
   /// Returns the path of a file in the directory.
   func path(of fileName: SystemText) -> SystemText { path.appending(path: fileName) }
 
-  /// Creates the directory if it is missing.
+  /// Creates the directory if it does not exist.
   ///
   /// - Throws: ``KittenError`` if it cannot be created or written to.
   func create() throws(KittenError) {
@@ -40,7 +40,7 @@ struct OutputDirectory: Sendable {
     }
   }
 
-  /// Removes empty directories that did not exist at the start.
+  /// Removes the directories that did not exist at the start, if they are empty.
   func removeIfUnused() {
     for directory in missing where directory.withCString({ rmdir($0) }) != 0 { return }
   }

@@ -5,14 +5,14 @@ import ProcedureKitFoundation
 struct SystemError: Error, Equatable, CustomStringConvertible {
   let code: Int32
 
-  /// The error of the last failed call on this thread.
+  /// The error of the system call that has just failed on this thread.
   static var latest: SystemError { SystemError(code: errno) }
 
   init(code: Int32) {
     self.code = code
   }
 
-  /// Creates an error from the error of a call.
+  /// Creates an error from a `POSIXError`.
   init(_ error: POSIXError) {
     code = error.code.rawValue
   }

@@ -1,16 +1,16 @@
-/// The source pixels that every target pixel covers along one axis, and their weights.
+/// The source pixels that each target pixel covers along one axis, and their weights.
 ///
-/// Both axes are measured in steps that divide a source pixel and a target pixel evenly, so that all weights are whole
-/// numbers: a source pixel is `target` steps long, a target pixel `source` steps. The weights of a target pixel add up to
-/// `source` exactly, and averaging with them needs no floating point.
+/// The axis is measured in steps that divide both a source pixel and a target pixel evenly, so that all weights are whole numbers. A source
+/// pixel is `target` steps long, and a target pixel is `source` steps long. The weights of a target pixel add up to exactly `source`, so
+/// averaging with them needs no floating-point numbers.
 struct Coverage: Sendable {
   /// The first source pixel that each target pixel covers.
   private(set) var firsts: [Int] = []
 
-  /// The weights of all target pixels, in sequence.
+  /// The weights for all target pixels, one target pixel after the other.
   private(set) var weights: [UInt64] = []
 
-  /// The positions at which each target pixel's weights begin in ``weights``; one more at the end.
+  /// The positions in ``weights`` at which the weights of each target pixel start, followed by the end of the last ones.
   private(set) var offsets: [Int] = [0]
 
   init(source: Int, target: Int) {

@@ -1,6 +1,6 @@
-/// A picture in memory: rows from top to bottom, pixels from left to right, each with red, green and blue.
+/// A picture in memory. The rows are stored from top to bottom, and the pixels in a row from left to right.
 struct Image: Equatable, Sendable {
-  /// The number of bits of a sample.
+  /// The number of bits in a sample.
   enum Depth: Int, Sendable {
     case eight = 8
     case sixteen = 16
@@ -8,7 +8,7 @@ struct Image: Equatable, Sendable {
     /// The brightest sample.
     var maximum: Int { (1 << rawValue) - 1 }
 
-    /// The number of bytes of a sample in a file.
+    /// The number of bytes that a sample takes up in a file.
     var byteCount: Int { rawValue / 8 }
   }
 
@@ -16,12 +16,12 @@ struct Image: Equatable, Sendable {
   let height: Int
   let depth: Depth
 
-  /// Red, green and blue of every pixel; an 8-bit picture uses the range 0...255.
+  /// The red, green and blue samples of each pixel. In an 8-bit picture, they are in the range 0...255.
   let samples: [UInt16]
 
   init(width: Int, height: Int, depth: Depth, samples: [UInt16]) {
-    precondition(width > 0 && height > 0, "A picture has at least one pixel")
-    precondition(samples.count == 3 * width * height, "A picture has three samples for each pixel")
+    precondition(width > 0 && height > 0, "a picture must have at least one pixel")
+    precondition(samples.count == 3 * width * height, "a picture must have three samples for each pixel")
     self.width = width
     self.height = height
     self.depth = depth

@@ -1,9 +1,9 @@
 extension Image {
-  /// Converts the samples of a PPM to a picture of 8 bits, or of 16 if the file's maximum is above 255.
+  /// Creates a picture from the samples in a PPM file. The picture has 8 bits per sample, or 16 if the file's maximum is above 255.
   ///
-  /// A maximum other than 255 and 65535 is scaled to these, rounding to the nearest value.
+  /// If the maximum is neither 255 nor 65535, the samples are scaled and rounded to the nearest value.
   ///
-  /// - Throws: ``PPMProblem/sampleAboveMaximum(sample:maximum:)``; `CancellationError` soon after the task has been cancelled.
+  /// - Throws: ``PPMProblem/sampleAboveMaximum(sample:maximum:)``; `CancellationError` soon after the task was cancelled.
   init(header: PPMHeader, raster: ArraySlice<UInt8>) throws {
     precondition(raster.count == header.rasterByteCount)
     let depth: Depth = header.bytesPerSample == 2 ? .sixteen : .eight

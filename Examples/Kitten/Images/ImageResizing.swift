@@ -1,9 +1,10 @@
 extension Image {
-  /// The largest size that ``resized(toFit:)`` takes: a square of it has 67 million pixels.
+  /// The largest size that ``resized(toFit:)`` accepts. A square of this size has 67 million pixels.
   static let sizeLimit = 8192
 
-  /// Returns the width and height of this picture when its longer side is `size` pixels. The aspect ratio is kept as well as
-  /// whole pixels allow, and no side is shorter than one pixel.
+  /// Returns the width and height of this picture if its longer side has `size` pixels.
+  ///
+  /// The aspect ratio is preserved as well as whole pixels allow, and no side is shorter than one pixel.
   func dimensions(toFit size: Int) -> (width: Int, height: Int) {
     let longer = max(width, height)
     let shorter = min(width, height)
@@ -11,16 +12,17 @@ extension Image {
     return width >= height ? (size, shortened) : (shortened, size)
   }
 
-  /// Returns the picture with a longer side of `size` pixels, by averaging over areas.
+  /// Returns a copy of the picture whose longer side has `size` pixels, computed by averaging over areas.
   ///
-  /// Every pixel of the result is the mean of the area that it covers, pixels at the rim of the area counting by the
-  /// fraction covered; sums are exact and rounded once. Averages are taken of the samples as stored, as most tools do,
-  /// not of linear light. A size above the picture's own enlarges it in the same way: its pixels become rectangles.
+  /// Each pixel of the result is the mean of the area that it covers, where a pixel at the edge of the area is weighted by the fraction
+  /// that is covered. Sums are exact, and are rounded only once. As in most tools, the averages are those of the stored samples, not of
+  /// linear light. If the size is larger than that of the picture, the picture is enlarged in the same way, and its pixels become
+  /// rectangles.
   ///
   /// - Precondition: `1...sizeLimit` contains `size`.
-  /// - Throws: `CancellationError` soon after the task has been cancelled.
+  /// - Throws: `CancellationError` soon after the task was cancelled.
   func resized(toFit size: Int) throws -> Image {
-    precondition(1...Self.sizeLimit ~= size, "A size is between 1 and \(Self.sizeLimit) pixels")
+    precondition(1...Self.sizeLimit ~= size, "a size must be between 1 and \(Self.sizeLimit) pixels")
     let (newWidth, newHeight) = dimensions(toFit: size)
     let columns = Coverage(source: width, target: newWidth)
     let rows = Coverage(source: height, target: newHeight)
@@ -46,7 +48,7 @@ extension Image {
     return Image(width: newWidth, height: newHeight, depth: depth, samples: result)
   }
 
-  /// Sums up one row for every column of the result; each sum is `width` times the mean.
+  /// Sums up the samples of one row for each column of the result. Each sum is `width` times the mean.
   private func narrow(row: Int, by columns: Coverage, into sums: inout [UInt64]) {
     let rowStart = 3 * width * row
     for column in columns.firsts.indices {

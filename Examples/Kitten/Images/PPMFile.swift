@@ -2,14 +2,14 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// A binary PPM in the file system.
+/// A binary PPM file.
 struct PPMFile: Hashable, Sendable {
   let path: SystemText
 
   /// The file's name without its extension.
   var stem: SystemText { path.nameAndExtension.name }
 
-  /// A number that changes when the picture at the path changes: its size or modification time differs.
+  /// A number that changes if the size or the modification time of the picture at the path changes.
   var stamp: Int {
     let information = try? SystemFiles.information(path)
     #if canImport(Darwin)
@@ -21,9 +21,9 @@ struct PPMFile: Hashable, Sendable {
     return Stamp.of("\(SystemFiles.resolved(path) ?? path) \(change)")
   }
 
-  /// Checks that there is a file that can be read to its end.
+  /// Checks that there is a regular file at the path.
   ///
-  /// Pipes and devices are refused: they have no size with which a header could be checked.
+  /// Pipes and devices are refused, because they have no size against which a header could be checked.
   ///
   /// - Throws: ``KittenError``.
   func checkExistence() throws(KittenError) {
@@ -40,16 +40,16 @@ struct PPMFile: Hashable, Sendable {
     return try problemsNamed { () throws(PPMProblem) in try PPMHeader(prefix: prefix, fileSize: fileSize) }
   }
 
-  /// Reads the picture; a picture of more than 8 bits per sample becomes one of 16.
+  /// Reads the picture. If a sample has more than 8 bits, the result has 16 bits per sample.
   ///
-  /// - Throws: ``KittenError``; `CancellationError` soon after the task has been cancelled.
+  /// - Throws: ``KittenError``; `CancellationError` soon after the task was cancelled.
   func image() throws -> Image {
     try Task.checkCancellation()
     let header = try header()
     let end = header.byteCount + header.rasterByteCount
     let bytes = try contents(fileSize: end, limit: end, endsWithCancel: true)
     try Task.checkCancellation()
-    guard bytes.count == end else {  // the file shrank since its header was read
+    guard bytes.count == end else {  // The file has shrunk since its header was read.
       throw KittenError.unreadablePicture(
         path,
         .truncated(

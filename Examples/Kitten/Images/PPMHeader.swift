@@ -1,42 +1,42 @@
-/// The header of a binary PPM, checked against the size of its file before anything is allocated for the picture.
+/// The header of a binary PPM file, which is checked against the size of the file before memory for the picture is allocated.
 ///
-/// Format: <https://netpbm.sourceforge.net/doc/ppm.html>. A comment extends from `#` to the end of its line and is allowed
-/// wherever whitespace is; exactly one whitespace character separates the maximum from the samples. Bytes after the
-/// samples are ignored: the format allows several pictures in one file, of which the first is used.
+/// The format is described at <https://netpbm.sourceforge.net/doc/ppm.html>. A comment extends from `#` to the end of its line, and is
+/// allowed wherever white space is. Exactly one white-space character separates the maximum from the samples. The format allows several
+/// pictures in a file, but only the first is used, so bytes after its samples are ignored.
 struct PPMHeader: Equatable, Sendable {
-  /// The numbers of a header, with their names in messages.
+  /// The numbers in a header, with their names as they appear in messages.
   enum Field: String, Sendable {
     case width = "width"
     case height = "height"
     case maximum = "maximum sample"
   }
 
-  /// A header with its comments must fit into this many bytes.
+  /// The maximum size of a header, including its comments, in bytes.
   static let byteLimit = 65_536
 
-  /// Larger pictures are refused: they would take more than 600 MB of memory.
+  /// The maximum number of pixels. Larger pictures are refused, since they would take up more than 600 MB of memory.
   static let pixelLimit = 100_000_000
 
   let width: Int
   let height: Int
 
-  /// The sample of full brightness, 1...65535; above 255, a sample takes two bytes, the more significant first.
+  /// The brightest sample, from 1 to 65535. If it is above 255, a sample consists of two bytes, the more significant one first.
   let maximum: Int
 
-  /// The position of the samples.
+  /// The size of the header in bytes, which is the position of the samples.
   let byteCount: Int
 
   var bytesPerSample: Int { maximum > 255 ? 2 : 1 }
 
-  /// The number of bytes of the samples; the initializer has checked that the file has them.
+  /// The size of all samples in bytes. The initializer has checked that the file contains that many.
   var rasterByteCount: Int { 3 * bytesPerSample * width * height }
 
-  /// Reads the header from the first bytes of a file.
+  /// Parses the header from the first bytes of a file.
   ///
   /// - Parameters:
-  ///   - prefix: The file's first ``byteLimit`` bytes, or all of a shorter file.
+  ///   - prefix: The first ``byteLimit`` bytes of the file, or all bytes of a shorter file.
   ///   - fileSize: The size of the whole file in bytes.
-  /// - Throws: ``PPMProblem``, also if the file is smaller than the header requires.
+  /// - Throws: ``PPMProblem`` if the header is invalid, or if the file is smaller than the header requires.
   init(prefix: [UInt8], fileSize: Int) throws(PPMProblem) {
     var scanner = PPMHeaderScanner(bytes: prefix, isWholeFile: prefix.count >= fileSize)
     try scanner.skipMagic()

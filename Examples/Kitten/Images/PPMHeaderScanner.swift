@@ -2,7 +2,7 @@
 struct PPMHeaderScanner {
   let bytes: [UInt8]
 
-  /// Whether the bytes are the whole file: then a header that does not end in them is truncated, not too long.
+  /// Whether the bytes are the whole file. If so, a header that does not end within them is truncated; otherwise, it is too long.
   let isWholeFile: Bool
 
   private(set) var position = 0
@@ -12,7 +12,7 @@ struct PPMHeaderScanner {
     self.isWholeFile = isWholeFile
   }
 
-  /// Skips `P6`, which must be followed by whitespace or a comment.
+  /// Skips `P6`, which must be followed by white space or a comment.
   mutating func skipMagic() throws(PPMProblem) {
     if bytes.isEmpty { throw .empty }
     guard bytes.starts(with: [UInt8(ascii: "P"), UInt8(ascii: "6")]) else {
@@ -25,7 +25,7 @@ struct PPMHeaderScanner {
     }
   }
 
-  /// Reads a decimal number after any whitespace and comments.
+  /// Skips white space and comments, and reads a decimal number.
   mutating func number(_ field: PPMHeader.Field) throws(PPMProblem) -> Int {
     try skipSpaceAndComments(before: field)
     var value = 0
@@ -45,8 +45,9 @@ struct PPMHeaderScanner {
     return value
   }
 
-  /// Skips the separator between the maximum and the samples: one whitespace character, or a comment with its line
-  /// end (as netpbm's own reader does).
+  /// Skips the separator between the maximum and the samples.
+  ///
+  /// As in netpbm's own reader, the separator is one white-space character, or a comment including its line break.
   mutating func skipSeparator() throws(PPMProblem) {
     if bytes[position] == Self.hash { try skipComment(before: .maximum) }
     guard position < bytes.count else { throw endOfBytes(in: .maximum) }
@@ -66,7 +67,7 @@ struct PPMHeaderScanner {
     throw endOfBytes(in: field)
   }
 
-  /// Skips a comment up to the line end, which counts as whitespace.
+  /// Skips a comment up to the line break, which counts as white space.
   private mutating func skipComment(before field: PPMHeader.Field) throws(PPMProblem) {
     while position < bytes.count, bytes[position] != UInt8(ascii: "\n"), bytes[position] != UInt8(ascii: "\r") {
       position += 1
@@ -84,7 +85,7 @@ struct PPMHeaderScanner {
     byte == UInt8(ascii: " ") || 9...13 ~= byte
   }
 
-  /// Returns bytes in a form for messages: a file's contents must not control the terminal.
+  /// Returns bytes in a form that is safe for messages, since the contents of a file must not control the terminal.
   private static func quoted(_ bytes: some Collection<UInt8>) -> String {
     let shown = bytes.map { 0x20...0x7e ~= $0 ? String(UnicodeScalar($0)) : "·" }.joined()
     return "\"\(shown)\""

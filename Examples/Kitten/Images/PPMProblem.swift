@@ -1,4 +1,4 @@
-/// The reason why bytes are not a picture: the second half of a sentence that begins with the file's name.
+/// The reason why a file is not a picture. The description is the second half of a sentence that starts with the file's name.
 enum PPMProblem: Error, Equatable, CustomStringConvertible {
   case empty
   case wrongMagic(found: String)
@@ -17,9 +17,9 @@ enum PPMProblem: Error, Equatable, CustomStringConvertible {
     case .empty:
       "is empty"
     case .wrongMagic(let found):
-      "is not a binary PPM: it begins with \(found) instead of \"P6\". Convert it to PPM first"
+      "is not a binary PPM file: it starts with \(found) instead of \"P6\". Convert it to PPM first"
     case .headerTooLong(let limit):
-      "is not a PPM: its header does not end within \(limit) bytes"
+      "is not a PPM file: its header does not end within \(limit) bytes"
     case .endsInHeader(let missing):
       "is truncated: it ends in the header, before the end of the \(missing.rawValue)"
     case .notANumber(let field, let found):
@@ -29,14 +29,14 @@ enum PPMProblem: Error, Equatable, CustomStringConvertible {
     case .zero(let field):
       "has no pixels: the \(field.rawValue) in the header is 0"
     case .maximumOutOfRange(let value):
-      "is damaged: the maximum sample in the header is \(value), outside 1...65535"
+      "is damaged: the maximum sample in the header is \(value), which is outside 1...65535"
     case .tooManyPixels(let width, let height, let limit):
       "is too large: \(width) × \(height) pixels, but at most \(limit) are supported"
     case .truncated(let width, let height, let promised, let present):
       "is truncated or damaged: the header promises \(width) × \(height) pixels "
         + "(\(promised.map { "\($0)" } ?? "more than 2^63") bytes), and \(present) bytes follow it"
     case .sampleAboveMaximum(let sample, let maximum):
-      "is damaged: it holds a sample of \(sample), above the maximum \(maximum) in its header"
+      "is damaged: it contains a sample of \(sample), which is above the maximum \(maximum) in its header"
     }
   }
 }

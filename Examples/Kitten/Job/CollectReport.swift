@@ -4,9 +4,9 @@ import ProcedureKit
 struct CollectReport: Procedure {
   var sources: [Source]
 
-  /// Collects.
+  /// Collects the results in a report.
   ///
-  /// - Parameter results: The results of all sources, in the order of the sources, each with one result for each size.
+  /// - Parameter results: The results for all sources, in the order of the sources. There is one result for each size of a source.
   /// - Returns: The report.
   func execute(_ results: [Result<Thumbnail, any Error>]) async -> Report {
     var report = Report(sourceCount: sources.count)
@@ -19,7 +19,7 @@ struct CollectReport: Procedure {
           report.thumbnails.append(thumbnail)
         case .failure(let error):
           isComplete = false
-          // A picture that cannot be loaded fails once for each of its sizes, for the same reason.
+          // A picture that cannot be loaded fails once for each size, always for the same reason.
           let reason = "\(Self.root(of: error))"
           if report.errors.last?.utf8.elementsEqual(reason.utf8) != true { report.errors.append(reason) }
         }
@@ -29,7 +29,7 @@ struct CollectReport: Procedure {
     return report
   }
 
-  /// Returns the error that a user can act on: not that a step was skipped, or which condition failed, but the cause.
+  /// Returns the underlying cause, on which a user can act, rather than the error that a step was skipped or that a condition failed.
   private static func root(of error: any Error) -> any Error {
     guard let underlying = (error as? ProcedureError)?.underlying else { return error }
     return root(of: underlying)

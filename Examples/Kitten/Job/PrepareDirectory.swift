@@ -1,8 +1,8 @@
 import ProcedureKit
 
-/// Ensures that there is an output directory before anything is computed.
+/// Ensures that the output directory exists before anything is computed.
 ///
-/// The directory as a value is not `Codable`, so the step is executed again when a job is continued.
+/// The output of this step is not `Codable`, so the step is executed again when a job is continued.
 struct PrepareDirectory: InputlessProcedure {
   var directory: OutputDirectory
 

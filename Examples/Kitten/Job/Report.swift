@@ -2,18 +2,18 @@ import ProcedureKit
 
 /// The results of a job.
 struct Report: Equatable, Sendable {
-  /// The written files, in the order of the sources and sizes.
+  /// The files that were written, in the order of the sources and sizes.
   var thumbnails: [Thumbnail] = []
 
-  /// The distinct reasons why other files were not written.
+  /// The reasons why other files were not written, without repetitions.
   var errors: [String] = []
 
   var sourceCount = 0
 
-  /// The number of sources that lack at least one of their results.
+  /// The number of sources for which at least one result is missing.
   var failedSourceCount = 0
 
-  /// The written files, one per line.
+  /// Returns a table of the files that were written, one per line.
   func table(times: [SystemText: Duration]) -> String {
     var table = Table(header: ["name", "size", "bytes", "time"])
     for thumbnail in thumbnails {
@@ -26,10 +26,10 @@ struct Report: Equatable, Sendable {
     return table.text
   }
 
-  /// Returns a summary in one sentence.
+  /// Returns a one-sentence summary.
   ///
   /// - Parameters:
-  ///   - directory: The directory of the results.
+  ///   - directory: The directory that contains the results.
   ///   - duration: The duration of the job.
   /// - Returns: The sentence, without a full stop.
   func summary(directory: SystemText, duration: Duration) -> String {
@@ -44,7 +44,7 @@ struct Report: Equatable, Sendable {
 }
 
 extension Duration {
-  /// The duration as `12.3 ms`.
+  /// The duration in milliseconds, for example `12.3 ms`.
   fileprivate var inMilliseconds: String {
     "\((self / .milliseconds(0.1)).rounded() / 10) ms"
   }

@@ -1,8 +1,8 @@
 import ProcedureKit
 
-/// Makes a picture smaller. A picture that is small enough is not changed.
+/// Makes a picture smaller. A picture that is already small enough is not changed.
 struct ResizeImage: Procedure {
-  /// The longer side of the result in pixels, at most.
+  /// The maximum length of the result's longer side, in pixels.
   var size: Int
 
   func execute(_ image: Image) async throws -> Image {

@@ -1,6 +1,7 @@
 import ProcedureKit
 
-/// A number that differs if a text differs, and is equal in every process, as the version of a step.
+/// Computes a number from a text, which serves as the version of a step. The number is the same in every process, and changes if the text
+/// changes.
 enum Stamp {
   static func of(_ text: SystemText) -> Int {
     var checksum = CRC32()

@@ -1,10 +1,10 @@
 import ProcedureKit
 
-/// The execution times of the steps' bodies.
+/// Measures the execution times of the bodies of steps.
 enum StepTimes {
-  /// Reads the events until the queue is shut down.
+  /// Consumes events until the queue is shut down.
   ///
-  /// - Returns: The times, by the name of the step.
+  /// - Returns: The times, keyed by the names of the steps.
   static func measure(_ events: AsyncStream<ProcedureEvent>) async -> [SystemText: Duration] {
     var times: [SystemText: Duration] = [:]
     for await event in events {

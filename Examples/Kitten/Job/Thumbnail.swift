@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// A picture that was written.
+/// A picture that has been written.
 struct Thumbnail: Codable, Equatable, Sendable {
   let fileName: SystemText
   let width: Int

@@ -2,18 +2,18 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitDurable
 
-/// The whole job.
+/// A job, which resizes all pictures to all sizes.
 struct Thumbnails {
   var sources: [Source]
   var sizes: [Int]
   var output: OutputDirectory
-  /// Remembers finished steps.
+  /// Records finished steps, if the user has requested it.
   var journal: FileJournal?
 
-  /// Loads every picture once, resizes it to all sizes, writes the results, and reports them.
+  /// The graph that loads each picture once, resizes it to all sizes, writes the results, and reports them.
   ///
-  /// The report takes results that may be failures, so that the failure of one picture does not stop another. Steps that are
-  /// nearer to the end have priority, so that only the pictures in progress are held in memory.
+  /// The report takes results that may be failures, so that the failure of one picture does not affect the others. Later steps have higher
+  /// priorities, so that only the pictures in progress are kept in memory.
   var graph: ProcedureGraph<Void, Report> {
     ProcedureGraph(Step.graph) { g in
       let prepare = PrepareDirectory(directory: output).named(Step.prepare)
@@ -32,14 +32,14 @@ struct Thumbnails {
     }
   }
 
-  /// Runs the graph on a separate queue.
+  /// Runs the graph on a new queue.
   ///
   /// - Parameters:
-  ///   - jobs: The number of steps that execute at a time.
-  ///   - recorder: Records the queue.
-  ///   - progress: Shows the queue.
-  /// - Returns: The report, and how long each step took, by its name.
-  /// - Throws: `CancellationError` when the task is cancelled; no incomplete file is left.
+  ///   - jobs: The maximum number of steps that execute at a time.
+  ///   - recorder: A recorder for the queue, if any.
+  ///   - progress: A display for the progress of the queue, if any.
+  /// - Returns: The report, and the duration of each step, keyed by its name.
+  /// - Throws: `CancellationError` if the task is cancelled, in which case no incomplete files are left.
   func run(
     jobs: Int, _ recorder: JobRecorder? = nil, _ progress: TerminalProgress? = nil
   ) async throws -> (Report, times: [SystemText: Duration]) {
@@ -61,7 +61,7 @@ struct Thumbnails {
     } catch {
       result = .failure(error)
     }
-    // Ends the events, and with them the measurement.
+    // Shutting down the queue ends the events, and therefore the measurement.
     await queue.shutDown()
     await progress?.finish()
     return (try result.get(), await times)
@@ -80,7 +80,7 @@ struct Thumbnails {
       }
       .named(Step.load(source))
       .priority(.low)
-      // A picture that was changed after a job was killed must be processed again.
+      // A picture that has changed since a job was killed must be processed again.
       .version(file.stamp)
   }
 }

@@ -1,4 +1,4 @@
-/// The checksum of a PNG chunk: CRC-32 as in ISO 3309.
+/// The checksum of a PNG chunk, which is the CRC-32 of ISO 3309.
 struct CRC32 {
   private static let table: [UInt32] = (0..<256).map { byte in
     (0..<8).reduce(UInt32(byte)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0xedb8_8320 : value >> 1 }
@@ -17,9 +17,9 @@ struct CRC32 {
   }
 }
 
-/// The checksum of a zlib stream, RFC 1950.
+/// The checksum of a zlib stream (RFC 1950).
 enum Adler32 {
-  /// The largest number of bytes that can be summed before 32 bits overflow.
+  /// The maximum number of bytes that can be added before 32 bits overflow.
   private static let pieceSize = 5552
 
   static func checksum(of bytes: [UInt8]) -> UInt32 {

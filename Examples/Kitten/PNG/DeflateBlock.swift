@@ -1,6 +1,6 @@
-/// One block of a deflate stream, written in the shortest of the three forms (RFC 1951, 3.2.3).
+/// A block of a deflate stream, which is written in the shortest of three forms (RFC 1951, 3.2.3).
 struct DeflateBlock {
-  /// The form of a block, which precedes its data.
+  /// The form of a block, which is written before its data.
   private enum Kind: Int {
     case stored = 0
     case fixed = 1
@@ -16,7 +16,7 @@ struct DeflateBlock {
   let bytes: ArraySlice<UInt8>
   let isLast: Bool
 
-  /// Writes the block of the tokens, which represent the bytes.
+  /// Writes the block. Its tokens represent its bytes.
   func write(to writer: inout BitWriter) {
     var literals = [Int](repeating: 0, count: DeflateToken.literalAndLengthCount)
     var distances = [Int](repeating: 0, count: DeflateToken.distanceCount)
@@ -38,7 +38,7 @@ struct DeflateBlock {
       header.cost + header.literals.cost(of: literals) + header.distances.cost(of: distances) + extraBits
     let fixedCost =
       Self.fixedLiterals.cost(of: literals) + Self.fixedDistances.cost(of: distances) + extraBits
-    // Each stored chunk costs its bytes, four bytes for its length, and up to one for alignment.
+    // A stored chunk takes its bytes, four bytes for its length, and up to one byte for alignment.
     let storedCost = 8 * (bytes.count + 5 * (bytes.count / Self.storedLimit + 1))
 
     if storedCost < min(dynamicCost, fixedCost) {

@@ -1,9 +1,9 @@
-/// A unit of a deflate stream: a literal byte, or a repetition of earlier bytes.
+/// A unit of a deflate stream, which is either a literal byte or a repetition of earlier bytes.
 struct DeflateToken: Equatable {
-  /// 0 for a literal, otherwise 3...258.
+  /// The number of repeated bytes, from 3 to 258; 0 for a literal.
   let length: UInt16
 
-  /// The literal byte, or the distance of the repeated bytes, 1...32768.
+  /// The literal byte, or the distance to the repeated bytes, from 1 to 32768.
   let value: UInt16
 
   static func literal(_ byte: UInt8) -> DeflateToken {
@@ -15,7 +15,7 @@ struct DeflateToken: Equatable {
       length: UInt16(truncatingIfNeeded: match.length), value: UInt16(truncatingIfNeeded: match.distance))
   }
 
-  /// A symbol of one of deflate's two alphabets, and the bits that follow its code (RFC 1951, 3.2.5).
+  /// A symbol from one of deflate's two alphabets, and the extra bits that follow its code (RFC 1951, 3.2.5).
   struct Symbol: Equatable {
     let code: Int
     var extra = 0
@@ -26,7 +26,8 @@ struct DeflateToken: Equatable {
   static let literalAndLengthCount = 286
   static let distanceCount = 30
 
-  /// The symbol of the literal or the length. Lengths form groups of four codes, and each group has one more extra bit.
+  /// The symbol for the literal or the length. Lengths form groups of four codes, and each group has one more extra bit than the previous
+  /// one.
   var literalOrLength: Symbol {
     if length == 0 { return Symbol(code: Int(value)) }
     if length == 258 { return Symbol(code: 285) }
@@ -37,7 +38,7 @@ struct DeflateToken: Equatable {
       code: 257 + 4 * extraCount + index >> extraCount, extra: index & (1 << extraCount - 1), extraCount: extraCount)
   }
 
-  /// The symbol of the distance; only for a match. Distances form groups of two codes.
+  /// The symbol for the distance, which is meaningful only for a match. Distances form groups of two codes.
   var distance: Symbol {
     let index = Int(value) - 1
     if index < 4 { return Symbol(code: index) }

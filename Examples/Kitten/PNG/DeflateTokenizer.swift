@@ -1,12 +1,12 @@
 /// Converts bytes to tokens, one block at a time.
 struct DeflateTokenizer {
-  /// After a match of this length, no longer match is searched for at the next position.
+  /// If a match is at least this long, the tokenizer does not look for a longer one at the next position.
   private static let lazyLimit = 16
 
   private var finder: MatchFinder
   private(set) var position = 0
 
-  /// The match at the current position, which was found while a longer one than the previous match was searched for.
+  /// The match at the current position, if it was found in the search for a longer match than the previous one.
   private var pending: MatchFinder.Match?
 
   init(_ bytes: [UInt8]) {
@@ -15,7 +15,7 @@ struct DeflateTokenizer {
 
   var isAtEnd: Bool { position == finder.bytes.count }
 
-  /// Returns the next tokens, at most `limit`.
+  /// Returns up to `limit` further tokens.
   mutating func tokens(limit: Int) -> [DeflateToken] {
     var tokens: [DeflateToken] = []
     tokens.reserveCapacity(limit)
@@ -30,7 +30,7 @@ struct DeflateTokenizer {
     pending = nil
     finder.insert(position)
     guard let match else { return literal() }
-    // A longer match that begins one byte later is worth an extra literal.
+    // A longer match that starts one byte later is worth an additional literal.
     if match.length < Self.lazyLimit,
       let later = finder.longestMatch(at: position + 1, longerThan: match.length)
     {

@@ -1,4 +1,4 @@
-/// The two codes of a block, and their encoding: their lengths, run-length encoded, in a third code (RFC 1951, 3.2.7).
+/// The two codes of a block. They are transmitted as a run-length encoding of their lengths, which uses a third code (RFC 1951, 3.2.7).
 struct DynamicCodes {
   let literals: HuffmanCode
   let distances: HuffmanCode
@@ -10,7 +10,7 @@ struct DynamicCodes {
   private let runFrequencies: [Int]
   private let runCodeCount: Int
 
-  /// The order in which the lengths of the third code are written: lengths that are often unused come last.
+  /// The order in which the lengths of the third code are written. Symbols that are often unused come last.
   private static let order = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
 
   init(literals: HuffmanCode, distances: HuffmanCode) {
@@ -45,7 +45,8 @@ struct DynamicCodes {
     }
   }
 
-  /// Lengths 0...15 represent themselves; 16 repeats the previous length, 17 and 18 repeat zero.
+  /// Returns the run-length encoding of code lengths. The symbols 0 to 15 represent lengths, 16 repeats the previous length, and 17 and 18
+  /// repeat zeros.
   private static func runs(in lengths: [Int]) -> [DeflateToken.Symbol] {
     var runs: [DeflateToken.Symbol] = []
     var start = 0

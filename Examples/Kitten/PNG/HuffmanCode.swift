@@ -1,9 +1,9 @@
-/// A prefix code for the symbols 0..<n: canonical, since deflate transmits only the lengths (RFC 1951, 3.2.2).
+/// A prefix code for the symbols 0..<n. It is canonical, since deflate transmits only the lengths of codes (RFC 1951, 3.2.2).
 struct HuffmanCode {
-  /// The number of bits of each symbol; 0 for a symbol that does not occur.
+  /// The number of bits in the code of each symbol; 0 for a symbol that does not occur.
   let lengths: [Int]
 
-  /// The bits of each symbol, in the order in which they are written.
+  /// The code of each symbol, with the bits in the order in which they are written.
   let codes: [Int]
 
   init(lengths: [Int]) {
@@ -22,16 +22,18 @@ struct HuffmanCode {
     }
   }
 
-  /// Creates an optimal code for symbols with these frequencies, in which no symbol is longer than `limit` bits.
+  /// Creates a code for symbols with given frequencies. The code is optimal unless it has to be changed because a symbol would take more
+  /// than `limit` bits.
   ///
-  /// At least two symbols get a code, since some decoders require a complete code.
+  /// At least two symbols receive a code, since some decoders require a complete code.
   init(frequencies: [Int], limit: Int) {
     var frequencies = frequencies
     while frequencies.count(where: { $0 > 0 }) < 2 {
       frequencies[frequencies.firstIndex(of: 0) ?? 0] = 1
     }
     var lengths = Self.optimalLengths(frequencies)
-    // Halving evens out the frequencies, so that the deepest symbols rise; equal frequencies end at a depth below every limit here.
+    // Halving the frequencies makes them more even, which shortens the longest codes. If all frequencies are equal, no code exceeds the
+    // limits that are used here.
     while lengths.contains(where: { $0 > limit }) {
       frequencies = frequencies.map { ($0 + 1) / 2 }
       lengths = Self.optimalLengths(frequencies)
@@ -39,12 +41,14 @@ struct HuffmanCode {
     self.init(lengths: lengths)
   }
 
-  /// Returns the number of bits that symbols with these frequencies take in this code.
+  /// Returns the number of bits that symbols with given frequencies take up in this code.
   func cost(of frequencies: [Int]) -> Int {
     zip(frequencies, lengths).reduce(0) { $0 + $1.0 * $1.1 }
   }
 
-  /// Huffman's algorithm with two queues: the leaves sorted by weight, and the inner nodes, which are created in that order.
+  /// Computes optimal lengths by Huffman's algorithm with two queues.
+  ///
+  /// One queue contains the leaves, sorted by weight; the other contains the inner nodes, which are created in order of their weights.
   private static func optimalLengths(_ frequencies: [Int]) -> [Int] {
     let leaves = frequencies.indices.filter { frequencies[$0] > 0 }.sorted { frequencies[$0] < frequencies[$1] }
     var weights = leaves.map { frequencies[$0] }

@@ -1,6 +1,6 @@
-/// Finds earlier occurrences of bytes, by chains of positions whose next three bytes have the same hash.
+/// Finds earlier occurrences of bytes by following chains of positions at which the next three bytes have the same hash.
 ///
-/// The limits are those of zlib's level 6: they balance time and size, and do not affect correctness.
+/// The limits are those of zlib's level 6. They balance time and size, and do not affect correctness.
 struct MatchFinder {
   struct Match: Equatable {
     let length: Int
@@ -11,12 +11,12 @@ struct MatchFinder {
   static let longestMatch = 258
   static let windowSize = 32_768
 
-  /// A match of this length is used without searching for a longer one.
+  /// If a match is at least this long, the search for a longer one ends.
   private static let niceLength = 128
-  /// After a match of this length, chains are followed only a quarter as far.
+  /// If the previous match is at least this long, chains are followed only a quarter as far.
   private static let goodLength = 8
   private static let chainLimit = 128
-  /// Three bytes at this distance cost more than three literals.
+  /// Beyond this distance, a match of three bytes takes up more bits than three literals.
   private static let farForShortest = 4096
 
   private static let hashBits = 15
@@ -26,11 +26,11 @@ struct MatchFinder {
   private var previous = [Int32](repeating: -1, count: windowSize)
 
   init(_ bytes: [UInt8]) {
-    precondition(bytes.count < Int32.max, "Positions are 32 bits wide")
+    precondition(bytes.count < Int32.max, "there are too many bytes for positions of 32 bits")
     self.bytes = bytes
   }
 
-  /// Makes a position available to later searches; positions are inserted in order.
+  /// Makes a position available to later searches. Positions must be inserted in order.
   mutating func insert(_ position: Int) {
     guard position + Self.shortestMatch <= bytes.count else { return }
     let hash = hash(at: position)
@@ -38,7 +38,7 @@ struct MatchFinder {
     newest[hash] = Int32(truncatingIfNeeded: position)
   }
 
-  /// Returns the longest match at a position whose predecessors have all been inserted; `nil` if none is longer than `least`.
+  /// Returns the longest match at a position; `nil` if no match is longer than `least`. All earlier positions must have been inserted.
   func longestMatch(at position: Int, longerThan least: Int = shortestMatch - 1) -> Match? {
     let limit = min(Self.longestMatch, bytes.count - position)
     guard least < limit else { return nil }
@@ -49,7 +49,7 @@ struct MatchFinder {
     var found: Match?
     while candidate >= oldest, chain > 0 {
       let start = Int(candidate)
-      // A longer match must agree in the byte after the best match; most candidates do not.
+      // A longer match must agree in the byte that follows the best match so far. Most candidates do not.
       if bytes[start + best] == bytes[position + best], bytes[start] == bytes[position] {
         var length = 0
         while length < limit, bytes[start + length] == bytes[position + length] { length += 1 }

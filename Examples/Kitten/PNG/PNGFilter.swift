@@ -1,4 +1,4 @@
-/// The prediction of a row of a PNG from its neighbours, which lets the remainder compress well (PNG, 9.2).
+/// A method to predict the bytes of a row from their neighbours. The differences compress better than the bytes themselves (PNG, 9.2).
 enum PNGFilter: UInt8, CaseIterable {
   case none = 0
   case sub = 1
@@ -7,8 +7,10 @@ enum PNGFilter: UInt8, CaseIterable {
   case paeth = 4
 }
 
-/// Chooses a filter for every row: the one whose bytes, as signed numbers, have the smallest sum of magnitudes. That is
-/// the heuristic which the PNG specification recommends (12.7).
+/// Chooses a filter for each row.
+///
+/// As the PNG specification recommends (12.7), it chooses the filter whose bytes, taken as signed numbers, have the smallest sum of
+/// absolute values.
 struct PNGRowFilter {
   private let bytesPerPixel: Int
   private var previous: [UInt8]
@@ -20,9 +22,9 @@ struct PNGRowFilter {
     filtered = PNGFilter.allCases.map { [$0.rawValue] + [UInt8](repeating: 0, count: bytesPerRow) }
   }
 
-  /// Returns the filter's number, followed by the filtered row. Rows are passed in order.
+  /// Returns the number of the filter, followed by the filtered row. Rows must be passed in order.
   mutating func filter(_ row: [UInt8]) -> [UInt8] {
-    precondition(row.count == previous.count, "All rows of a picture are equally long")
+    precondition(row.count == previous.count, "all rows of a picture must have the same length")
     var best = 0
     var smallest = Int.max
     for filter in PNGFilter.allCases {
@@ -34,7 +36,8 @@ struct PNGRowFilter {
     return filtered[best]
   }
 
-  /// Filters the row and returns the sum of magnitudes. The result's first byte, the filter's number, is not changed.
+  /// Filters a row, and returns the sum of absolute values. The first byte of the result, which is the number of the filter, is not
+  /// changed.
   private func apply(_ filter: PNGFilter, to row: [UInt8], into result: inout [UInt8]) -> Int {
     var sum = 0
     for index in row.indices {
@@ -57,7 +60,7 @@ struct PNGRowFilter {
     return sum
   }
 
-  /// Returns the neighbour that is nearest to left + above - corner; ties are resolved in the order of the parameters.
+  /// Returns the neighbour that is nearest to left + above - corner. Among equally near ones, the earlier parameter is chosen.
   private static func paeth(left: UInt8, above: UInt8, corner: UInt8) -> UInt8 {
     let (a, b, c) = (Int(left), Int(above), Int(corner))
     let toLeft = abs(b - c)

@@ -1,12 +1,13 @@
-/// Compresses into a zlib stream (RFC 1950) with deflate (RFC 1951).
+/// Creates zlib streams (RFC 1950), which are compressed with deflate (RFC 1951).
 enum Zlib {
-  /// The number of tokens in a block: few enough for the codes to fit their data, and enough to make the cost of the codes small.
+  /// The number of tokens in a block. It is small enough for the codes to suit their data, and large enough for the size of the codes not
+  /// to matter.
   private static let tokensPerBlock = 16_384
 
-  /// - Throws: `CancellationError` soon after the task has been cancelled.
+  /// - Throws: `CancellationError` soon after the task was cancelled.
   static func compress(_ bytes: [UInt8]) throws -> [UInt8] {
     var writer = BitWriter()
-    // Deflate with a window of 32 KiB, default compression; 0x789c is divisible by 31, as it must be.
+    // These bytes mean deflate with a window of 32 KiB and the default compression. As required, 0x789c is divisible by 31.
     writer.append([0x78, 0x9c])
     var tokenizer = DeflateTokenizer(bytes)
     repeat {
@@ -23,7 +24,7 @@ enum Zlib {
 }
 
 extension UInt32 {
-  /// The four bytes, the most significant first.
+  /// The four bytes of the number, the most significant one first.
   var bigEndianBytes: [UInt8] {
     [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: self >> $0) }
   }

@@ -3,30 +3,30 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitFoundation
 
-/// Records the job's queue, and writes the files that the command line requests.
+/// Records the queue of a job, and writes the files that the command line requests.
 struct JobRecorder: Sendable {
   private let files: RecordFiles
   private let trace: TraceRecorder?
   private let runs: RunRecorder?
 
-  /// Creates a recorder and the trace's file. If the file cannot be written, the job does not start.
+  /// Creates a recorder and the file for the trace. If the file cannot be written, the job does not start.
   ///
-  /// - Throws: `TraceError`.
+  /// - Throws: `TraceError` if the trace cannot be written.
   init(_ files: RecordFiles) throws {
     self.files = files
     trace = try files.trace.map { try TraceRecorder(path: $0) }
     runs = files.timeline == nil && files.report == nil ? nil : RunRecorder()
   }
 
-  /// Records a queue from now on.
+  /// Starts recording a queue.
   func record(_ queue: ProcedureQueue) {
     trace?.record(queue)
     runs?.record(queue)
   }
 
-  /// Writes the files, also after a job that failed or was cancelled.
+  /// Writes the files, even if the job failed or was cancelled.
   ///
-  /// - Returns: The errors of files that could not be written.
+  /// - Returns: An error for each file that could not be written.
   func finish() async -> [any Error] {
     var errors: [any Error] = []
     do {

@@ -1,13 +1,13 @@
 import ProcedureKit
 
-/// The files that describe the job afterwards: `--trace`, `--timeline`, `--report`.
+/// The files that describe a finished job, as requested by `--trace`, `--timeline` and `--report`.
 struct RecordFiles: Equatable, Sendable {
-  /// A trace for Perfetto, written while the job executes.
+  /// A trace for Perfetto, which is written while the job is executing.
   var trace: SystemText?
 
-  /// A picture, as SVG.
+  /// A timeline, as an SVG picture.
   var timeline: SystemText?
 
-  /// A report: a page if the name ends in `.html`, otherwise text; `-` is standard output.
+  /// A report, which is a page if the name ends in `.html`, and otherwise text. `-` is the standard output.
   var report: SystemText?
 }

@@ -42,7 +42,7 @@ import Testing
     #expect(run.status == 1)
     let messages = run.errors.split(separator: "\n")
     #expect(messages.count == 3)
-    let expected = ["none.ppm: no such file", "in/short.ppm: is truncated", "empty: holds no pictures"]
+    let expected = ["none.ppm: no such file", "in/short.ppm: is truncated", "empty: contains no pictures"]
     #expect(zip(messages, expected).allSatisfy { $0.hasPrefix("kitten: \($1)") })
     // Each failure is reported once.
     #expect(!run.output.contains("no such file") && !run.output.contains("is truncated"))
@@ -55,8 +55,8 @@ import Testing
     "A command line that cannot be followed says why, does nothing, and ends with 1",
     arguments: [
       (["--sizes", "0"], "--sizes"), (["--jobs", "0"], "--jobs"), (["--frobnicate"], "--frobnicate"),
-      (["--output"], "--output"), (["none.ppm"], "none.ppm"), (["."], "holds no pictures"),
-      (["--graph", "."], "holds no pictures"),
+      (["--output"], "--output"), (["none.ppm"], "none.ppm"), (["."], "contains no pictures"),
+      (["--graph", "."], "contains no pictures"),
     ])
   func refused(arguments: [String], reason: String) async throws {
     let directory = try TemporaryDirectory()
