@@ -3,19 +3,20 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitFoundation
 
-/// Runs the tasks of a file. `taskrunner --help` explains its use.
+/// Runs the tasks in a file. For its usage, run `taskrunner --help`.
 @main
 struct TaskRunner {
   static func main() {
-    // The reader of the output may exit, which must not end the process.
+    // If the reader of the output exits, this process must not end.
     signal(SIGPIPE, SIG_IGN)
     Diagnostics.start()
-    // The task ends the process. The main thread does not wait in Dispatch, where the signal at the end of each command would wake it.
+    // The task ends the process. The main thread does not wait in Dispatch, because the signal that is raised at the end of each command
+    // would wake it there.
     Task.detached { exit(await run(SystemText.commandLine)) }
     while true { pause() }
   }
 
-  /// - Returns: The exit status.
+  /// Runs the program, and returns the exit status.
   private static func run(_ commandLine: some Sequence<SystemText>) async -> Int32 {
     do {
       let arguments = try Arguments(parsing: commandLine)
@@ -31,7 +32,7 @@ struct TaskRunner {
       let tasks = arguments.names.isEmpty ? file.tasks : TaskOrder.chosen(arguments.names, of: file.tasks)
       return await perform(arguments, tasks, TaskRecords(of: file))
     } catch let error as TaskFileError {
-      // Without the name of this program, so that editors find the positions.
+      // The message does not start with the name of this program, so that editors recognize the positions.
       Console.printError(error.description, prefix: "")
       return 2
     } catch {
@@ -68,18 +69,18 @@ struct TaskRunner {
     let lock = try RunnerLock(records)
     defer { lock.release() }
     try records.open()
-    if lock.endedCount > 0 { Console.print("ended \(lock.endedCount) processes that a killed run had left") }
+    if lock.endedCount > 0 { Console.print("ended \(lock.endedCount) processes that a killed run had left behind") }
     let files = try RunFiles(arguments, taskCount: tasks.count)
     let run = TaskRun(tasks: tasks, context: RunContext(records, mark: lock.mark), arguments: arguments)
     let start = ContinuousClock.now
-    // Before this, a signal ends the process.
+    // Until this line, a signal ends the process.
     let signals = ProcessSignals(.interrupt, .terminate, .hangUp) { signal, count in
       if count > 1 {
         run.context.kill()
         lock.endCommands()
         _exit(signal.exitStatus)
       }
-      Console.printError("stopping …; again to kill the running commands")
+      Console.printError("stopping …; press Ctrl-C again to kill the running commands")
     }
     let summary = await signals.cancelling { await run.run(files) }
     Console.print(summary.text(ContinuousClock.now - start))

@@ -2,12 +2,12 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// An invalid command line.
+/// An error in the command line.
 struct UsageError: Error, Equatable, CustomStringConvertible {
   let description: String
 }
 
-/// The options and tasks of the command line.
+/// The options and tasks on the command line.
 struct Arguments: Equatable, Sendable {
   enum Action: Equatable, Sendable {
     case run, printPlan, printGraph, printHelp
@@ -16,11 +16,11 @@ struct Arguments: Equatable, Sendable {
   var action = Action.run
   /// The task file.
   var file: SystemText = "tasks.json"
-  /// The tasks to run, together with their needs; if empty, all tasks run.
+  /// The tasks to run, together with the tasks that they need. If empty, all tasks are run.
   var names: [SystemText] = []
-  /// The number of tasks that run at a time.
+  /// The maximum number of tasks that run at a time.
   var jobs = ProcessInfo.processInfo.activeProcessorCount
-  /// Whether tasks that do not need a failed task still run.
+  /// Whether tasks that do not need a failed task are still run.
   var keepsGoing = false
   /// Whether the output of successful tasks is printed, too.
   var isVerbose = false
@@ -29,7 +29,7 @@ struct Arguments: Equatable, Sendable {
 
   init() {}
 
-  /// Reads the arguments after the program's name.
+  /// Parses the arguments that follow the program's name.
   ///
   /// - Throws: ``UsageError``.
   init(parsing arguments: some Sequence<SystemText>) throws(UsageError) {
@@ -63,7 +63,7 @@ struct Arguments: Equatable, Sendable {
     case "--jobs", "-j": jobs = try number(option, value ?? rest.popFirst())
     case "--trace": trace = try text(option, value ?? rest.popFirst()).expandingHome
     case "--report": report = try text(option, value ?? rest.popFirst()).expandingHome
-    case _ where value != nil: throw UsageError(description: "\(option) takes no value, or does not exist")
+    case _ where value != nil: throw UsageError(description: "\(option) does not take a value, or does not exist")
     case "--keep-going", "-k": keepsGoing = true
     case "--verbose", "-v": isVerbose = true
     case "--dry-run", "-n": action = .printPlan

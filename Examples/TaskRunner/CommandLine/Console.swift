@@ -1,12 +1,12 @@
 import Foundation
 import ProcedureKit
 
-/// Standard output and standard error, without control characters of names. Errors of closed outputs are ignored.
+/// Writes to the standard output and the standard error. Control characters in names are removed, and errors are ignored.
 enum Console {
   /// - Parameters:
-  ///   - text: The text.
-  ///   - output: The output of a command, which follows unchanged.
-  ///   - terminator: The end.
+  ///   - text: The text to print.
+  ///   - output: The output of a command, which is printed after the text, unchanged.
+  ///   - terminator: The text to print at the end.
   static func print(_ text: String, output: String = "", terminator: String = "\n") {
     write(text.inLines + output + terminator, to: STDOUT_FILENO)
   }
@@ -15,7 +15,8 @@ enum Console {
     write("\(prefix)\(message.inLines)\(output)\n", to: STDERR_FILENO)
   }
 
-  /// Writes the bytes without a copy. A file handle copies each text, which costs 2.5 % of a run of many short commands.
+  /// Writes the bytes without copying them. A file handle would copy each text, which takes 2.5 % of the time of a run with many short
+  /// commands.
   private static func write(_ text: String, to descriptor: Int32) {
     var text = text
     text.withUTF8 { bytes in

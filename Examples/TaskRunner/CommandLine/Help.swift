@@ -1,45 +1,46 @@
 extension Arguments {
-  /// The output of `--help`.
+  /// The text that `--help` prints.
   static let help = """
     USAGE: taskrunner [OPTION]... [FILE [TASK]...]
 
-    Runs the tasks of a JSON file (default: tasks.json), each after those that it needs, several at a time, and only those
-    that are not up to date. With names of tasks, runs these and all that they need.
+    Runs the tasks in a JSON file (default: tasks.json). Each task runs after the tasks that it needs, several tasks run at a
+    time, and tasks that are up to date are skipped. If TASKs are named, only these and the tasks that they need are run.
 
-    THE FILE: {"tasks": [ TASK, ... ]}, each task an object with these keys. Only "name" and "command" are required.
-      "name"       what other tasks and messages call the task
-      "command"    a command line for /bin/sh, or a list: a program and its arguments, without a shell
-      "needs"      names of tasks that finish before
-      "inputs"     files and folders that the command reads; a task that makes an input is needed, too
-      "outputs"    files and folders that the command makes; the folders around them are created
-      "exclusive"  a name or several; tasks with a common name do not run at the same time
-      "retries"    how many times a failed command is retried, after a growing pause (default: 0)
-      "timeout"    the seconds that each attempt may take
-      "env"        an object of variables, beside those of the runner
-      "cwd"        the folder in which the command runs (default: that of the file)
-    Paths begin at the folder of the file. They are bytes: \\udc80 to \\udcff in a text are the bytes 0x80 to 0xff of a name that is
-    not UTF-8, as Python writes them. On the command line, ~/ is the home folder.
+    THE FILE: {"tasks": [ TASK, ... ]}. Each task is an object with these keys; only "name" and "command" are required.
+      "name"       the name of the task for other tasks and in messages
+      "command"    a command line for /bin/sh, or a list of a program and its arguments, which is executed without a shell
+      "needs"      the names of tasks that must finish first
+      "inputs"     the files and folders that the command reads; a task that creates an input is needed, too
+      "outputs"    the files and folders that the command creates; their parent folders are created if necessary
+      "exclusive"  a name or a list of names; tasks that have a name in common do not run at the same time
+      "retries"    how many times a failed command is retried, after increasingly long pauses (default: 0)
+      "timeout"    the time limit for each attempt, in seconds
+      "env"        an object with environment variables, in addition to those of taskrunner
+      "cwd"        the folder in which the command runs (default: the folder of the file)
+    Paths are relative to the folder of the file. They consist of bytes: \\udc80 to \\udcff in a string are the bytes 0x80 to 0xff
+    of a name that is not UTF-8, as written by Python. On the command line, ~/ is the home folder.
 
-    UP TO DATE is a task whose last run has succeeded, if its command, variables, folder, inputs, the outputs of the tasks that it
-    needs, and its own outputs are as they were then, by content. A task without inputs and outputs always runs.
-    The folder .FILE.records beside the file keeps the records for this, and never counts as an input, unless other files are in it.
-    Within a folder that is an input, a pipe, a socket and a device count by name and kind alone.
+    A task is UP TO DATE if its last run succeeded, and its command, variables, folder, inputs and outputs, and the outputs of
+    the tasks that it needs, have the same contents as they had then. A task without inputs and outputs always runs.
+    The records are kept in the folder .FILE.records next to the file, which does not count as an input unless it contains
+    other files. If a folder is an input, only the names and kinds of the pipes, sockets and devices in it are compared.
 
     OPTIONS:
       -j, --jobs N        how many tasks run at a time, 1 to 256 (default: the number of processors)
-      -k, --keep-going    after a failure, run all tasks that do not need the failed one; otherwise running tasks are ended
-      -v, --verbose       print the output of tasks that succeed, too; otherwise only that of tasks that fail
-      -n, --dry-run       print the tasks that would run, and run nothing
-          --graph         print the tasks as a Mermaid diagram, and run nothing
+      -k, --keep-going    after a failure, continue with tasks that do not need the failed one, instead of ending all tasks
+      -v, --verbose       print the output of all tasks, rather than only that of tasks that fail
+      -n, --dry-run       print the tasks that would be run, without running them
+          --graph         print the tasks as a Mermaid diagram, without running them
           --trace FILE    write a trace of the run, for ui.perfetto.dev
-          --report FILE   report what took the time, and why tasks failed; a page if the name ends in .html, otherwise text;
-                          - is standard output
-      -h, --help          print this
+          --report FILE   report which tasks took the most time, and why tasks failed; as a page if the name ends in .html,
+                          otherwise as text; - is the standard output
+      -h, --help          print this text
 
-    EXIT STATUS: 0 when all tasks succeeded; of the first task that failed: its status, 128 and the number of the signal that ended
-    it, 124 after a timeout, 126 and 127 for a program that cannot be started, 1 for other reasons; 2 for a bad file or
-    command line; 130 after Ctrl-C, which ends all commands and what they have started: first by SIGTERM, and after five
-    seconds or a second Ctrl-C by SIGKILL. A taskrunner within a command gives its own commands three quarters of that time.
-    Commands have no terminal: a program that asks for an answer at /dev/tty, as sudo and ssh do, fails immediately.
+    EXIT STATUS: 0 if all tasks succeeded. If a task failed, the status of the first one: that of its command; 128 plus the
+    number of the signal that ended it; 124 after a timeout; 126 or 127 if a program cannot be started; 1 for other reasons.
+    2 for an invalid file or command line. 130 after Ctrl-C, which ends all commands and the processes that they have started,
+    first by SIGTERM, and after five seconds, or a second Ctrl-C, by SIGKILL. A taskrunner that runs as a command gives its own
+    commands three quarters of that time. Commands have no terminal, so programs that ask for input through /dev/tty, such as
+    sudo and ssh, fail immediately.
     """
 }

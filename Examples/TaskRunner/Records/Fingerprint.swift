@@ -2,11 +2,11 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// A hash of texts and of the contents of files. Different sequences of parts have different hashes.
+/// A hash of texts and of the contents of files. Different sequences of texts have different hashes.
 struct Fingerprint {
   private var hash = SHA256()
 
-  /// Adds a text, preceded by its length, so that different sequences of texts differ.
+  /// Adds a text, preceded by its length, so that different sequences of texts have different hashes.
   mutating func add(_ text: SystemText) {
     hash.add(Array("\(text.bytes.count):".utf8) + text.bytes)
   }
@@ -14,7 +14,7 @@ struct Fingerprint {
   /// Adds a text.
   mutating func add(_ text: String) { add(SystemText(text)) }
 
-  /// Returns the hash in hexadecimal digits.
+  /// Returns the hash as hexadecimal digits.
   mutating func finish() -> String { Self.digits(of: &hash) }
 
   private static func digits(of hash: inout SHA256) -> String {
@@ -23,24 +23,26 @@ struct Fingerprint {
 
   // MARK: Files
 
-  /// A folder that is being searched.
+  /// A folder that is being traversed.
   private struct Folder {
     let path: SystemText
-    /// The remaining names, in reverse order.
+    /// The names that remain, in reverse order.
     var names: [SystemText]
     var parts: [SystemText] = []
   }
 
-  /// Returns the hash of a file or folder, or `nil` if there is none. The hash of a folder includes all names and contents within. Permission
-  /// to execute counts; times and owners do not. For links within a folder, their destinations count.
+  /// Returns the hash of a file or folder; `nil` if there is none.
   ///
-  /// Folders of records next to task files do not count: otherwise a task whose input is the folder of its task file would never
-  /// be up to date. Within a folder, a pipe, a socket and a device count by name and kind, and are not opened. A file that is deleted while its
-  /// folder is searched counts as missing.
+  /// The hash of a folder includes the names and contents of everything in it. The hash includes the permission to execute a file, but not
+  /// times and owners. For a link in a folder, it includes the destination.
   ///
-  /// - Throws: ``TaskProblem`` if a file cannot be read; `CancellationError` when the task has been cancelled.
+  /// Folders of records next to task files are not included. Otherwise, a task whose input is the folder of its task file would never be up
+  /// to date. For pipes, sockets and devices in a folder, the hash includes only their names and kinds, and they are not opened. A file
+  /// that is deleted while its folder is being traversed counts as missing.
+  ///
+  /// - Throws: ``TaskProblem`` if a file cannot be read; `CancellationError` if the task has been cancelled.
   static func ofPath(_ path: SystemText) throws -> String? {
-    // Not recursive, since folders can be deeply nested.
+    // This function is not recursive, since folders can be deeply nested.
     var folders: [Folder] = []
     var result = try begin(path, followsLinks: true, &folders)
     while let last = folders.indices.last {
@@ -84,7 +86,7 @@ struct Fingerprint {
         folders.append(Folder(path: path, names: counted.reversed()))
         return nil
       default:
-        // A path that a task names must have contents.
+        // A path that a task names must be a file or a folder.
         if followsLinks { throw POSIXError(.EINVAL) }
         fingerprint.add("kind \(information.st_mode & S_IFMT)")
       }
@@ -97,7 +99,7 @@ struct Fingerprint {
 
   /// Returns the hash of the contents of a file.
   private static func contents(_ path: SystemText) throws -> String {
-    // Opening must not block on a pipe that has just replaced the file.
+    // Opening must not block if a pipe has just replaced the file.
     let descriptor = try SystemFiles.open(path, O_RDONLY | O_NONBLOCK)
     defer { close(descriptor) }
     var contents = SHA256()

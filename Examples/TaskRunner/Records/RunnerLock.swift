@@ -2,25 +2,25 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// Locks the records for one runner at a time, and ends processes that a killed runner has left.
+/// Locks the records so that only one runner at a time uses them, and ends processes that a killed runner has left behind.
 ///
-/// The lock is a file that the system unlocks when the runner ends, for any reason. While a runner is working, the file contains a mark.
-/// Each command has the mark in its environment, after the marks of the runners around this one. A runner that finds another mark
-/// searches for processes that have it, and kills them: they would write at the same time as the commands of this run. Only Linux exposes
-/// the environment of processes.
+/// The lock is a file that the system unlocks when the runner ends, for whatever reason. While a runner is working, the file contains the
+/// runner's mark. Each command has this mark in its environment, after the marks of any enclosing runners. If a runner finds the mark of an
+/// earlier one, it searches for processes that have this mark, and kills them, because they would write at the same time as the commands of
+/// the new run. Only Linux exposes the environments of processes.
 struct RunnerLock {
-  /// The variable with the mark.
+  /// The environment variable that contains the mark.
   static let variable: SystemText = "TASKRUNNER_RUN"
 
   /// The mark of this run.
   let mark = UUID().uuidString
-  /// The number of killed processes of an earlier runner.
+  /// The number of processes of an earlier runner that were killed.
   let endedCount: Int
   private let descriptor: Int32
 
-  /// Creates the folder of the records, and takes the lock.
+  /// Creates the folder for the records, and takes the lock.
   ///
-  /// - Throws: ``TaskProblem``, if another runner uses the same tasks, or the folder cannot be written.
+  /// - Throws: ``TaskProblem`` if another runner is using the same tasks, or if the folder cannot be written.
   init(_ records: TaskRecords) throws {
     let path: SystemText = "\(records.folder)/lock"
     do {
@@ -48,7 +48,7 @@ struct RunnerLock {
     }
   }
 
-  /// Returns whether a descriptor refers to a regular file without a second name.
+  /// Returns whether a descriptor refers to a regular file that has no other name.
   private static func isPlainFile(_ descriptor: Int32) -> Bool {
     var information = stat()
     return fstat(descriptor, &information) == 0 && information.st_mode & S_IFMT == S_IFREG && information.st_nlink == 1
@@ -57,13 +57,14 @@ struct RunnerLock {
   /// Kills all commands of this run, including commands that are just being started.
   func endCommands() { _ = Self.end(mark) }
 
-  /// Releases the lock. All commands of this run have ended; processes that they have left on purpose, such as a server, may remain.
+  /// Releases the lock after all commands of this run have ended. Processes that they have deliberately left behind, such as a server, may
+  /// remain.
   func release() {
     ftruncate(descriptor, 0)
     close(descriptor)
   }
 
-  /// Kills all processes with a mark, until there are none, for at most five seconds. Returns their number.
+  /// Kills processes with a mark until there are none left, for at most five seconds. Returns the number of processes.
   private static func end(_ mark: String) -> Int {
     var ended: Set<Int32> = []
     for _ in 0..<5_000 {
@@ -82,7 +83,7 @@ struct RunnerLock {
     let start = Array("\(variable)=".utf8)
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     return names.compactMap { Int32($0) }.filter { process in
-      // The environment of an ended process, or of a process of another user, is empty.
+      // The environment of a process that has ended or belongs to another user is empty.
       let environment = (try? Data(contentsOf: URL(filePath: "/proc/\(process)/environ"))) ?? Data()
       let marks = environment.split(separator: 0).first { $0.starts(with: start) }?.dropFirst(start.count)
       return marks?.split(separator: UInt8(ascii: " ")).contains { $0.elementsEqual(mark.utf8) } == true

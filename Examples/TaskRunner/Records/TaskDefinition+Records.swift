@@ -1,14 +1,14 @@
 import ProcedureKit
 
-/// The hashes of a task's outputs, by path; `nil` if the task would run, in a dry run.
+/// The hashes of a task's outputs, keyed by path.
 typealias TaskOutputs = [SystemText: String]
 
 extension TaskDefinition {
-  /// Hashes everything on which the task depends: command, variables, folder, inputs, and the outputs of needed tasks.
+  /// Returns a hash of everything on which the task depends: its command, variables, folder and inputs, and the outputs of needed tasks.
   ///
-  /// - Parameter needed: The outputs of the tasks in `allNeeds`, whose hashes are not computed again.
+  /// - Parameter needed: The outputs of the tasks in `allNeeds`. Their hashes are not computed again.
   /// - Returns: The hash.
-  /// - Throws: ``TaskProblem``, for an input that is missing or cannot be read.
+  /// - Throws: ``TaskProblem`` if an input is missing or cannot be read.
   func key(_ needed: [TaskOutputs]) throws -> String {
     var key = Fingerprint()
     key.add("taskrunner 1")
@@ -41,7 +41,7 @@ extension TaskDefinition {
 
   /// Returns the hashes of the outputs.
   ///
-  /// - Throws: ``TaskProblem``, for an output that is missing or cannot be read.
+  /// - Throws: ``TaskProblem`` if an output is missing or cannot be read.
   func hashedOutputs() throws -> TaskOutputs {
     var hashes: TaskOutputs = [:]
     for output in outputs {
@@ -51,7 +51,7 @@ extension TaskDefinition {
     return hashes
   }
 
-  /// Whether the task can be compared with its record: a task without inputs and outputs always runs.
+  /// Whether the task can be up to date. A task without inputs and outputs always runs.
   var canBeUpToDate: Bool { !(inputs.isEmpty && outputs.isEmpty) }
 
   /// Returns the record of a task that has succeeded.

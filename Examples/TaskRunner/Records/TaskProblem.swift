@@ -1,7 +1,7 @@
 import Foundation
 import ProcedureKit
 
-/// The reason why a task failed, other than a failed program.
+/// The reason why a task failed, other than the failure of a program.
 enum TaskProblem: Error, Equatable, CustomStringConvertible {
   case missingInput(SystemText)
   case missingOutput(SystemText)
@@ -12,11 +12,11 @@ enum TaskProblem: Error, Equatable, CustomStringConvertible {
   var description: String {
     switch self {
     case .missingInput(let path): "the input \(path) is missing"
-    case .missingOutput(let path): "the command succeeded, but has not made its output \(path)"
+    case .missingOutput(let path): "the command succeeded, but did not create its output \(path)"
     case .unreadable(let path, EINVAL): "\(path) is neither a file nor a folder"
     case .unreadable(let path, let code): "\(path) cannot be read: \(String(cString: strerror(code)))"
     case .unwritable(let path, let code): "\(path) cannot be written: \(String(cString: strerror(code)))"
-    case .busy(let folder): "another taskrunner is running the same tasks: it has locked \(folder)/lock"
+    case .busy(let folder): "another taskrunner is running the same tasks, and has locked \(folder)/lock"
     }
   }
 }

@@ -3,12 +3,12 @@ import ProcedureKit
 import ProcedureKitFoundation
 import Synchronization
 
-/// The records of all tasks that have succeeded, in a folder next to the task file. A record is a hash of everything on which the task
-/// depends, and of all its outputs.
+/// The records of the tasks that have succeeded, which are stored in a folder next to the task file. A record is a hash of all of a task's
+/// outputs, and of everything on which the task depends.
 ///
-/// The records are lines of one file. Before a command starts, a line is added that removes the task's record; when all
-/// outputs exist, a line with the new record is added. So a command that was interrupted, for any reason, has no record. An incomplete
-/// line has another length, and does not count.
+/// The records are lines in one file. Before a command starts, a line is added that removes the task's record. Once all outputs exist, a
+/// line with the new record is added. A command that was interrupted, for whatever reason, therefore has no record. An incomplete line has
+/// a different length, and is ignored.
 final class TaskRecords: Sendable {
   private struct Contents {
     var records: [String: String] = [:]
@@ -20,10 +20,11 @@ final class TaskRecords: Sendable {
   private static let partialPrefix: SystemText = "records-"
   private static let none = String(repeating: "-", count: 64)
 
-  /// Returns the name of the folder of records for a task file.
+  /// Returns the name of the folder that contains the records for a task file.
   static func folderName(for file: SystemText) -> SystemText { ".\(file).records" }
 
-  /// Returns whether a folder with such a name belongs to a runner, and not to a user: it contains a lock, and otherwise only records.
+  /// Returns whether a folder with such a name belongs to a runner, rather than to the user. Such a folder contains a lock, and apart from
+  /// that only records.
   static func isFolder(_ path: SystemText) -> Bool {
     guard SystemFiles.isFolder(path), let names = try? SystemFiles.names(in: path) else { return false }
     return names.contains("lock") && names.allSatisfy { $0 == "lock" || $0.bytes.starts(with: "records".utf8) }
@@ -31,7 +32,7 @@ final class TaskRecords: Sendable {
 
   private var path: SystemText { "\(folder)/records" }
 
-  /// Reads the records of a task file, in the folder `.tasks.json.records` beside `tasks.json`.
+  /// Reads the records for a task file. For `tasks.json`, they are in the folder `.tasks.json.records` next to it.
   init(of file: TaskFile) {
     let name = Paths.relative(file.path, to: file.folder == "/" ? "" : file.folder)
     folder = Paths.absolute(Self.folderName(for: name), in: file.folder)
@@ -54,9 +55,9 @@ final class TaskRecords: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Begins writing: the file is replaced by one with the current records. The ``RunnerLock`` must be held.
+  /// Prepares for writing, and replaces the file with one that contains only the current records. The caller must hold the ``RunnerLock``.
   ///
-  /// - Throws: ``TaskProblem``, if the file cannot be written.
+  /// - Throws: ``TaskProblem`` if the file cannot be written.
   func open() throws {
     try contents.withLock { contents in
       contents.records = Self.read(path)
@@ -64,7 +65,7 @@ final class TaskRecords: Sendable {
         try removePartials()
         let partial = try SystemFiles.makePartial(beside: path, prefix: Self.partialPrefix, mode: 0o666)
         contents.descriptor = partial.descriptor
-        // Sorted, so that equal records result in equal files.
+        // The records are sorted so that equal records result in equal files.
         let lines = contents.records.sorted { $0.key < $1.key }.map(Self.line)
         try SystemFiles.write(lines.joined().utf8, to: partial.descriptor)
         try SystemFiles.rename(partial.path, to: path)
@@ -74,7 +75,8 @@ final class TaskRecords: Sendable {
     }
   }
 
-  /// Removes files of runners that were killed while they opened the records. The lock excludes running ones.
+  /// Removes files that were left by runners that were killed while they were opening the records. The lock ensures that no other runner is
+  /// running.
   private func removePartials() throws(POSIXError) {
     for name in try SystemFiles.names(in: folder)
     where name.bytes.starts(with: Self.partialPrefix.bytes) && name.description.hasSuffix(".partial") {
@@ -88,9 +90,9 @@ final class TaskRecords: Sendable {
     return contents.withLock { $0.records[key] }
   }
 
-  /// Removes the record of a task, which is about to start.
+  /// Removes the record of a task that is about to start.
   ///
-  /// - Throws: ``TaskProblem``, if the record remains.
+  /// - Throws: ``TaskProblem`` if the record cannot be removed.
   func remove(_ task: SystemText) throws {
     try contents.withLock { contents in
       guard !contents.records.isEmpty else { return }
@@ -102,7 +104,7 @@ final class TaskRecords: Sendable {
 
   /// Stores the record of a task that has succeeded.
   ///
-  /// - Throws: ``TaskProblem``, if it is not stored.
+  /// - Throws: ``TaskProblem`` if the record cannot be stored.
   func write(_ record: String, of task: SystemText) throws {
     let key = Self.key(task)
     try contents.withLock { contents in
@@ -119,10 +121,10 @@ final class TaskRecords: Sendable {
     }
   }
 
-  /// Begins with a line end, in case the previous line is incomplete.
+  /// Returns the line for a record. It starts with a line break in case the previous line is incomplete.
   private static func line(_ key: String, _ record: String) -> String { "\n\(key) \(record)\n" }
 
-  /// A name can contain any characters, and a key contains only digits.
+  /// Returns the key for a task. A name can contain any characters, whereas a key consists of hexadecimal digits.
   private static func key(_ task: SystemText) -> String {
     var fingerprint = Fingerprint()
     fingerprint.add(task)

@@ -2,9 +2,9 @@ import ProcedureKit
 import ProcedureKitProcess
 import Synchronization
 
-/// The latest output of the commands, in the order in which it was read, by the tasks' names in events.
+/// Stores the latest output of each command, keyed by the name of its task in events. Lines are in the order in which they were read.
 final class CommandOutputs: Sendable {
-  /// The number of bytes of a command's output that are kept; temporarily twice as many.
+  /// The number of bytes that are kept of a command's output. Up to twice as many may be stored temporarily.
   private static let limit = 256 << 10
 
   private struct Text {
@@ -28,7 +28,7 @@ final class CommandOutputs: Sendable {
 
   private let texts = Mutex<[SystemText: Text]>([:])
 
-  /// Removes the output of a task's earlier attempt.
+  /// Removes the output of an earlier attempt of a task.
   func begin(_ task: SystemText) {
     texts.withLock { $0[task] = nil }
   }

@@ -3,17 +3,17 @@ import ProcedureKit
 import ProcedureKitProcess
 import Synchronization
 
-/// The data that the tasks of one run share.
+/// The data that all tasks in a run share.
 final class RunContext: Sendable {
-  /// The variable with the grace period of a runner within a command, in milliseconds.
+  /// The environment variable that contains the grace period for a runner that runs as a command, in milliseconds.
   private static let graceVariable: SystemText = "TASKRUNNER_GRACE"
   private static let usualGrace = 5_000
 
   let records: TaskRecords
   let outputs = CommandOutputs()
-  /// The variables of the runner, and the mark of the run.
+  /// The environment variables of the runner, and the mark of the run.
   let environment: [SystemText: SystemText]
-  /// The time that commands have to end when the run is cancelled.
+  /// The time that commands have to end after the run has been cancelled.
   let gracePeriod: Duration
   private let controls = Mutex<[ProcessControl]>([])
 
@@ -25,7 +25,7 @@ final class RunContext: Sendable {
     var environment = ProcessRequest.inheritedEnvironment
     let around = environment[RunnerLock.variable]
     environment[RunnerLock.variable] = around.map { "\($0) \(mark)" } ?? SystemText(mark)
-    // A runner around this one kills it after its grace period, and cannot reach its commands, so these have to end earlier.
+    // An enclosing runner kills this one after its grace period, but cannot reach the commands of this one, so they have to end earlier.
     let limit = environment[Self.graceVariable]?.string.flatMap { Int($0) } ?? Self.usualGrace
     let milliseconds = min(max(limit, 0), Self.usualGrace)
     gracePeriod = .milliseconds(milliseconds)

@@ -9,22 +9,22 @@ struct RunFiles: Sendable {
   private let runs: RunRecorder?
   private let report: SystemText?
 
-  /// Creates the file of the trace. If it cannot be written, the run does not start.
+  /// Creates the file for the trace. If it cannot be written, the run does not start.
   ///
-  /// - Throws: `TraceError`.
+  /// - Throws: `TraceError` if the trace cannot be written.
   init(_ arguments: Arguments, taskCount: Int) throws {
     trace = try arguments.trace.map { try TraceRecorder(path: $0) }
     report = arguments.report
     runs = report.map { _ in RunRecorder(limit: taskCount + 10) }
   }
 
-  /// Records a queue from now on.
+  /// Starts recording a queue.
   func record(_ queue: ProcedureQueue) {
     trace?.record(queue)
     runs?.record(queue)
   }
 
-  /// Writes the files, also after a run that failed or was interrupted.
+  /// Writes the files, even if the run failed or was interrupted.
   func finish() async throws {
     try await trace?.finish()
     guard let report, let runs else { return }

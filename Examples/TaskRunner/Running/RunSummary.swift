@@ -1,19 +1,19 @@
 import ProcedureKit
 import ProcedureKitProcess
 
-/// The results of the tasks of a run.
+/// The results of the tasks in a run.
 struct RunSummary: Sendable {
   var taskCount = 0
   var doneCount = 0
   var upToDateCount = 0
   var failedCount = 0
-  /// The first failure.
+  /// The first failure, if any.
   var failure: (any Error)?
 
-  /// The number of tasks that were not started, or were ended.
+  /// The number of tasks that were not started, or that were stopped.
   var leftOutCount: Int { taskCount - doneCount - upToDateCount - failedCount }
 
-  /// Returns a summary in one line.
+  /// Returns a one-line summary.
   func text(_ duration: Duration) -> String {
     var parts = ["\(doneCount) done", "\(upToDateCount) up to date"]
     if failedCount > 0 { parts.append("\(failedCount) failed") }
@@ -21,8 +21,10 @@ struct RunSummary: Sendable {
     return parts.joined(separator: ", ") + " in \(duration.inSeconds)"
   }
 
-  /// The exit status of the runner: the status of the first failed command, as a shell reports it; 124 after a timeout, 126 or 127 for a
-  /// program that could not be started; otherwise 1.
+  /// The exit status of the runner.
+  ///
+  /// If a task failed, this is the status of the first failed command, as a shell would report it, 124 after a timeout, 126 or 127 if a
+  /// program could not be started, and 1 otherwise.
   var status: Int32 {
     guard let failure else { return leftOutCount == 0 ? 0 : 1 }
     if let error = failure as? ProcessError {
@@ -34,7 +36,7 @@ struct RunSummary: Sendable {
 }
 
 extension Duration {
-  /// In seconds, for people: `0.12 s`.
+  /// The duration in seconds as it is shown to the user, for example `0.12 s`.
   var inSeconds: String {
     let hundredths = Int((self / .milliseconds(10)).rounded())
     let rest = hundredths % 100

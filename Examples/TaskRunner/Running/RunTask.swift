@@ -3,7 +3,7 @@ import ProcedureKit
 import ProcedureKitFoundation
 import ProcedureKitProcess
 
-/// Runs the command of a task. The value consists of the hashes of the outputs.
+/// A procedure that runs the command of a task, and returns the hashes of the outputs.
 struct RunTask: Procedure {
   let task: TaskDefinition
   let context: RunContext
@@ -12,9 +12,10 @@ struct RunTask: Procedure {
 
   /// Runs the command, given the outputs of the needed tasks.
   ///
-  /// The hash of the inputs is computed before the command starts: if they change in the meantime, the next run detects the difference.
+  /// The hash of the inputs is computed before the command starts. If the inputs change in the meantime, the next run detects the
+  /// difference.
   ///
-  /// - Throws: ``TaskProblem``, or the `ProcessError` of the command.
+  /// - Throws: ``TaskProblem``; the `ProcessError` of the command.
   func execute(_ needed: [TaskOutputs]) async throws -> TaskOutputs {
     let key = try await besideCommands {
       let key = task.canBeUpToDate ? try task.key(needed) : nil
@@ -31,7 +32,7 @@ struct RunTask: Procedure {
     }
   }
 
-  /// Does slow work, if the task has files, in another thread than the one that awaits all commands.
+  /// Does work that may be slow if the task has files. In that case, it is not done on the thread that waits for all commands.
   private func besideCommands<R: Sendable>(_ work: @Sendable () throws -> R) async throws -> R {
     guard task.canBeUpToDate else { return try work() }
     return try await withTaskExecutorPreference(globalConcurrentExecutor) { try work() }
@@ -50,7 +51,7 @@ struct RunTask: Procedure {
   private var request: ProcessRequest {
     var environment = context.environment
     for (name, value) in task.environment { environment[name] = value }
-    // All tasks share the variables of the runner unless they differ.
+    // As long as no variable differs, all tasks share the storage of the runner's variables.
     if environment["PWD"] != task.folder { environment["PWD"] = task.folder }
     var request =
       switch task.command {
@@ -76,9 +77,10 @@ struct RunTask: Procedure {
 }
 
 extension TaskDefinition {
-  /// Returns the outputs, if the task has succeeded before, and neither its outputs nor its dependencies have changed since.
+  /// Returns the outputs if the task is up to date: it has succeeded, and neither its outputs nor anything on which it depends has changed
+  /// since then.
   ///
-  /// - Throws: ``TaskProblem``, if an input is missing or cannot be read.
+  /// - Throws: ``TaskProblem`` if an input is missing or cannot be read.
   func upToDateOutputs(_ needed: [TaskOutputs], _ records: TaskRecords) throws -> TaskOutputs? {
     guard canBeUpToDate, let record = records.record(of: name.value) else { return nil }
     let key = try key(needed)

@@ -2,12 +2,12 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitProcess
 
-/// Reads the events of the queue, reports the progress of the tasks, and counts.
+/// Consumes the events of the queue, reports the progress of the tasks, and counts the results.
 struct RunWatcher {
   private var summary = RunSummary()
   private let outputs: CommandOutputs
   private let isVerbose: Bool
-  /// The progress of the tasks on a terminal, through which all output is written.
+  /// The display of the tasks' progress on a terminal, through which all output is written; `nil` if the output is not a terminal.
   private let progress: TerminalProgress?
   private var starts: [ProcedureID: ProcedureInstant] = [:]
   private var reused: Set<ProcedureID> = []
@@ -17,7 +17,7 @@ struct RunWatcher {
     (outputs, isVerbose, self.progress) = (run.context.outputs, run.arguments.isVerbose, progress)
   }
 
-  /// Reads the events until the queue is shut down.
+  /// Consumes events until the queue is shut down.
   static func watch(
     _ events: AsyncStream<ProcedureEvent>, of run: TaskRun, _ progress: TerminalProgress?
   ) async -> RunSummary {
@@ -48,7 +48,7 @@ struct RunWatcher {
       let output = outputs.take(SystemText(event.name))
       let duration = start.map { "  " + $0.duration(to: event.instant).inSeconds } ?? ""
       if progress == nil { Console.print("[\(position)/\(summary.taskCount)] \(event.name)\(duration)") }
-      // On a terminal, no line above contains the name of the task.
+      // On a terminal, no line above this one contains the name of the task.
       if isVerbose, !output.isEmpty { say(progress == nil ? "" : "\(event.name):\n", output: output) }
     case .failed(let error) where (error as? ProcedureError)?.kind != .dependencyFailed:
       summary.failedCount += 1
@@ -66,7 +66,7 @@ struct RunWatcher {
 
   private var position: Int { summary.doneCount + summary.upToDateCount + summary.failedCount }
 
-  /// Returns the reason for a failure, without names that the user already knows.
+  /// Returns the reason for a failure, without the names that the message already contains.
   private static func reason(_ error: any Error) -> String {
     if let error = error as? ProcessError, let result = error.result { return "\(result.status)" }
     guard let error = error as? ProcedureError, error.kind == .timedOut else { return "\(error)" }

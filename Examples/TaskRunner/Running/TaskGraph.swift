@@ -1,8 +1,8 @@
 import ProcedureKit
 
-/// The tasks as one graph.
+/// Creates graphs of tasks.
 enum TaskGraph {
-  /// Returns the graph that runs the tasks. Each task is reused if it is up to date.
+  /// Returns a graph that runs the tasks. If a task is up to date, its outputs are reused.
   static func running(_ tasks: [TaskDefinition], _ context: RunContext) -> ProcedureGraph<Void, Void> {
     graph(tasks) { task in
       var procedure = RunTask(task: task, context: context).procedureTask
@@ -28,9 +28,11 @@ enum TaskGraph {
     graph(tasks) { task in ProcedureTask<[Void], Void>(task.name.value.description) { _ in } }.mermaid
   }
 
-  /// Returns the graph that finds which tasks would run. The value of such a task is `nil`, and a task that needs it would run, too.
+  /// Returns a graph that finds out which tasks would run.
   ///
-  /// - Throws: `GraphItemsError`, for errors that a ``TaskFile`` excludes.
+  /// The value of such a task is `nil`. A task that needs such a task would run, too.
+  ///
+  /// - Throws: `GraphItemsError`, which cannot occur for the tasks of a ``TaskFile``.
   static func dry(
     _ tasks: [TaskDefinition], _ records: TaskRecords
   ) throws -> ProcedureGraph<Void, [SystemText: TaskOutputs?]> {
@@ -40,7 +42,7 @@ enum TaskGraph {
     }
   }
 
-  /// Returns a graph with a node for each task, and no others, so that reports and traces show what the user knows.
+  /// Returns a graph that has a node for each task, and no other nodes, so that reports and traces show only what the user knows.
   private static func graph<Value>(
     _ tasks: [TaskDefinition], _ procedure: (TaskDefinition) -> ProcedureTask<[Value], Value>
   ) -> ProcedureGraph<Void, Void> {

@@ -1,23 +1,23 @@
 import ProcedureKit
 
-/// Reads JSON (RFC 8259), and keeps the position of each value, which Foundation's decoder does not report.
+/// Parses JSON (RFC 8259), and records the position of each value, which Foundation's decoder does not report.
 ///
-/// A text can name a file whose name is not UTF-8: the escapes `\udc80` to `\udcff`, which are not characters, represent the bytes
-/// 0x80 to 0xff. Python writes such names in the same way (PEP 383, `surrogateescape`).
+/// A string can contain a file name that is not UTF-8. In it, the escapes `\udc80` to `\udcff`, which are not characters, represent the
+/// bytes 0x80 to 0xff. Python writes such names in the same way (PEP 383, `surrogateescape`).
 struct JSONReader {
-  /// The largest depth of nested lists and objects, so that no text exhausts the stack.
+  /// The maximum depth of nested lists and objects, which keeps a file from exhausting the stack.
   private static let greatestDepth = 100
 
-  /// The bytes that some editors write before a text in UTF-8. They are skipped.
+  /// The bytes that some editors write at the start of a UTF-8 file. They are skipped.
   static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
 
   private let bytes: [UInt8]
   private var index = 0
   private var depth = 0
 
-  /// Reads a text with one value.
+  /// Parses a JSON text, which contains a single value.
   ///
-  /// - Throws: The first ``Problem``.
+  /// - Throws: The first ``Problem`` that is found.
   static func value(in bytes: [UInt8]) throws(Problem) -> JSONValue {
     var reader = JSONReader(bytes: bytes)
     let value = try reader.value()
@@ -105,7 +105,7 @@ struct JSONReader {
     case "false": return .boolean(false)
     case "null": return .null
     case let other:
-      throw Problem(offset: index, message: "\"\(other.prefix(40))\" is not a value. Texts need quotation marks")
+      throw Problem(offset: index, message: "\"\(other.prefix(40))\" is not a value. Strings need quotation marks")
     }
   }
 
@@ -124,7 +124,7 @@ struct JSONReader {
   private mutating func string() throws(Problem) -> SystemText {
     let start = index
     index += 1
-    // Most texts have no escapes, and are used without decoding.
+    // Most strings have no escapes, and are used without decoding.
     let end =
       bytes[index...].firstIndex { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") || $0 < 0x20 } ?? bytes.count
     var text = bytes[index..<end]
@@ -136,21 +136,21 @@ struct JSONReader {
       case UInt8(ascii: "\""):
         guard String(validating: bytes[start..<index], as: UTF8.self) != nil else {
           throw Problem(
-            offset: start, message: "the text is not UTF-8. Use \\udc80 to \\udcff for the bytes of other names")
+            offset: start, message: "the string is not UTF-8. Use \\udc80 to \\udcff for the bytes of other names")
         }
         return SystemText(bytes: text)
       case UInt8(ascii: "\\"): text += try escape()
       case 0..<0x20:
-        throw Problem(offset: index - 1, message: "a line end or control character within a text. Is a \" missing?")
+        throw Problem(offset: index - 1, message: "a line break or control character in a string. Is a \" missing?")
       default: text.append(byte)
       }
     }
-    throw Problem(offset: start, message: "the text has no end")
+    throw Problem(offset: start, message: "the string does not end")
   }
 
   private mutating func escape() throws(Problem) -> [UInt8] {
     let start = index - 1
-    guard index < bytes.count else { throw ended("the rest of the text") }
+    guard index < bytes.count else { throw ended("the rest of the string") }
     let byte = bytes[index]
     index += 1
     if let plain = Self.escapes[byte] { return [plain] }
@@ -188,7 +188,7 @@ struct JSONReader {
 
   // MARK: Bytes
 
-  /// Skips white space. Returns the next byte without consuming it; `nil` at the end.
+  /// Skips white space, and returns the next byte without consuming it; `nil` at the end.
   private mutating func nextByte() -> UInt8? {
     while index < bytes.count, Self.isSpace(bytes[index]) { index += 1 }
     return index < bytes.count ? bytes[index] : nil

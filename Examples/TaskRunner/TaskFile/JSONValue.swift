@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// A value of a JSON text, with its position.
+/// A value in a JSON text, together with its position.
 struct JSONValue: Sendable {
   enum Content: Sendable {
     case null
@@ -22,20 +22,20 @@ struct JSONValue: Sendable {
   /// The position of the first byte, in bytes from the beginning of the text.
   let offset: Int
 
-  /// The kind of the value in messages.
+  /// The kind of the value as it appears in messages.
   var kind: String {
     switch content {
     case .null: "null"
     case .boolean: "a boolean"
     case .number: "a number"
-    case .string: "a text"
+    case .string: "a string"
     case .array: "a list"
     case .object: "an object"
     }
   }
 }
 
-/// An error at a position of a text.
+/// An error at a position in a text.
 struct Problem: Error, Equatable {
   /// The position, in bytes from the beginning of the text.
   let offset: Int

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// The outputs of tasks, as a tree of names: a look-up takes time in proportion to its path, however many paths there are.
+/// The outputs of tasks, as a tree of names. The time for a lookup is proportional to the length of the path, however many paths there are.
 struct PathTree {
   private struct Place: Hashable {
     let folder: Int
@@ -8,19 +8,19 @@ struct PathTree {
   }
 
   private struct Entry {
-    /// The task that makes the file or folder.
+    /// The task that creates the file or folder, if any.
     var maker: Int?
-    /// The tasks that make files or folders within, each once, in order.
+    /// The tasks that create files or folders within this folder, in order and without duplicates.
     var makersWithin: [Int] = []
   }
 
-  /// The root is the first.
+  /// The entries, the first of which is the root.
   private var entries = [Entry()]
   private var places: [Place: Int] = [:]
 
-  /// Adds a path. The tasks are added in order.
+  /// Adds a path that a task creates. Tasks must be added in order.
   ///
-  /// - Returns: Another task that makes the path, if there is one.
+  /// - Returns: Another task that creates the same path, if there is one.
   mutating func add(_ path: SystemText, maker: Int) -> Int? {
     var index = 0
     for name in Paths.parts(of: path) {
@@ -36,7 +36,7 @@ struct PathTree {
     return entries[index].maker
   }
 
-  /// Returns the innermost folder around a path that a task makes, and the task.
+  /// Returns the innermost folder around a path that a task creates, and that task.
   func makerAround(_ path: SystemText) -> (path: SystemText, maker: Int)? {
     let parts = Paths.parts(of: path)
     let around = walk(parts).prefix(parts.count).enumerated().last { entries[$0.element].maker != nil }
@@ -45,7 +45,7 @@ struct PathTree {
     return (around.offset == 0 ? "/" : SystemText(bytes: folder), maker)
   }
 
-  /// Returns the tasks that make a path, the innermost folder around it, or files within it, in this order.
+  /// Returns the tasks that create a path, folders around it, or files within it, in this order.
   func makers(of path: SystemText) -> [Int] {
     let parts = Paths.parts(of: path)
     let way = walk(parts)
@@ -53,7 +53,7 @@ struct PathTree {
     return way.reversed().compactMap { entries[$0].maker } + within
   }
 
-  /// Returns the entries along the path from the root, as far as they exist.
+  /// Returns the entries along a path from the root, as far as they exist.
   private func walk(_ parts: [SystemText]) -> [Int] {
     var way = [0]
     for name in parts {

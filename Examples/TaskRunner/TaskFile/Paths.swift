@@ -1,10 +1,10 @@
 import ProcedureKit
 
-/// Paths as bytes.
+/// Functions for paths, which consist of bytes.
 enum Paths {
   private static let slash = UInt8(ascii: "/")
 
-  /// Returns an absolute path without `.`, `..` and double slashes. Links are not followed.
+  /// Returns a path as an absolute path without `.`, `..` and double slashes. Links are not followed.
   static func absolute(_ path: SystemText, in folder: SystemText) -> SystemText {
     var parts: [ArraySlice<UInt8>] = []
     let whole = path.bytes.first == slash ? path.bytes : folder.bytes + [slash] + path.bytes
@@ -14,12 +14,12 @@ enum Paths {
     return SystemText(bytes: [slash] + Array(parts.joined(separator: [slash])))
   }
 
-  /// Returns the names along the path from the root.
+  /// Returns the names along a path from the root.
   static func parts(of path: SystemText) -> [SystemText] {
     path.bytes.split(separator: slash).map { SystemText(bytes: $0) }
   }
 
-  /// Returns the path as a user would write it in the folder.
+  /// Returns a path as a user would write it in a folder.
   static func relative(_ path: SystemText, to folder: SystemText) -> SystemText {
     let start = folder.bytes + [slash]
     return path.bytes.starts(with: start) ? SystemText(bytes: path.bytes.dropFirst(start.count)) : path

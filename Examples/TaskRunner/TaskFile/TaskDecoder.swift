@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Decodes tasks from the JSON of a task file, and collects all errors.
+/// Decodes the tasks from the JSON of a task file, and collects all errors.
 struct TaskDecoder {
   private static let keys: [SystemText] = [
     "name", "command", "needs", "inputs", "outputs", "exclusive", "retries", "timeout", "env", "cwd",
@@ -12,7 +12,7 @@ struct TaskDecoder {
 
   init(folder: SystemText) { self.folder = folder }
 
-  /// Returns the tasks of `{"tasks": [ … ]}`, or of the list alone.
+  /// Returns the tasks in `{"tasks": [ … ]}`, or in a list alone.
   mutating func tasks(in root: JSONValue) -> [TaskDefinition] {
     var list = root
     if case .object(let members) = root.content {
@@ -29,7 +29,7 @@ struct TaskDecoder {
 
   private mutating func task(in value: JSONValue) -> TaskDefinition? {
     guard case .object(let members) = value.content else {
-      report(value.offset, "\(value.kind) where a task, an object, should be")
+      report(value.offset, "\(value.kind) where a task, which is an object, should be")
       return nil
     }
     report(unknown: members, allowed: Self.keys)
@@ -57,7 +57,7 @@ struct TaskDecoder {
     return task
   }
 
-  /// The values of a task, by key.
+  /// The values of a task, which can be looked up by key.
   private struct Members {
     let members: [JSONValue.Member]
 
@@ -131,17 +131,17 @@ struct TaskDecoder {
       return nil
     }
     guard mayBeEmpty || !text.isEmpty, !text.bytes.contains(0) else {
-      report(value.offset, "\(text.isEmpty ? "an empty text" : "a text with U+0000") where \(expected) should be")
+      report(value.offset, "\(text.isEmpty ? "an empty string" : "a string with U+0000") where \(expected) should be")
       return nil
     }
     return text
   }
 
-  /// Returns a text that is shown to people, and so must be UTF-8.
+  /// Returns a string that is shown to the user, and must therefore be UTF-8.
   private mutating func name(_ value: JSONValue, _ expected: String) -> SystemText? {
     guard let name = text(value, expected) else { return nil }
     guard name.string != nil else {
-      report(value.offset, "a text that is not UTF-8 where \(expected) should be")
+      report(value.offset, "a string that is not UTF-8 where \(expected) should be")
       return nil
     }
     return name
@@ -158,7 +158,7 @@ struct TaskDecoder {
   private mutating func report(unknown members: [JSONValue.Member], allowed: [SystemText]) {
     let list = allowed.map(\.description).joined(separator: ", ")
     for member in members where !allowed.contains(member.key) {
-      report(member.offset, "there is no key \"\(member.key)\" here; there are: \(list)")
+      report(member.offset, "there is no key \"\(member.key)\" here; the keys are: \(list)")
     }
   }
 

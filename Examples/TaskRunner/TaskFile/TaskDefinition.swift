@@ -1,34 +1,34 @@
 import ProcedureKit
 
-/// A task, as described in the file.
+/// A task as described in the task file.
 struct TaskDefinition: Sendable {
   enum Command: Sendable {
     /// A command line for `/bin/sh`.
     case shell(SystemText)
-    /// A program and its arguments, which no shell interprets.
+    /// A program and its arguments, which are not interpreted by a shell.
     case program([SystemText])
   }
 
-  /// UTF-8, since the name is used in procedures, events and reports. Names are compared by their bytes, like paths.
+  /// The name, which must be UTF-8, since it is used in procedures, events and reports. Like paths, names are compared byte by byte.
   let name: Placed<SystemText>
   let command: Command
   /// The names of tasks that must finish first, as listed in the file.
   var needs: [Placed<SystemText>] = []
-  /// Absolute paths of the files and folders that the command reads.
+  /// The absolute paths of the files and folders that the command reads.
   var inputs: [Placed<SystemText>] = []
-  /// Absolute paths of the files and folders that the command makes.
+  /// The absolute paths of the files and folders that the command creates.
   var outputs: [Placed<SystemText>] = []
-  /// The categories. Tasks with a common category do not run at the same time.
+  /// The categories of the task. Tasks that have a category in common do not run at the same time.
   var exclusive: [String] = []
   /// The number of times that a failed command is retried.
   var retries = 0
-  /// The time that each attempt may take.
+  /// The time limit for each attempt, if any.
   var timeout: Duration?
-  /// Variables in addition to those of the runner.
+  /// The environment variables of the task, in addition to those of the runner.
   var environment: [SystemText: SystemText] = [:]
   /// The folder in which the command runs.
   var folder: SystemText
 
-  /// The needs and, after them, the tasks that make inputs of this task. Set when the whole file is known.
+  /// The needs, followed by the tasks that create inputs of this task. Set once the whole file has been read.
   var allNeeds: [SystemText] = []
 }

@@ -2,18 +2,18 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// The tasks of a file.
+/// A task file and its tasks.
 struct TaskFile: Sendable {
   /// The absolute path of the file.
   let path: SystemText
   /// The folder of the file, to which paths are relative.
   let folder: SystemText
-  /// The tasks, in the order of the file.
+  /// The tasks, in the order in which the file lists them.
   let tasks: [TaskDefinition]
 
-  /// Reads a file.
+  /// Reads a task file.
   ///
-  /// - Throws: ``TaskFileError``, with all errors of the file.
+  /// - Throws: ``TaskFileError`` with all errors in the file.
   init(_ name: SystemText) throws(TaskFileError) {
     let problem: String?
     var bytes: [UInt8] = []
@@ -40,8 +40,9 @@ struct TaskFile: Sendable {
     tasks = order.tasks
   }
 
-  /// Returns the reason why a file cannot be a task file; its absolute path is given. A pipe has no folder for the records, and
-  /// `/dev/stdin` is in the wrong one.
+  /// Returns the reason why a file cannot be a task file, if any. `path` is its absolute path.
+  ///
+  /// A pipe has no folder for the records, and `/dev/stdin` is in the wrong one.
   private static func problem(_ name: SystemText, at path: SystemText) throws(POSIXError) -> String? {
     let isDescriptor = path == "/dev/stdin" || ["/dev/fd/", "/proc/"].contains { path.bytes.starts(with: $0.utf8) }
     if !isDescriptor {
@@ -52,7 +53,7 @@ struct TaskFile: Sendable {
   }
 }
 
-/// The reasons why a task file cannot be used, each on a line, with its position.
+/// The reasons why a task file cannot be used. The description contains each of them on a separate line, with its position.
 struct TaskFileError: Error, CustomStringConvertible {
   let description: String
 
@@ -62,13 +63,13 @@ struct TaskFileError: Error, CustomStringConvertible {
     description = "\(file): cannot be read: \((error as? POSIXError)?.reason ?? "\(error)")"
   }
 
-  /// Positions are lines and columns, both from 1; a column is a character.
+  /// Creates an error whose positions are lines and columns. Both start with 1, and columns count characters.
   init(file: SystemText, _ problems: [Problem], in bytes: [UInt8]) {
     var (line, column, start) = (
       1, 1, bytes.starts(with: JSONReader.byteOrderMark) ? JSONReader.byteOrderMark.count : 0
     )
     let lines = problems.sorted { $0.offset < $1.offset }.map { problem in
-      // Continues at the previous problem, so that the file is searched only once.
+      // The search continues from the previous problem, so that the file is read only once.
       let passed = bytes[start..<max(start, problem.offset)]
       start = max(start, problem.offset)
       if let end = passed.lastIndex(of: UInt8(ascii: "\n")) {

@@ -1,12 +1,12 @@
 import ProcedureKit
 
-/// Finds the needs of the tasks of a file, and the reasons why they cannot be run.
+/// Determines which tasks each task in a file needs, and finds the reasons why the tasks cannot be run.
 struct TaskOrder {
   private(set) var tasks: [TaskDefinition]
   private(set) var problems: [Problem] = []
   private var names: [SystemText: Int] = [:]
 
-  /// Completes the needs of the tasks: a task needs the tasks that make its inputs.
+  /// Completes the needs of the tasks, since a task also needs the tasks that create its inputs.
   init(_ tasks: [TaskDefinition], folder: SystemText) {
     self.tasks = tasks
     let known = Set(tasks.map { $0.name.value })
@@ -28,7 +28,7 @@ struct TaskOrder {
     problems.append(Problem(offset: offset, message: message))
   }
 
-  /// Returns the outputs with the tasks that make them.
+  /// Returns the outputs and the tasks that create them.
   private mutating func makersOfOutputs(_ folder: SystemText) -> PathTree {
     var tree = PathTree()
     for (index, task) in tasks.enumerated() {
@@ -51,7 +51,7 @@ struct TaskOrder {
     return tree
   }
 
-  /// Returns the position of each need.
+  /// Adds the tasks that create inputs to the needs. Returns the position of each need.
   private mutating func addNeeds(_ makers: PathTree) -> [SystemText: [SystemText: Int]] {
     var places: [SystemText: [SystemText: Int]] = [:]
     for index in tasks.indices {
@@ -78,14 +78,14 @@ struct TaskOrder {
       for cycle in error.cycles {
         let (first, second) = (cycle[0], cycle.count > 1 ? cycle[1] : cycle[0])
         let words = (cycle + [first]).map { "\"\($0)\"" }.joined(separator: " needs ")
-        report(places[first]?[second] ?? 0, "\(words): no order is possible. An input that a task makes is a need, too")
+        report(places[first]?[second] ?? 0, "\(words): no order is possible. Tasks that create inputs are needed, too")
       }
     }
   }
 
   // MARK: Choosing
 
-  /// Returns the tasks, each after its needs, and without those of a cycle. All needs are among the tasks.
+  /// Returns the tasks in an order in which each task follows its needs, without tasks in a cycle. All needs must be among the tasks.
   static func sorted(_ tasks: [TaskDefinition]) -> [TaskDefinition] {
     order(of: tasks).map { tasks[$0] }
   }
@@ -108,7 +108,7 @@ struct TaskOrder {
     return order
   }
 
-  /// Returns the tasks with these names, and all tasks that they need, in the order of the file.
+  /// Returns the tasks with the given names, and all tasks that they need, in the order of the file.
   static func chosen(_ names: [SystemText], of tasks: [TaskDefinition]) -> [TaskDefinition] {
     let needs = Dictionary(uniqueKeysWithValues: tasks.map { ($0.name.value, $0.allNeeds) })
     var (wanted, rest): (Set<SystemText>, [SystemText]) = ([], names)

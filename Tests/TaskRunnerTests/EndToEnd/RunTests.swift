@@ -129,7 +129,7 @@ import Testing
       ("\"command\": \"kill -9 $$\"", 137, "signal 9"),
       ("\"command\": \"exec sleep 100\", \"timeout\": 0.05", 124, "timed out after 0.05 s"),
       ("\"command\": \"true\", \"inputs\": [\"none\"]", 1, "none is missing"),
-      ("\"command\": \"true\", \"outputs\": [\"none\"]", 1, "has not made its output"),
+      ("\"command\": \"true\", \"outputs\": [\"none\"]", 1, "did not create its output"),
       ("\"command\": \"true\", \"cwd\": \"none\"", 126, "is not a folder"),
     ])
   func statuses(_ task: String, status: Int32, message: String) async throws {

@@ -30,12 +30,12 @@ import Testing
     "Everything that is wrong is told with line and column",
     arguments: [
       (#"[\n  {"name": "é", "command": §1}\n]"#, "a number where a command line"),
-      (#"[{"name": §"", "command": "true"}]"#, "an empty text"), (#"[§{"command": "b"}]"#, #"the task has no "name""#),
+      (#"[{"name": §"", "command": "true"}]"#, "an empty string"), (#"[§{"command": "b"}]"#, #"the task has no "name""#),
       (#"[§{"name": "a"}]"#, #"the task has no "command""#),
       (#"{§"task": [], "tasks": []}"#, #"there is no key "task""#),
       ("§{}", #"the key "tasks" is missing"#), ("§3", "a number where"),
       (#"[{"name": "a", "command": "b", §"need": []}]"#, #"there is no key "need""#),
-      (#"[{"name": "a", "command": "b", "needs": §"c"}]"#, "a text where a list of names"),
+      (#"[{"name": "a", "command": "b", "needs": §"c"}]"#, "a string where a list of names"),
       (#"[{"name": "a", "command": "b", "needs": [§"c"]}]"#, #"no task is named "c""#),
       (#"[{"name": "a", "command": "b"},\n{"name": §"a", "command": "b"}]"#, #"there is a task "a" above"#),
       (#"[{"name": "a", "command": "b", "retries": §1.5}]"#, "a number where a whole number"),
@@ -43,7 +43,7 @@ import Testing
       (#"[{"name": "a", "command": "b", "timeout": §0}]"#, "a number where a number of seconds above 0"),
       (#"[{"name": "a", "command": "b", "env": {§"A=": ""}}]"#, #""A=" cannot be the name"#),
       (#"[{"name": "a", "command": §[]}]"#, "an empty list"),
-      (#"[{"name": §"a\u0000", "command": "b"}]"#, "a text with U+0000"),
+      (#"[{"name": §"a\u0000", "command": "b"}]"#, "a string with U+0000"),
       (#"[{"name": "a", "command": "b"§"#, "the file ends"),
     ])
   func places(_ text: String, expected: String) throws {
