@@ -2,7 +2,7 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// The command line.
+/// The mode and the options on the command line.
 struct Arguments {
   enum Mode {
     case all, worker, coordinator, help
@@ -11,15 +11,15 @@ struct Arguments {
   static let help = """
     usage: temporal [worker | coordinator] [OPTION…]
 
-    Resizes the kitten to many sizes, each on a free worker, through a Temporal server. Without a command,
-    starts two workers and a coordinator.
+    Resizes the kitten to many sizes through a Temporal server, each on the next free worker. Without a command,
+    two workers and a coordinator are started.
 
-      --server HOST:PORT   the server's gRPC address (127.0.0.1:7233)
-      --folder FOLDER      the folder of the pictures and the records (a new folder)
-      --picture FILE       the picture, a PPM (the kitten of the examples)
-      --job NAME           the name of the job: the same name finds existing results (a new name)
-      --sizes COUNT        how many sizes (12)
-      --pace MILLISECONDS  the shortest time of a resize (100)
+      --server HOST:PORT   the server's gRPC address (default: 127.0.0.1:7233)
+      --folder FOLDER      the folder for the pictures and the records (default: a new folder)
+      --picture FILE       the picture, which is a PPM file (default: the kitten of the examples)
+      --job NAME           the name of the job; with a previous name, existing results are found (default: a new name)
+      --sizes COUNT        the number of sizes (default: 12)
+      --pace MILLISECONDS  the minimum duration of a resize (default: 100)
     """
 
   private(set) var mode = Mode.all
@@ -33,7 +33,7 @@ struct Arguments {
 
   var connection: TemporalConnection { TemporalConnection(host: host, taskQueue: "kitten") }
 
-  /// The options that workers need.
+  /// The options that are passed on to workers.
   var passedOn: [String] { ["--server", host, "--folder", folder.path, "--pace", "\(pace)"] }
 
   init(_ words: some Sequence<SystemText>) throws {
@@ -43,7 +43,7 @@ struct Arguments {
       switch first.description {
       case "worker": mode = .worker
       case "coordinator": mode = .coordinator
-      default: throw DemoError("\"\(first)\" is not worker or coordinator; see --help")
+      default: throw DemoError("\"\(first)\" is neither worker nor coordinator; see --help")
       }
     }
     while let word = words.popFirst() {

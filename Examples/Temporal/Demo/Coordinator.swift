@@ -3,8 +3,8 @@ import ProcedureKit
 import ProcedureKitFoundation
 import ProcedureKitRemote
 
-/// Runs the graph. When it is started again with the same name of the job, it continues: recorded values are reused, and a call that is
-/// in progress, or finished, is found at the server by its key.
+/// Runs the graph. If a coordinator is started again with the same job name, it continues the job: recorded values are reused, and a call
+/// that is in progress or finished is found on the server by its key.
 struct Coordinator: Sendable {
   private let arguments: Arguments
   private let values: RecordFile
@@ -25,7 +25,7 @@ struct Coordinator: Sendable {
     let thumbnails = try await ProcedureQueue("coordinator", maxConcurrentProcedures: 8).run(graph, input: orders)
     for (thumbnail, order) in zip(thumbnails, orders) {
       guard try Picture(contentsOf: order.target).checksum == thumbnail.checksum else {
-        throw DemoError("\(order.target) is not the picture that the worker has reported")
+        throw DemoError("\(order.target) is not the picture that the worker reported")
       }
     }
     for thumbnail in thumbnails { print("\(thumbnail.width) x \(thumbnail.height)  \(thumbnail.checksum)") }
@@ -47,7 +47,7 @@ struct Coordinator: Sendable {
     }
   }
 
-  /// The line that makes the procedure remote, and the record of each value.
+  /// The remote procedure, which also records each value.
   private var resize: ProcedureTask<ResizeOrder, Thumbnail> {
     let (arguments, values, recorded) = (arguments, values, recorded)
     var limits = RemoteLimits()

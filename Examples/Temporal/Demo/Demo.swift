@@ -4,7 +4,7 @@ import ProcedureKitDiagnostics
 import ProcedureKitFoundation
 import ProcedureKitRemote
 
-/// A graph whose resizes of the kitten are executed by two worker processes, through a Temporal server.
+/// Runs a graph that resizes the kitten in two worker processes, through a Temporal server.
 @main struct Demo {
   static func main() async {
     Diagnostics.start()
@@ -22,7 +22,7 @@ import ProcedureKitRemote
     }
   }
 
-  /// Executes calls until the process is ended.
+  /// Executes calls until the process is terminated.
   private static func work(_ arguments: Arguments) async throws {
     var registry = ProcedureRegistry(coder: Resize.coder)
     registry.register(try Resize(arguments).procedure, as: .resize)
@@ -32,7 +32,7 @@ import ProcedureKitRemote
     try await worker.run(from: TemporalTaskSource(arguments.connection))
   }
 
-  /// Starts two workers, runs the graph, and stops the workers.
+  /// Starts two workers, runs the graph, and then stops the workers.
   private static func runAll(_ arguments: Arguments) async throws {
     do {
       try await arguments.connection.waitUntilReady(atMost: .seconds(2))
@@ -49,14 +49,14 @@ import ProcedureKitRemote
     let process = Process()
     process.executableURL = Bundle.main.executableURL
     process.arguments = arguments
-    // The workers would write to the same file.
+    // Otherwise, the workers would write to the same trace file.
     process.environment = ProcessInfo.processInfo.environment.filter { $0.key != "PROCEDURE_TRACE" }
     try process.run()
     return process
   }
 }
 
-/// An error for the users of the demonstration.
+/// An error that is shown to the user of the demonstration.
 struct DemoError: Error, CustomStringConvertible {
   let description: String
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A picture in memory: red, green and blue for each pixel, row by row.
+/// A picture in memory, with red, green and blue samples for each pixel, row by row.
 struct Picture {
   let width: Int
   let height: Int
@@ -10,10 +10,11 @@ struct Picture {
     (self.width, self.height, self.samples) = (width, height, samples)
   }
 
-  /// The largest file that is read, and the largest number of pixels that are created.
+  /// The maximum size of a file that is read, and the maximum number of pixels in a resized picture.
   private static let (largestFile, mostPixels) = (64 << 20, 1 << 24)
 
-  /// Reads a PPM of 8 bits, from a regular file of at most 64 MiB. Files of `/proc` have no size, and some of them have no end.
+  /// Reads a PPM with 8 bits per sample from a regular file of at most 64 MiB. Files in `/proc` are refused, since they report no size, and
+  /// some of them are endless.
   ///
   /// - Throws: ``ResizeError``.
   init(contentsOf path: String) throws {
@@ -22,7 +23,7 @@ struct Picture {
 
   private static func contents(of path: String) throws -> Data {
     var status = stat()
-    // A pipe or a device might have no end.
+    // A pipe or a device might be endless.
     guard !path.utf8.contains(0), stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
       (1...largestFile).contains(Int(status.st_size)), let data = FileManager.default.contents(atPath: path)
     else { throw ResizeError.unreadable(path) }
@@ -40,7 +41,7 @@ struct Picture {
     self.init(width: width, height: height, samples: Array(data[start...]))
   }
 
-  /// Returns the picture with another width: each pixel is the mean of the pixels that it covers.
+  /// Returns a copy of the picture with another width, in which each pixel is the mean of the pixels that it covers.
   ///
   /// - Throws: ``ResizeError`` if the width is not positive, or the picture would have too many pixels.
   func resized(toWidth newWidth: Int) throws -> Picture {

@@ -8,7 +8,7 @@ struct RecordFile: Sendable {
     self.url = url
   }
 
-  /// The lines. An incomplete last line, of a process that was killed, is ignored.
+  /// The lines in the file. If a process was killed while it was writing, the incomplete last line is ignored.
   var lines: [String] {
     guard let text = try? String(contentsOf: url, encoding: .utf8) else { return [] }
     return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
@@ -19,8 +19,8 @@ struct RecordFile: Sendable {
     let file = open(url.path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o644)
     guard file >= 0 else { throw DemoError("\(url.path) cannot be written: \(String(cString: strerror(errno)))") }
     defer { close(file) }
-    // One system call, so that the line is written completely or not at all.
+    // The line is written in one system call, so that it is written completely or not at all.
     let bytes = Array("\(line)\n".utf8)
-    guard write(file, bytes, bytes.count) == bytes.count else { throw DemoError("\(url.path) is not written") }
+    guard write(file, bytes, bytes.count) == bytes.count else { throw DemoError("\(url.path) was not written") }
   }
 }

@@ -3,21 +3,21 @@ import ProcedureKit
 import ProcedureKitFoundation
 import ProcedureKitRemote
 
-/// The order for one resize. Pictures are too large for messages, so the order contains their paths.
+/// An order to resize a picture. Since pictures are too large for messages, the order contains paths.
 struct ResizeOrder: Codable, Hashable, Sendable {
   var source: String
   var target: String
   var width: Int
 }
 
-/// A finished picture: its size, and a checksum of its pixels.
+/// The result of an order, which consists of the size of the picture and a checksum.
 struct Thumbnail: Codable, Hashable, Sendable {
   var width: Int
   var height: Int
   var checksum: String
 }
 
-/// An order that cannot be executed. It fails the call, and the worker continues.
+/// The reason why an order cannot be executed. The call fails with this error, and the worker continues.
 enum ResizeError: Error, Codable, Hashable, CustomStringConvertible {
   case unreadable(String)
   case impossibleWidth(Int)
@@ -27,10 +27,10 @@ enum ResizeError: Error, Codable, Hashable, CustomStringConvertible {
   var description: String {
     switch self {
     case .unreadable(let path):
-      "the picture \(path) does not exist, or is not a PPM of 8 bits. Build the demonstration where it is run"
+      "the picture \(path) does not exist, or is not an 8-bit PPM. Build the demonstration where you run it"
     case .impossibleWidth(let width): "the picture cannot be made \(width) pixels wide"
     case .forbiddenTarget(let path):
-      "a worker writes only kitten-NUMBER.ppm in its folder, and not \(path.debugDescription)"
+      "a worker writes only to kitten-NUMBER.ppm in its folder, not to \(path.debugDescription)"
     case .unwritable(let path): "the picture \(path) cannot be written"
     }
   }
@@ -40,9 +40,9 @@ extension RemoteSignature where Input == ResizeOrder, Output == Thumbnail {
   static var resize: Self { RemoteSignature("resize", version: 1, errors: [ResizeError.self]) }
 }
 
-/// The worker's procedure.
+/// The procedure that workers execute.
 ///
-/// Its effect is idempotent: the picture is written atomically under its name, however often it is created.
+/// The procedure is idempotent: however often it is executed, the picture is written atomically to the same file.
 struct Resize: Sendable {
   static let coder = JSONProcedureCoder()
 
@@ -56,7 +56,7 @@ struct Resize: Sendable {
     executions = try RecordFile(arguments.folder.appending(path: "executions"))
   }
 
-  /// Checks that a target is a picture in the worker's folder: an order comes from another machine.
+  /// Checks that a target is a picture in the worker's folder, since an order may come from another machine.
   static func check(_ target: String, in folder: String) throws(ResizeError) {
     let bytes = Array(target.utf8)
     let (start, end) = (Array("\(folder)/kitten-".utf8), Array(".ppm".utf8))

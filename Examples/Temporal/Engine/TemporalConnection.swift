@@ -3,22 +3,22 @@ import ProcedureKit
 import ProcedureKitFoundation
 import ProcedureKitRemote
 
-/// The connection to a Temporal server: its namespace and one task queue.
+/// A connection to a namespace and a task queue on a Temporal server.
 public struct TemporalConnection: Sendable {
-  /// The largest size of inputs and values that the server transports, which is 2 MiB.
+  /// The maximum size of inputs and values, in bytes. The limit of the server is 2 MiB.
   public static let payloadLimit = 2_000_000
 
   let grpc: GRPCClient
   let namespace: String
   let taskQueue: String
-  /// The name of this process in the server's records.
+  /// The name of this process as it appears in the server's records.
   let identity: String
 
-  /// Creates a connection. Nothing is sent before the first call.
+  /// Creates a connection. Nothing is sent until the first call.
   ///
   /// - Parameters:
   ///   - host: The address of the server's gRPC port.
-  ///   - taskQueue: The queue in which calls wait for workers. Any name can be used.
+  ///   - taskQueue: The name of the queue in which calls wait for workers. Any name can be used.
   ///   - namespace: The namespace, which must exist.
   public init(host: String = "127.0.0.1:7233", taskQueue: String, namespace: String = "default") {
     grpc = GRPCClient(host: host, service: "temporal.api.workflowservice.v1.WorkflowService")
@@ -26,15 +26,15 @@ public struct TemporalConnection: Sendable {
     identity = "\(ProcessInfo.processInfo.processName) \(ProcessInfo.processInfo.processIdentifier)"
   }
 
-  /// Waits until the server answers. Cancelling the caller ends the wait.
+  /// Waits until the server responds. Cancelling the caller ends the wait.
   ///
-  /// - Parameter limit: The longest wait.
+  /// - Parameter limit: The maximum duration of the wait.
   /// - Throws: The last error; `CancellationError`.
   public func waitUntilReady(atMost limit: Duration) async throws {
     _ = try await call("DescribeNamespace", patience: limit) { $0.write(1, namespace) }
   }
 
-  /// Calls a method, and retries after temporary errors until `patience` is over.
+  /// Calls a method, and retries the call after temporary errors until the time `patience` has passed.
   func call(
     _ method: String, timeout: Duration = .seconds(10), patience: Duration = .zero,
     _ build: (inout MessageWriter) -> Void
@@ -51,19 +51,19 @@ public struct TemporalConnection: Sendable {
     }
   }
 
-  /// Returns the error for the caller of a procedure.
+  /// Converts an error of the connection to the error that the caller of a procedure receives.
   func error(_ error: any Error, of procedure: RemoteName) -> any Error {
     switch error {
     case let error as GRPCError:
       RemoteError(error.isTransient ? .connectionLost : .refused, procedure: procedure, reason: "\(error)")
     case is MessageReader.Malformed:
-      RemoteError(.refused, procedure: procedure, reason: "the server's answer is not a valid message")
+      RemoteError(.refused, procedure: procedure, reason: "the server's response is not a valid message")
     default: error
     }
   }
 }
 
-/// Payloads: bytes with a note about their encoding.
+/// Payloads, which consist of bytes and the name of their encoding.
 extension MessageWriter {
   mutating func writePayloads(_ field: Int, _ data: [UInt8]) {
     write(field) {
@@ -79,10 +79,10 @@ extension MessageWriter {
 }
 
 extension MessageReader {
-  /// The data of the first payload; empty if there is none.
+  /// Returns the data of the first payload in a field; empty if there is none.
   func payload(_ field: Int) throws -> [UInt8] { try message(field).message(1).bytes(2) }
 
-  /// A progress that a worker has sent as its heartbeat's details.
+  /// Returns the progress that a worker has sent as the details of its heartbeat.
   func progress(_ field: Int) throws -> RemoteProgress? {
     let data = try payload(field)
     return data.isEmpty ? nil : try? JSONProcedureCoder().decode(RemoteProgress.self, from: data)

@@ -1,13 +1,14 @@
 import ProcedureKit
 public import ProcedureKitRemote
 
-/// Executes calls as standalone activities of a Temporal server.
+/// An executor that executes calls as standalone activities on a Temporal server.
 ///
-/// The key of a call is the id of its activity: a call with the key of a running activity waits for it, and a call with the key of a completed
-/// activity receives its result, also in another process and after a restart of the server, for as long as the server keeps it (a day). After
-/// any other end, the activity is started again. Cancellation ends the activity for all callers that wait for it.
+/// The key of a call is the id of its activity. A call with the key of a running activity waits for that activity. A call with the key of a
+/// completed activity receives its result, even in another process or after a restart of the server, for as long as the server keeps the
+/// result, which is a day. If the activity ended in any other way, it is started again. Cancellation ends the activity for all callers that
+/// are waiting for it.
 public struct TemporalExecutor: ProcedureExecutor {
-  /// The server's limit for an input or a result.
+  /// The maximum size of an input or a result, in bytes.
   public var payloadLimit: Int { TemporalConnection.payloadLimit }
 
   private let connection: TemporalConnection
@@ -17,11 +18,11 @@ public struct TemporalExecutor: ProcedureExecutor {
     self.connection = connection
   }
 
-  /// Starts an activity, or finds an existing one, and waits for its end. Cancelling the caller cancels the activity.
+  /// Starts an activity, or finds an existing one, and waits for its result. Cancelling the caller cancels the activity.
   ///
   /// - Parameter call: The call.
   /// - Returns: The encoded value.
-  /// - Throws: `RemoteFailure`, `RemoteError`, `CancellationError`.
+  /// - Throws: `RemoteFailure`; `RemoteError`; `CancellationError`.
   public func execute(_ call: RemoteCall) async throws -> [UInt8] {
     guard call.key.description.utf8.count <= 1_000 else {
       throw RemoteError(.refused, procedure: call.procedure, reason: "its key has more than 1000 bytes")
@@ -34,7 +35,8 @@ public struct TemporalExecutor: ProcedureExecutor {
         return try await outcome(of: call, run)
       }
     } catch is CancellationError {
-      // Detached, since a cancelled task could not send requests. The task is awaited, and ends after the heartbeat timeout.
+      // The activity is cancelled in a detached task, since a cancelled task could not send requests. The task ends after the heartbeat
+      // timeout at the latest.
       await Task.detached { await cancel(call) }.value
       throw CancellationError()
     } catch {
@@ -42,7 +44,7 @@ public struct TemporalExecutor: ProcedureExecutor {
     }
   }
 
-  /// Returns the id of the activity's run.
+  /// Starts the activity, or finds an existing one, and returns the id of its run.
   private func start(_ call: RemoteCall) async throws -> String {
     let limits = call.limits
     do {
@@ -63,7 +65,7 @@ public struct TemporalExecutor: ProcedureExecutor {
           $0.write(4, limits.attempts)
         }
         $0.writePayloads(12, call.input)
-        // An id is reused only after a failure; a running activity is found.
+        // These policies reuse an id only after a failure, and find an activity that is running.
         $0.write(13, 2)
         $0.write(14, 2)
       }
@@ -76,7 +78,7 @@ public struct TemporalExecutor: ProcedureExecutor {
     }
   }
 
-  /// Compares the call with the existing activity, whose input the server does not compare.
+  /// Checks that an existing activity has the same procedure and input as the call, since the server does not compare them.
   private func checkInput(of call: RemoteCall, _ run: String) async throws {
     let answer = try await describe(call, run) { $0.write(4, true) }
     let type = try answer.message(2).message(3).string(1)
@@ -97,10 +99,10 @@ public struct TemporalExecutor: ProcedureExecutor {
     }
   }
 
-  /// Waits for the end of an activity. A lost connection is retried while the limit of the call allows it.
+  /// Waits for the result of an activity. If the connection is lost, it is retried as long as the limits of the call permit.
   private func outcome(of call: RemoteCall, _ run: String) async throws -> [UInt8] {
     while true {
-      // The server answers about a second before the timeout; below two seconds it would not wait at all.
+      // The server responds about a second before the timeout. If the timeout were below two seconds, the server would not wait at all.
       let answer = try await connection.call(
         "PollActivityExecution", timeout: .seconds(30), patience: call.limits.connectionTimeout
       ) {
@@ -115,7 +117,7 @@ public struct TemporalExecutor: ProcedureExecutor {
     }
   }
 
-  /// Reports progress until the task is cancelled. A call without progress still ends.
+  /// Reports progress until the task is cancelled. Errors are ignored, since a call does not need progress.
   private func reportProgress(_ call: RemoteCall, _ run: String) async throws {
     var token: [UInt8] = []
     while true {
@@ -133,7 +135,7 @@ public struct TemporalExecutor: ProcedureExecutor {
     }
   }
 
-  /// Cancels the activity, and waits for its end for as long as a heartbeat may take.
+  /// Cancels the activity, and waits for it to end, up to the heartbeat timeout.
   private func cancel(_ call: RemoteCall) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
@@ -154,18 +156,19 @@ public struct TemporalExecutor: ProcedureExecutor {
 }
 
 extension RemoteLimits {
-  /// The number of attempts, for the server: 0 would mean that there is no limit.
+  /// The maximum number of attempts for the server, for which 0 would mean that there is no limit.
   var attempts: Int { min(max(deliveries, 1), Int(Int32.max)) }
 
-  /// The longest time of the activity with all attempts.
+  /// The time limit for the activity, including all attempts.
   var activityDuration: Duration {
     let attempt = startTimeout.bounded + executionTimeout.bounded
-    // A million times a hundred years is more than the server accepts, and within the range of a duration.
+    // The result can be a million times a hundred years, which is within the range of a duration, before it is limited to what the server
+    // accepts.
     return (attempt * min(attempts, 1_000_000)).bounded
   }
 }
 
 extension Duration {
-  /// The duration, limited to a hundred years: the server and the clock add durations to the current time.
+  /// The duration, limited to a hundred years, since the server and the clock add durations to the current time.
   var bounded: Duration { min(max(self, .zero), .seconds(3_155_760_000)) }
 }

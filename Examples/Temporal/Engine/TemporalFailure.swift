@@ -3,14 +3,14 @@ import ProcedureKitRemote
 
 /// The failure of an activity.
 struct TemporalFailure {
-  /// The type of a failure that returns a call to the engine.
+  /// The type of failure with which a worker returns an unfinished call to the server.
   static let abandoned = "ProcedureKit.abandoned"
 
   private let content: MessageReader
 
   init(_ content: MessageReader) { self.content = content }
 
-  /// Returns the error for the caller.
+  /// Returns the error that the caller receives.
   func error(of call: RemoteCall) throws -> any Error {
     let message = content.string(1)
     func error(_ kind: RemoteError.Kind, _ reason: String) -> RemoteError {
@@ -20,7 +20,7 @@ struct TemporalFailure {
       let application = try content.message(5)
       let type = application.string(1)
       if type == Self.abandoned {
-        return error(.workerLost, "the last of \(call.limits.deliveries) workers has stopped")
+        return error(.workerLost, "the last of \(call.limits.deliveries) workers stopped")
       }
       return try RemoteFailure(type: type, message: message, contents: application.payload(3))
     }
@@ -31,6 +31,6 @@ struct TemporalFailure {
       default: return error(.noWorker, "no worker took the call in time")
       }
     }
-    return content.has(7) ? CancellationError() : error(.refused, "the server has ended the activity")
+    return content.has(7) ? CancellationError() : error(.refused, "the server ended the activity")
   }
 }

@@ -1,7 +1,7 @@
 import ProcedureKit
 public import ProcedureKitRemote
 
-/// The activities that wait in a task queue of a Temporal server.
+/// A source of the activities that are waiting in a task queue on a Temporal server.
 public struct TemporalTaskSource: RemoteTaskSource {
   private let connection: TemporalConnection
 
@@ -10,10 +10,10 @@ public struct TemporalTaskSource: RemoteTaskSource {
     self.connection = connection
   }
 
-  /// Waits for an activity, by long polls. Cancelling the caller ends the wait, which the server detects.
+  /// Waits for an activity by long polling. Cancelling the caller ends the wait, which the server notices.
   ///
   /// - Returns: The task.
-  /// - Throws: The error of the server or of the connection, after which the worker asks again; `CancellationError`.
+  /// - Throws: An error from the server or the connection, after which the worker calls this function again; `CancellationError`.
   public func nextTask() async throws -> (any RemoteTask)? {
     while true {
       let answer = try await connection.call("PollActivityTaskQueue", timeout: .seconds(70)) {

@@ -2,12 +2,12 @@ import Foundation
 import LoadedLibraries
 import Synchronization
 
-/// Transfers by libcurl: one thread performs all of them.
+/// Performs transfers with libcurl, all of them on one thread.
 ///
-/// Invariant of `@unchecked Sendable`: only the thread uses the transfers and the set of them, except for `pk_curl_multi_wakeup`, which any
-/// thread may call while the set exists; the commands are under a lock.
+/// The invariant that justifies `@unchecked Sendable`: only this thread uses the set of transfers and the transfers in it, except that any
+/// thread may call `pk_curl_multi_wakeup` while the set exists. The commands are guarded by a lock.
 final class CurlLoop: @unchecked Sendable {
-  /// The loop of the process; `nil` if libcurl is missing or too old.
+  /// The loop that the process shares; `nil` if libcurl is missing or too old.
   static let shared = pk_curl_load() ? CurlLoop() : nil
 
   private enum Command {
@@ -20,7 +20,7 @@ final class CurlLoop: @unchecked Sendable {
   private var transfers: [OpaquePointer: CurlTransfer] = [:]
 
   private init() {
-    guard let multi = pk_curl_multi_init() else { fatalError("there is no memory for a set of transfers") }
+    guard let multi = pk_curl_multi_init() else { fatalError("there is not enough memory for a set of transfers") }
     self.multi = multi
     // The thread exists until the process ends.
     let thread = Thread { [self] in perform() }
@@ -70,7 +70,7 @@ final class CurlLoop: @unchecked Sendable {
       guard code == CURLE_OK else { return transfer.ends(.done(CURLE_OUT_OF_MEMORY)) }
       transfers[transfer.handle] = transfer
     case .cancel(let transfer):
-      // Cancellation can precede its transfer.
+      // The cancellation may arrive before the transfer has been added.
       transfer.isCancelled = true
       if transfers[transfer.handle] != nil { end(transfer, .cancelled) }
     }

@@ -1,17 +1,17 @@
 import Foundation
 import LoadedLibraries
 
-/// One request and its answer.
+/// A request and its response.
 ///
-/// Invariant of `@unchecked Sendable`: the caller creates the transfer and reads the answer after the end; in between, only the loop's thread
-/// uses the transfer.
+/// The invariant that justifies `@unchecked Sendable`: the caller creates the transfer, and reads the response after the end. In between,
+/// only the loop's thread uses the transfer.
 final class CurlTransfer: @unchecked Sendable {
   enum End {
     case done(Int32)
     case cancelled
   }
 
-  /// The largest answer. The server sends messages of 4 MiB at most.
+  /// The maximum size of a response in bytes. The server sends messages of at most 4 MiB.
   static let largestBody = 16 << 20
   private static let largestHead = 1 << 20
 
@@ -20,20 +20,20 @@ final class CurlTransfer: @unchecked Sendable {
   var isCancelled = false
   private(set) var end = End.cancelled
   private(set) var body: [UInt8] = []
-  /// The last value of each header and trailer, by its lower-case name.
+  /// The last value of each header and trailer, keyed by its name in lower case.
   private(set) var headers: [String: String] = [:]
   private var headSize = 0
   private var list: OpaquePointer?
   private let callbacks = UnsafeMutablePointer<pk_curl_callbacks>.allocate(capacity: 1)
 
   init(_ url: String, _ body: [UInt8], headers: [String], timeout: Duration) {
-    guard let handle = pk_curl_easy_init() else { fatalError("there is no memory for a transfer") }
+    guard let handle = pk_curl_easy_init() else { fatalError("there is not enough memory for a transfer") }
     self.handle = handle
     for header in headers { list = pk_curl_list_append(list, header) ?? list }
     pk_curl_set_text(handle, CURLOPT_URL, url)
     pk_curl_set_text(handle, CURLOPT_PROXY, "")
     pk_curl_set_long(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
-    // Before version 8, libcurl cannot reuse a connection with prior knowledge, so each request gets a new one.
+    // Before version 8, libcurl cannot reuse a connection that uses HTTP/2 with prior knowledge, so each request opens a new one.
     pk_curl_set_long(handle, CURLOPT_FRESH_CONNECT, 1)
     pk_curl_set_long(handle, CURLOPT_FORBID_REUSE, 1)
     _ = body.withUnsafeBytes { pk_curl_set_post(handle, $0.baseAddress, Int64(body.count)) }
@@ -61,7 +61,7 @@ final class CurlTransfer: @unchecked Sendable {
     continuation.take()?.resume()
   }
 
-  /// Keeps bytes of the body; 0 ends the transfer, since the answer is too large.
+  /// Keeps bytes of the body. Returns 0 if the response is too large, which ends the transfer.
   private func receiveBody(_ bytes: UnsafePointer<CChar>?, _ count: Int) -> Int {
     guard body.count + count <= Self.largestBody else { return 0 }
     body += UnsafeRawBufferPointer(start: bytes, count: count)

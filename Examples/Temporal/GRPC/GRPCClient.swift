@@ -1,14 +1,14 @@
 import Foundation
 import LoadedLibraries
 
-/// Unary calls of gRPC over HTTP/2 without encryption.
+/// A client for unary gRPC calls over HTTP/2 without encryption.
 struct GRPCClient: Sendable {
   let host: String
   let service: String
 
   /// Calls a method. Cancelling the caller ends the call immediately.
   ///
-  /// - Throws: ``GRPCError``, `CancellationError`.
+  /// - Throws: ``GRPCError``; `CancellationError`.
   func call(_ method: String, timeout: Duration, _ build: (inout MessageWriter) -> Void) async throws -> MessageReader {
     var message = MessageWriter()
     build(&message)
@@ -35,19 +35,19 @@ struct GRPCClient: Sendable {
   }
 }
 
-/// A call that failed.
+/// The failure of a call.
 struct GRPCError: Error, CustomStringConvertible {
   static let notFound = 5
   static let alreadyExists = 6
   static let failedPrecondition = 9
-  /// The answer is not a valid gRPC answer.
+  /// The status of an error for a response that is not a valid gRPC response.
   static let internalError = 13
 
-  /// The status of the answer; `nil` without an answer.
+  /// The status of the response; `nil` if there was no response.
   let status: Int?
   let message: String
 
-  /// Whether the same call can succeed later: there was no answer, or the server is overloaded or not ready.
+  /// Whether the same call may succeed later, because there was no response, or because the server is overloaded or not ready.
   var isTransient: Bool { [nil, 8, 14].contains(status) }
 
   var description: String { status.map { "\(message) (gRPC status \($0))" } ?? message }

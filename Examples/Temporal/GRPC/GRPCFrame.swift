@@ -1,23 +1,23 @@
-/// The framing of gRPC: a flag, the length with the most significant byte first, and the message.
+/// Frames gRPC messages. A frame consists of a flag, the length with the most significant byte first, and the message.
 enum GRPCFrame {
-  /// Returns a message as a frame without compression.
+  /// Returns a frame that contains an uncompressed message.
   static func frame(_ message: [UInt8]) -> [UInt8] {
     let size = UInt32(message.count)
     return [0] + (0..<4).map { UInt8(truncatingIfNeeded: size >> (24 - 8 * $0)) } + message
   }
 
-  /// Returns the single message of an answer.
+  /// Returns the only message in a response.
   ///
-  /// - Throws: ``GRPCError`` with the status 13: the frame is truncated, compressed or longer than its length says, or others follow.
+  /// - Throws: ``GRPCError`` with the status 13 if the frame is truncated or compressed, or if it does not have the announced length.
   static func message(in body: [UInt8], of method: String) throws(GRPCError) -> ArraySlice<UInt8> {
     func malformed(_ reason: String) -> GRPCError {
       GRPCError(status: GRPCError.internalError, message: "\(method): \(reason)")
     }
-    guard body.count >= 5 else { throw malformed("the answer has \(body.count) bytes, and no complete frame") }
-    guard body[0] == 0 else { throw malformed("the answer is compressed, which was not requested (flag \(body[0]))") }
+    guard body.count >= 5 else { throw malformed("the response has \(body.count) bytes, and no complete frame") }
+    guard body[0] == 0 else { throw malformed("the response is compressed, which was not requested (flag \(body[0]))") }
     let length = body[1..<5].reduce(0) { $0 << 8 | Int($1) }
     guard length == body.count - 5 else {
-      throw malformed("the frame of the answer has \(length) bytes, but \(body.count - 5) have arrived")
+      throw malformed("the frame announces \(length) bytes, but \(body.count - 5) have arrived")
     }
     return body[5...]
   }

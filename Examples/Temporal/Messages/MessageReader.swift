@@ -1,11 +1,12 @@
-/// The fields of a protocol buffer message. Unknown fields are kept without decoding; of a single field, the last value counts.
+/// The fields of a protocol buffer message. Fields are decoded only when they are read. If a singular field occurs more than once, the last
+/// value counts.
 struct MessageReader {
   enum Value {
     case number(UInt64)
     case bytes(ArraySlice<UInt8>)
   }
 
-  /// The bytes are not a valid message.
+  /// An error that is thrown if bytes are not a valid message.
   struct Malformed: Error {}
 
   private var fields: [Int: [Value]] = [:]

@@ -1,4 +1,4 @@
-/// A protocol buffer message that is being written. Fields with their default values are omitted.
+/// Writes a protocol buffer message. Fields that have their default values are omitted.
 struct MessageWriter {
   private(set) var bytes: [UInt8] = []
 
@@ -39,14 +39,14 @@ struct MessageWriter {
     if !value.isEmpty { writeAlways(field, value) }
   }
 
-  /// Writes a message, even if it is empty.
+  /// Writes a field that contains a message, even if the message is empty.
   mutating func write(_ field: Int, _ build: (inout MessageWriter) -> Void) {
     var message = MessageWriter()
     build(&message)
     writeAlways(field, message.bytes)
   }
 
-  /// Writes a duration, rounded to nanoseconds. Durations end at 10,000 years, as specified for the message.
+  /// Writes a duration in whole nanoseconds, limited to 10,000 years, as the specification of the message requires.
   mutating func write(_ field: Int, _ duration: Duration) {
     let longest = Duration.seconds(315_576_000_000)
     let (seconds, attoseconds) = min(max(duration, .zero - longest), longest).components
