@@ -30,7 +30,8 @@ import Testing
     "Everything that is wrong is told with line and column",
     arguments: [
       (#"[\n  {"name": "é", "command": §1}\n]"#, "a number where a command line"),
-      (#"[{"name": §"", "command": "true"}]"#, "an empty string"), (#"[§{"command": "b"}]"#, #"the task has no "name""#),
+      (#"[{"name": §"", "command": "true"}]"#, "an empty string"),
+      (#"[§{"command": "b"}]"#, #"the task has no "name""#),
       (#"[§{"name": "a"}]"#, #"the task has no "command""#),
       (#"{§"task": [], "tasks": []}"#, #"there is no key "task""#),
       ("§{}", #"the key "tasks" is missing"#), ("§3", "a number where"),
