@@ -96,8 +96,8 @@ import TestingProcedureKit
   }
 
   private func suspendAndResume(_ queue: ProcedureQueue) async {
-    await queue.suspend()
-    await queue.resume()
+    queue.suspend()
+    queue.resume()
   }
 
   @Test("C5: a cancellation while a body registers its wait ends the wait", arguments: [false, true], 0..<4)
@@ -118,7 +118,7 @@ import TestingProcedureKit
       // A cancellation that is lost is a deadlock: `closed` is resumed after the end.
       let outcome = isInTaskOfCaller ? await outcome { try await queue.run(waiting) } : await queue.add(waiting).outcome
       env.check(outcome.isCancelled)
-      await closed.resume()
+      closed.resume()
       for queue in [queue, closed] { await queue.shutDown() }
     }
   }

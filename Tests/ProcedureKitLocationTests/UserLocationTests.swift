@@ -67,7 +67,7 @@ import TestingProcedureKit
       try await isAdded ? queue.add(UserLocation(from: source)).value : queue.run(UserLocation(from: source))
     }
     await source.waitUntilStarted()
-    await queue.cancelAll()
+    queue.cancelAll()
     await #expect(throws: CancellationError.self) { try await locating.value }
     await source.waitUntilLeft()
   }

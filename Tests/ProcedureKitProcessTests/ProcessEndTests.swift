@@ -118,7 +118,7 @@ import TestingProcedureKit
       try await queue.run(procedure, input: .shell("echo ready; exec sleep 1000"))
     }
     for await _ in ready { break }
-    await queue.cancelAll()
+    queue.cancelAll()
     await #expect(throws: CancellationError.self) { _ = try await caller.value }
   }
 

@@ -69,9 +69,9 @@ import TestingProcedureKit
       let pages = (1...10).map { queue.add(Download(), input: $0) }
       let sum = queue.add(ProcedureTask { (a: Int, b: Int) in a + b }, from: pages[0], pages[1])
       let index = queue.add(ProcedureTask("index") {}, after: pages)
-      await queue.suspend()  // nothing starts; executing bodies continue
-      await queue.setMaxConcurrentProcedures(8)
-      await queue.resume()
+      queue.suspend()  // nothing starts; executing bodies continue
+      queue.setMaxConcurrentProcedures(8)
+      queue.resume()
       try await index.value
       return try await sum.value
     }  // returns when all added procedures have finished
@@ -96,7 +96,7 @@ import TestingProcedureKit
     let hasSpace = Condition("has space") { await disk.free > 0 }  // false: ignored, throws: failed
     let save = Save(on: disk).condition(hasSpace).exclusive("disk")  // one at a time, on any queue
     let saves = (1...3).map { queue.add(save, input: $0) }
-    await queue.cancelAll()  // cancels waiting and executing procedures; later ones execute
+    queue.cancelAll()  // cancels waiting and executing procedures; later ones execute
 
     var cancelled = 0
     for save in saves where await save.outcome.isCancelled { cancelled += 1 }

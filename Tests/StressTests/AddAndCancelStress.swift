@@ -27,7 +27,7 @@ extension StressTests {
   func cancelAtOnce() async throws {
     try await Stress.run("cancel at once", width: 3) { queue, ledger, _ in
       async let cancellingAll: Void = {
-        for _ in 0..<200 { await queue.cancelAll() }
+        for _ in 0..<200 { queue.cancelAll() }
       }()
       let handles = Mailbox<ProcedureHandle<Void>>()
       DispatchQueue.concurrentPerform(iterations: 2) { thread in

@@ -17,7 +17,7 @@ extension StressTests {
         }
         helpers.addTask {
           while !Task.isCancelled {
-            await queue.cancelAll()
+            queue.cancelAll()
             await Task.yield()
           }
         }
@@ -42,10 +42,10 @@ extension StressTests {
           while !Task.isCancelled { await Task.yield() }
         }
       }
-      await queue.suspend()
+      queue.suspend()
       let handles = (0..<50).map { _ in ledger.watch(queue.add(body.retry(.immediate))) }
       for _ in 0..<1_000 { ledger.watch(queue.add(ledger.worker())) }
-      await queue.resume()
+      queue.resume()
       do {
         defer { for handle in handles { handle.cancel() } }
         try await eventually { retried.startCount == handles.count }

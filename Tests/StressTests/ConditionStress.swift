@@ -39,8 +39,8 @@ extension StressTests {
       async let toggles = {
         var toggles = 0
         while !isOver.load(ordering: .relaxed) {
-          await queue.suspend()
-          await queue.resume()
+          queue.suspend()
+          queue.resume()
           toggles += 1
         }
         return toggles

@@ -41,7 +41,7 @@ extension StressTests {
       try await chain.waitUntilLong()
       let isOver = Atomic(false)
       async let cancelling: Void = {
-        while !isOver.load(ordering: .relaxed) { await queue.cancelAll() }
+        while !isOver.load(ordering: .relaxed) { queue.cancelAll() }
       }()
       await queue.waitUntilIdle()
       isOver.store(true, ordering: .relaxed)
@@ -103,7 +103,7 @@ extension StressTests {
           queue.add(number % 4 < 2 ? procedure.repeating(schedule) : procedure.repeating(every: .microseconds(10))))
       }
       try await chain.waitUntilLong()
-      await queue.cancelAll()
+      queue.cancelAll()
     }
   }
 
@@ -117,7 +117,7 @@ extension StressTests {
           queue.add(failing.timeout(.seconds(60)).retry(.constant(.microseconds(number))).exclusive("y \(number % 7)")))
       }
       try await chain.waitUntilLong()
-      await queue.cancelAll()
+      queue.cancelAll()
     }
   }
 

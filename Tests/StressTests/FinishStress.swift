@@ -40,7 +40,7 @@ extension StressTests {
               }
             }
           }
-          if number % 10 == 0 { tasks.addTask { await queue.cancelAll() } }
+          if number % 10 == 0 { tasks.addTask { queue.cancelAll() } }
         }
         for (index, handle) in handles.enumerated() {
           let outcome = await handle.outcome

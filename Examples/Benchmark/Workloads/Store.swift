@@ -70,7 +70,7 @@ enum Store: String, CaseIterable, Sendable {
     let queue = ProcedureQueue("waiting", isSuspended: true)
     let handles = (0..<units).map { _ in queue.add(FlatWork.empty) }
     return Content {
-      await queue.resume()
+      queue.resume()
       for handle in handles { _ = await handle.outcome }
       await queue.shutDown()
     }
@@ -81,7 +81,7 @@ enum Store: String, CaseIterable, Sendable {
     let pausing = FlatWork.empty.delay(.seconds(3_600))
     let handles = (0..<units).map { _ in queue.add(pausing) }
     return Content {
-      await queue.cancelAll()
+      queue.cancelAll()
       for handle in handles {
         _ = await handle.outcome
         Tally.note()

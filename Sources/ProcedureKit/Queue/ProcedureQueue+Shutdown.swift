@@ -44,7 +44,7 @@ extension ProcedureQueue {
   ///
   /// - Parameter reason: The reason for the cancellation; `nil` for `CancellationError`.
   /// - Complexity: O(n log n) for n procedures on the queue.
-  public func cancelWaiting(_ reason: (any Error)? = nil) {
+  public nonisolated func cancelWaiting(_ reason: (any Error)? = nil) {
     core.cancelRuns { run, entry in
       let isNested = entry.isNested || (run.kind == .added && run.parent != nil)
       return isNested || !entry.phase.awaitsStart ? nil : RunDetails.Cancellation(reason: reason)

@@ -45,11 +45,11 @@ public actor ProcedureQueue {
   /// The name of the queue in errors and snapshots.
   public nonisolated var name: String { core.name }
 
-  /// The maximum number of bodies that execute at a time.
-  public var maxConcurrentProcedures: Int { core.width }
+  /// The number of bodies that may execute at a time.
+  public nonisolated var maxConcurrentProcedures: Int { core.width }
 
   /// Whether the queue starts no procedures until it is resumed.
-  public var isSuspended: Bool { core.isSuspended }
+  public nonisolated var isSuspended: Bool { core.isSuspended }
 
   // MARK: Running
 
@@ -251,16 +251,19 @@ public actor ProcedureQueue {
   // MARK: The queue as a whole
 
   /// Suspends the queue: no further conditions are evaluated, and no further procedures start. Executing bodies continue.
-  public func suspend() { core.suspend() }
+  ///
+  /// This function, ``resume()``, ``setMaxConcurrentProcedures(_:)`` and the functions that cancel are synchronous: a call has taken effect
+  /// when it returns, so calls from one thread take effect in their order.
+  public nonisolated func suspend() { core.suspend() }
 
   /// Resumes the queue after ``suspend()``.
-  public func resume() { core.resume() }
+  public nonisolated func resume() { core.resume() }
 
   /// Changes the maximum number of bodies that execute at a time. The change applies only to bodies that start later; it interrupts no
   /// executing body.
   ///
-  /// - Parameter width: The new maximum. A value below 1 traps.
-  public func setMaxConcurrentProcedures(_ width: Int) {
+  /// - Parameter width: At least 1; otherwise the call traps.
+  public nonisolated func setMaxConcurrentProcedures(_ width: Int) {
     require(
       width >= 1,
       "ProcedureQueue \"\(name)\": maxConcurrentProcedures must be at least 1, got \(width)")
@@ -271,7 +274,7 @@ public actor ProcedureQueue {
   ///
   /// - Parameter reason: The reason for the cancellation; `nil` for `CancellationError`.
   /// - Complexity: O(n log n) for n procedures on the queue.
-  public func cancelAll(_ reason: (any Error)? = nil) { core.cancelAll(reason) }
+  public nonisolated func cancelAll(_ reason: (any Error)? = nil) { core.cancelAll(reason) }
 
   /// Waits until all procedures on the queue have finished. Returns immediately if the queue is idle.
   ///

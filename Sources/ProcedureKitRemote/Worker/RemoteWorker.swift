@@ -40,7 +40,7 @@ public struct RemoteWorker: Sendable {
   /// - Parameter source: The source of calls.
   /// - Throws: `CancellationError` if the calling task is cancelled; the last error of the source if no more retries are left.
   public func run(from source: some RemoteTaskSource) async throws {
-    let width = await queue.maxConcurrentProcedures
+    let width = queue.maxConcurrentProcedures
     require(limit != nil || width != .max, "RemoteWorker: pass maxConcurrentCalls, or limit the width of the queue")
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<(limit ?? width) {

@@ -66,7 +66,7 @@ import TestingProcedureKit
     let queue = queue("mail")
     for _ in 0..<3 { try await queue.run(ProcedureTask("good") {}) }
     _ = try? await queue.run(ProcedureTask("bad") { throw Failure() })
-    await queue.suspend()
+    queue.suspend()
     let waiting = queue.add(ProcedureTask("waiting") {})
     let snapshot = queue.snapshot()
     let samples = try PrometheusSample.read(PrometheusText([snapshot]).text)
@@ -87,7 +87,7 @@ import TestingProcedureKit
     let bounds = buckets.map { $0.labels["le"] == "+Inf" ? .infinity : Double($0.labels["le"] ?? "") ?? .nan }
     #expect(bounds == bounds.sorted() && bounds.first == 1e-6)
     #expect(buckets.map(\.value) == buckets.map(\.value).sorted())
-    await queue.resume()
+    queue.resume()
     _ = await waiting.outcome
   }
 

@@ -32,11 +32,11 @@ import TestingProcedureKit
     try await second.value
     let failing = queue.add(ProcedureTask("fail") { throw Failure() }.retry(.immediate, maxAttempts: 3))
     _ = await failing.outcome
-    await queue.suspend()
+    queue.suspend()
     let cancelled = queue.add(ProcedureTask("never") {})
     cancelled.cancel()
     _ = await cancelled.outcome
-    await queue.resume()
+    queue.resume()
     let trace = try await finished()
 
     #expect(trace.problems == [])

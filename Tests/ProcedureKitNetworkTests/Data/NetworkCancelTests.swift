@@ -43,7 +43,7 @@ import TestingProcedureKit
     let request = URLRequest(server.url("/stalled"))
     let task = Task { try await queue.run(NetworkDataProcedure(), input: request) }
     try await server.waitForRequests(1)
-    if cancelsTask { task.cancel() } else { await queue.cancelAll() }
+    if cancelsTask { task.cancel() } else { queue.cancelAll() }
     await #expect(throws: CancellationError.self) { try await task.value }
     try await server.waitUntilUnconnected()
   }

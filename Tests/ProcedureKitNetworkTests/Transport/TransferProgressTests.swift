@@ -44,10 +44,10 @@ import Testing
           "kittens", OAuthConfiguration(tokenURL: server.url("/token"), clientID: "me", clientSecret: "s")))
     }
     // The reader is there before the token is requested.
-    await queue.suspend()
+    queue.suspend()
     let handle = queue.add(load, input: URLRequest(server.url("/")))
     async let last = watch(handle, until: 25_000)
-    await queue.resume()
+    queue.resume()
     #expect(try await last.description == "100000 of 100000 (100 %)")
   }
 

@@ -100,7 +100,7 @@ import Testing
     await evaluated.wait()
     #expect(evaluations.value == 1)
     #expect(dependent.state == .pending)
-    await queue.suspend()
+    queue.suspend()
     release.set()
     try await blocker.value
     #expect(evaluations.value == 1)
@@ -109,7 +109,7 @@ import Testing
     let attached = ProcedureTask("probe") {}
     _ = attached
     #expect(evaluations.value == 1)
-    await queue.resume()
+    queue.resume()
     try await dependent.value
     try await independent.value
     try await structured.value

@@ -95,6 +95,6 @@ import TestingProcedureKit
     #expect("\(snapshot)".hasSuffix("\n  \(snapshot.procedures[0])"))
     let words = [events.description, "\(snapshot)", "\(snapshot.procedures)"]
     #expect(!words.joined().contains("Optional("))
-    await queue.cancelAll()
+    queue.cancelAll()
   }
 }

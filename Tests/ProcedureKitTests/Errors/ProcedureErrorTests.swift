@@ -43,7 +43,7 @@ import TestingProcedureKit
     let error = ProcedureError.circuitOpen(
       procedure: try #require(full.procedureError).procedure, breaker: "api", retryAfter: nil)
     #expect("\(error)".contains("its circuit breaker \"api\" is open"))
-    await queue.cancelAll()
+    queue.cancelAll()
   }
 
   @Test("An outcome is printed as its kind and what is behind it")

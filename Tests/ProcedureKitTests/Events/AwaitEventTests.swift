@@ -43,9 +43,9 @@ struct AwaitEventTests {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let events = queue.events
     // The body continues only when the inner run could have ended before it began to wait: then there is no wait, and no event.
-    await queue.suspend()
+    queue.suspend()
     let handle = queue.add(body(way, queue))
-    await queue.resume()
+    queue.resume()
     try await handle.value
     await queue.shutDown()
     let all = await events.reduce(into: [ProcedureEvent]()) { $0.append($1) }
@@ -85,7 +85,7 @@ struct AwaitEventTests {
     try await eventually { follows(third) }
     first.cancel()
     try await eventually { starts.value == 2 }
-    await closed.resume()
+    closed.resume()
     try await second.value
     try await third.value
     await queue.shutDown()

@@ -103,7 +103,7 @@ import TestingProcedureKit
     #expect(throws: ProcedureError.self) { try queue.tryAdd(ProcedureTask("full") {}) }
     let late = ProcedureTask("late") {}.deadline(ContinuousClock.now)
     _ = await queue.add(late).outcome
-    await queue.resume()
+    queue.resume()
     try await fits.value
     try await queue.run(ProcedureTask("plain") {})
     try await queue.run(ProcedureTask("child") {}.condition("c") { true })

@@ -24,7 +24,7 @@ import Testing
           return own
         }
       }
-      await queue.resume()
+      queue.resume()
       for handle in handles { _ = await handle.outcome }
       await queue.shutDown()
       return await tasks.reduce(into: []) { $0 += $1 }

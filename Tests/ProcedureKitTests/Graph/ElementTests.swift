@@ -56,7 +56,7 @@ struct ElementTests {
     let graph = ProcedureGraph("all") { (g, numbers: Node<[Int]>) in g.map(numbers, with: element) }
     let handle = queue.add(graph, input: Array(0..<4))
     let progress = handle.progress
-    await queue.resume()
+    queue.resume()
     let fraction = await progress.first { $0.fraction > 0 }?.fraction
     #expect(fraction == 0.25)
     try await eventually {

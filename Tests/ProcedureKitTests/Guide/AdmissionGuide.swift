@@ -207,7 +207,7 @@ import TestingProcedureKit
     let error = #expect(throws: ProcedureError.self) { try convert(2) }
     #expect(error?.kind == .queueFull)
 
-    await queue.cancelWaiting()  // executing bodies and their parts continue
+    queue.cancelWaiting()  // executing bodies and their parts continue
     await queue.shutDown(grace: .seconds(10))  // on the clock of the queue
     #expect(await first.outcome.isCancelled)
   }

@@ -34,9 +34,9 @@ import TestingProcedureKit
       ])
     #expect(snapshot.slotsInUse == 1 && snapshot.maxConcurrentProcedures == 1 && !snapshot.isSuspended)
     #expect("\(snapshot)".contains("\"pending\" (\(pending.id)) pending, waits for \"executing\""))
-    await queue.suspend()
+    queue.suspend()
     #expect(queue.snapshot().procedures[1].wait == .resumption)
-    await queue.resume()
+    queue.resume()
     release.set()
     for handle in [executing, waiting, judged, pending] { try await handle.value }
     #expect(queue.snapshot().procedures.isEmpty)
@@ -63,7 +63,7 @@ struct SnapshotOfBodiesTests {
     let (queue, others, release) = (ProcedureQueue("q"), ProcedureQueue("others", maxWaitingProcedures: 1), Signal())
     let awaited = others.add(ProcedureTask("awaited") { await release.wait() })
     try await eventually { awaited.state == .executing }
-    await others.suspend()
+    others.suspend()
     let filling = others.add(ProcedureTask("filling") {})
     let bodies: [ProcedureTask<Void, Void>] = [
       ProcedureTask("value") { try await awaited.value },
@@ -79,7 +79,7 @@ struct SnapshotOfBodiesTests {
     ]
     try await eventually { queue.snapshot().procedures.map(\.wait) == expected }
     #expect("\(queue.snapshot())".contains("waits for room in the queue \"others\""))
-    await others.resume()
+    others.resume()
     release.set()
     try await filling.value
     await others.shutDown()
@@ -208,9 +208,9 @@ extension SnapshotTests {
         return g.add("b") {}
       }.maxConcurrentNodes(1))
     try await wait(of: "b", on: queue, is: .graphLimit(1))
-    await queue.suspend()
+    queue.suspend()
     try await wait(of: "b", on: queue, is: .resumption)
-    await queue.resume()
+    queue.resume()
     goOn.set()
     try await graph.value
   }
@@ -246,14 +246,14 @@ extension SnapshotTests {
         _ = g.add(ProcedureTask("third") {}.condition("yes") { true }, after: [first])
       })
     try await eventually { queue.snapshot().procedures.contains { $0.procedure.name == "first" && $0.wait == nil } }
-    await queue.suspend()
+    queue.suspend()
     release.set()
     try await eventually { !queue.snapshot().procedures.contains { $0.procedure.name == "first" } }
     func wait(of name: String) -> QueueSnapshot.Wait? {
       queue.snapshot().procedures.first { $0.procedure.name == name }?.wait
     }
     try await eventually { wait(of: "second") == .resumption && wait(of: "third") == .resumption }
-    await queue.resume()
+    queue.resume()
     try await handle.value
   }
 

@@ -79,7 +79,7 @@ import TestingProcedureKit
     ]
     try await clock.run(for: .longest)
     // A repetition every 292 years may have its next start after the last instant.
-    await queue.cancelAll()
+    queue.cancelAll()
     for handle in pausing { _ = await handle.outcome }
     await queue.waitUntilIdle()
   }
@@ -106,7 +106,7 @@ import TestingProcedureKit
     #expect(await retried.outcome.isFailed)
     async let end: Void = queue.shutDown(grace: duration)
     try await clock.run(for: .longest)
-    await queue.cancelAll()
+    queue.cancelAll()
     await end
   }
 }

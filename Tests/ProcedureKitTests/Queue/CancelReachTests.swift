@@ -22,7 +22,7 @@ import TestingProcedureKit
     let queue = ProcedureQueue("q")
     let isCalled = Box(false)
     let body = ProcedureTask("late") {
-      await queue.cancelAll(TestError(code: 2))
+      queue.cancelAll(TestError(code: 2))
       #expect(!Task.isCancelled)
       try await ProcedureContext.withCancellationHandler {
         try await eventually { isCalled.value }

@@ -142,7 +142,7 @@ import TestingProcedureKit
       })
     let waiting = (0..<10).map { _ in queue.add(ProcedureTask {}) }
     await started.wait()
-    await queue.cancelAll(TestError(code: 4))
+    queue.cancelAll(TestError(code: 4))
     for handle in [executing] + waiting {
       await #expect(throws: TestError(code: 4)) { try await handle.value }
     }
@@ -234,11 +234,11 @@ import TestingProcedureKit
     }
     let graph = Task { try await queue.run(chain) }
     await inFirst.wait()
-    await queue.suspend()
+    queue.suspend()
     go.set()
-    await queue.cancelAll()
+    queue.cancelAll()
     await #expect(throws: CancellationError.self) { try await graph.value }
-    await queue.resume()
+    queue.resume()
     let condition = Task {
       try await queue.run(
         ProcedureTask { Issue.record("executed") }.condition("patient") {
@@ -248,7 +248,7 @@ import TestingProcedureKit
         })
     }
     await evaluating.wait()
-    await queue.cancelAll(TestError(code: 2))
+    queue.cancelAll(TestError(code: 2))
     await #expect(throws: TestError(code: 2)) { try await condition.value }
     await queue.waitUntilIdle()
   }
@@ -266,7 +266,7 @@ import TestingProcedureKit
         })
     }
     await started.wait()
-    await queue.cancelAll(TestError(code: 3))
+    queue.cancelAll(TestError(code: 3))
     go.set()
     await #expect(throws: TestError(code: 3)) { try await caller.value }
   }

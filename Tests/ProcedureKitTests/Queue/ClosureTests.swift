@@ -36,7 +36,7 @@ struct ClosureTests {
     let last = queue.add("last", from: both, after: [one, all]) { both in both + "!" }
     let end = queue.add("end", after: [one, last]) { order.append("end") }
     #expect(end.state == .pending)
-    await queue.resume()
+    queue.resume()
     #expect(try await (both.value, all.value, last.value) == ("12", 2, "12!"))
     try await end.value
     #expect(order.values == ["one", "two", "end"])

@@ -67,7 +67,7 @@ import Testing
       Issue.record("not cancelled")
       return
     }
-    await queue.resume()
+    queue.resume()
     guard case .ignored(by: "closed") = await afterIgnored.outcome else {
       Issue.record("not ignored")
       return

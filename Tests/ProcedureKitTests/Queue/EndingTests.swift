@@ -131,7 +131,7 @@ import TestingProcedureKit
         try await Task.sleep(for: .zero)
       })
     await started.wait()
-    await queue.setMaxConcurrentProcedures(2)
+    queue.setMaxConcurrentProcedures(2)
     let body = queue.add(
       ProcedureTask("body") { () -> Int in
         await queue.shutDown(grace: .seconds(seconds))
@@ -189,9 +189,9 @@ import TestingProcedureKit
         }), delayed, retrying,
     ]
     try await eventually { retrying.state == .pausing && delayed.state == .pausing }
-    await queue.setMaxConcurrentProcedures(1)
+    queue.setMaxConcurrentProcedures(1)
     let ready = queue.add(ProcedureTask("ready") { 0 })
-    await queue.cancelWaiting(TestError(code: 4))
+    queue.cancelWaiting(TestError(code: 4))
     for handle in handles + [ready] {
       let outcome = await handle.outcome
       guard case .cancelled(let reason) = outcome else {
@@ -213,7 +213,7 @@ import TestingProcedureKit
       queue.add(ProcedureTask {}), queue.add(ProcedureTask {}.condition("c") { true }),
       queue.add(ProcedureTask {}.exclusive("held")),
     ]
-    await queue.cancelWaiting()
+    queue.cancelWaiting()
     for handle in handles { #expect(await handle.outcome.isCancelled) }
   }
 
@@ -244,11 +244,11 @@ import TestingProcedureKit
     let holder = makeQueue().add(
       ProcedureTask("holder") { await release.wait() }.exclusive("parts"))
     try await eventually { queue.snapshot().procedures.count >= 3 }
-    await queue.cancelWaiting()
+    queue.cancelWaiting()
     // On the other queue, the call is a waiting procedure.
     let guest = makeQueue().add(outer)
     try await eventually { other.snapshot().procedures.count >= 2 }
-    await other.cancelWaiting(TestError(code: 5))
+    other.cancelWaiting(TestError(code: 5))
     await #expect(throws: TestError(code: 5)) { try await guest.value }
     release.set()
     _ = try await (blocker.value, holder.value)

@@ -14,7 +14,7 @@ import Testing
         if case .finished(1) = outcome { throw TestError() }
       })
     slot.update { $0 = handle }
-    await queue.resume()
+    queue.resume()
     await #expect(throws: TestError()) { try await handle.value }
     #expect(seen.value == [false])
     #expect(handle.readyValue == nil)
@@ -50,7 +50,7 @@ import Testing
     let first = queue.add(ProcedureTask("first") { ProcedureContext.current?.cancel() })
     let second = queue.add(ProcedureTask("second") { first.state }, after: [first.catchingErrors()])
     #expect([first.state, second.state].allSatisfy { !$0.hasStarted && !$0.isFinished })
-    await queue.resume()
+    queue.resume()
     #expect(try await second.value.isFinished)
     #expect(first.state.isFinished && second.state.isFinished)
   }

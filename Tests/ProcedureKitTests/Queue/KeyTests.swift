@@ -43,7 +43,7 @@ struct KeyTests {
     var handles: [ProcedureHandle<Void>] = []
     for tenant in ["a", "b"] { handles += (0..<50).map { _ in queue.add(job(tenant)) } }
     handles.append(queue.add(job("c")))
-    await queue.resume()
+    queue.resume()
     for handle in handles { try await handle.value }
     let place = try #require(starts.value.firstIndex(of: "c"))
     #expect(place <= 2 + width)
@@ -91,7 +91,7 @@ struct KeyTests {
     }
     var handles = (0..<20).map { _ in queue.add(backlog.keyed(by: "b").priority(.low)) }
     handles.append(queue.add(job("a", "a", .low)))
-    await queue.resume()
+    queue.resume()
     for handle in handles { try await handle.value }
     await queue.waitUntilIdle()
     let low = starts.value.filter { $0 != "high" }
@@ -108,7 +108,7 @@ struct KeyTests {
     var handles = (0..<3).map { _ in queue.add(job("none", .medium)) }
     handles += (0..<2).map { _ in queue.add(job("a", .medium).keyed(by: "a")) }
     handles += (0..<2).map { _ in queue.add(job("a!", .high).keyed(by: "a")) }
-    await queue.resume()
+    queue.resume()
     for handle in handles { try await handle.value }
     #expect(starts.value == ["a!", "a!", "none", "a", "none", "a", "none"])
   }
@@ -120,7 +120,7 @@ struct KeyTests {
     let handles = ["a", "a", "b", "a", "b"].map { key in
       queue.add(ProcedureTask { starts.update { $0.append(key) } }.keyed(by: key))
     }
-    await queue.resume()
+    queue.resume()
     for handle in handles { try await handle.value }
     #expect(starts.value == ["a", "a", "b", "a", "b"])
     #expect(queue.keyCount == 0)
@@ -258,11 +258,11 @@ struct KeyTests {
     let urgent = queue.add(ProcedureTask("urgent", priority: .high) {}.keyed(by: "urgent"), after: [raised])
 
     // R2: a run on a suspended queue releases its claim although it waits for its key.
-    await queue.suspend()
+    queue.suspend()
     var other = ProcedureQueue.Configuration("other")
     other.resources = queue.core.resources
     try await ProcedureQueue(other).run(ProcedureTask {}.exclusive("low", "raised"))
-    await queue.resume()
+    queue.resume()
     probe.finish(())
     for handle in [executing, low, raised, urgent] { try await handle.value }
     #expect(order.value == ["raised", "low"])
@@ -280,7 +280,7 @@ struct KeyTests {
     let probe = ProbeProcedure<Void, Void>("probe")
     let handles = [1, 1, 1, 2, 2, 2].map { queue.add(probe.keyed(by: $0)) }
     try await eventually { probe.monitor.current == 1 }
-    await queue.setMaxConcurrentProcedures(10)
+    queue.setMaxConcurrentProcedures(10)
     try await eventually { probe.monitor.current == 4 }
     #expect(queue.waits(of: "probe").filter { $0 == .key("1", limit: 2) || $0 == .key("2", limit: 2) }.count == 2)
     probe.finishAll(())
@@ -300,7 +300,7 @@ struct KeyTests {
         queue.add(ProcedureTask("\(key)\(index)") {}.keyed(by: key))
       }
       let keyless = (0..<5).map { _ in queue.add(ProcedureTask {}) }
-      await queue.resume()
+      queue.resume()
       for handle in keyless { try await handle.value }
       var ends: [String] = []
       for handle in handles {
@@ -344,7 +344,7 @@ struct KeyTests {
     callers[1].cancel()
     #expect(await callers[1].result.isCancelled)
     #expect(queue.snapshot().procedures.count == 3)
-    await queue.resume()
+    queue.resume()
     for handle in [first, other, none] { try await handle.value }
     for caller in [callers[0], callers[2]] { try await caller.value.value }
     #expect(Set(order.value) == ["first", "other", "0", "2"])

@@ -40,7 +40,7 @@ import Testing
           order.update { $0.append(name) }
         })
     }
-    await queue.resume()
+    queue.resume()
     await queue.waitUntilIdle()
     let expected = [TaskPriority.high, .medium, .low].flatMap { priority in
       (0..<30).filter { priorities[$0 % 3] == priority }.map { "\(priority.rawValue)-\($0)" }
@@ -62,14 +62,14 @@ import Testing
     }
     await started[0].wait()
     #expect(handles[1].state == .waiting)
-    await queue.setMaxConcurrentProcedures(3)
+    queue.setMaxConcurrentProcedures(3)
     await started[1].wait()
     await started[2].wait()
     #expect(handles[3].state == .waiting)
-    await queue.setMaxConcurrentProcedures(1)
+    queue.setMaxConcurrentProcedures(1)
     release.set()
     for handle in handles { try await handle.value }
-    #expect(await queue.maxConcurrentProcedures == 1)
+    #expect(queue.maxConcurrentProcedures == 1)
   }
 
   @Test("Q2: a suspended queue starts no run and no node of an executing graph; executing bodies continue")
@@ -89,14 +89,14 @@ import Testing
     var events = queue.events.makeAsyncIterator()
     let handle = queue.add(graph)
     await started.wait()
-    await queue.suspend()
+    queue.suspend()
     let added = queue.add(ProcedureTask {})
     release.set()
     while let event = await events.next(), !(event.name == "first" && event.shortName == "didFinish") {}
     for _ in 0..<50 { await Task.yield() }
     #expect(!later.value)
     #expect(added.state == .waiting)
-    await queue.resume()
+    queue.resume()
     try await handle.value
     try await added.value
     #expect(later.value)

@@ -60,7 +60,7 @@ import Testing
     queue.add(task("other", .background))
     let dependency = queue.add(task("dependency", .background))
     let dependent = queue.add(task("dependent", .low), after: [dependency])
-    await queue.resume()
+    queue.resume()
     try await dependent.value
     await queue.waitUntilIdle()
     #expect(order.value == ["dependency", "dependent", "other"])
@@ -78,7 +78,7 @@ import Testing
     var last = queue.add(task("0", .low))
     for number in 1..<length { last = queue.add(task("\(number)", .low), after: [last]) }
     let urgent = queue.add(task("urgent", .high), after: [last])
-    await queue.resume()
+    queue.resume()
     try await urgent.value
     try await other.value
     #expect(started.value.first == "0")

@@ -25,7 +25,7 @@ import TestingProcedureKit
     first.cancel()
     _ = await first.outcome
     let third = try queue.tryAdd(ProcedureTask { 3 })
-    await queue.resume()
+    queue.resume()
     #expect(try await third.value == 3)
     #expect(await second.outcome.isCancelled)
     #expect(kind { try queue.tryAdd(ProcedureTask {}) } == nil)
@@ -51,7 +51,7 @@ import TestingProcedureKit
       #expect(kind { try queue.tryAdd(ProcedureTask { order.update { $0.append(3) } }) } == .queueFull)
       await Task.yield()
     }
-    await queue.resume()
+    queue.resume()
     #expect(try await first.value == 1)
     #expect(try await patient.value.value == 2)
     #expect(order.value == [])
@@ -95,7 +95,7 @@ import TestingProcedureKit
       isAdmitted.update { $0 = true }
     }
     try await eventually { isAdmitted.value }
-    await queue.resume()
+    queue.resume()
     #expect(try await next.value.value == 2)
   }
 
@@ -117,7 +117,7 @@ import TestingProcedureKit
       }
       .retry(.constant(.seconds(1)), maxAttempts: 2))
     await started.wait()
-    await queue.suspend()
+    queue.suspend()
     let own = queue.add(ProcedureTask {}.keyed(by: "key"))
     var callers: [Task<ProcedureHandle<Int>, any Error>] = []
     for number in 1...2 {
@@ -135,7 +135,7 @@ import TestingProcedureKit
     other.cancel()
     _ = await other.outcome
     try await eventually { queue.core.read { $0.limiter.callerCount } == 0 }
-    await queue.resume()
+    queue.resume()
     #expect(try await callers[1].value.value == 2)
     clock.advance(by: .seconds(1))
     try await retried.value
@@ -164,7 +164,7 @@ import TestingProcedureKit
     #expect(refusal() == nil && refusal() == nil)
     let ofQueue = try #require(refusal("b"))
     #expect(ofQueue.kind == .queueFull && ofQueue.limit == 3 && ofQueue.key == nil)
-    await queue.cancelAll()
+    queue.cancelAll()
     await queue.shutDown()
     #expect(refusal()?.kind == .queueShutDown)
   }
@@ -222,7 +222,7 @@ import TestingProcedureKit
       patient.cancel()
       _ = await patient.result
       #expect(queue.snapshot().totals?.refusedCount == count)
-      await queue.cancelAll()
+      queue.cancelAll()
     }
   }
 
@@ -243,7 +243,7 @@ import TestingProcedureKit
     #expect(kind { try queue.tryAdd(task("c")) } == .queueFull)
     #expect(await queue.add(task("c")).outcome.error(as: ProcedureError.self)?.kind == .queueFull)
     #expect(queue.snapshot().totals?.refusedCount == 3)
-    await queue.cancelAll()
+    queue.cancelAll()
   }
 
   @Test("The limit holds for many concurrent callers, and no room is lost")
@@ -260,12 +260,12 @@ import TestingProcedureKit
       return await group.reduce(0, +)
     }
     #expect(counts == 10)
-    await queue.resume()
+    queue.resume()
     await queue.waitUntilIdle()
-    await queue.suspend()
+    queue.suspend()
     for _ in 0..<10 { try queue.tryAdd(ProcedureTask {}) }
     #expect(kind { try queue.tryAdd(ProcedureTask {}) } == .queueFull)
-    await queue.cancelAll()
+    queue.cancelAll()
   }
 
   @Test(
@@ -283,7 +283,7 @@ import TestingProcedureKit
       let isLeft = { overflow == .replaceOldest ? $0 >= more : $0 < limit - keys || $0 >= limit + more - keys }
       let wrong = handles.indices.filter { handles[$0].state.isFinished == isLeft($0) }
       #expect(wrong.isEmpty, "\(wrong.prefix(10))")
-      await queue.cancelAll()
+      queue.cancelAll()
       return elapsed / more
     }
     let few = await costOfReplacing(4_000, of: 2_000)
@@ -301,7 +301,7 @@ import TestingProcedureKit
     let patient = Task { try await queue.enqueue(ProcedureTask { (n: Int) in n + 1 }, from: one, after: [array]) }
     for _ in 0..<20 { await Task.yield() }
     #expect(queue.snapshot().procedures.count == 2)
-    await queue.resume()
+    queue.resume()
     #expect(try await typed.value == "1a")
     #expect(try await array.value == [1, 1])
     #expect(try await patient.value.value == 2)
@@ -316,7 +316,7 @@ import TestingProcedureKit
     patient.cancel()
     await #expect(throws: CancellationError.self) { try await patient.value }
     #expect(queue.snapshot().procedures.count == 1)
-    await queue.cancelAll()
+    queue.cancelAll()
   }
 
   @Test("A full queue forgets cancelled callers", arguments: [false, true])
@@ -332,7 +332,7 @@ import TestingProcedureKit
       await #expect(throws: CancellationError.self) { _ = try await caller.value }
     }
     #expect(queue.core.read { $0.limiter.callerCount } <= 128)
-    await queue.resume()
+    queue.resume()
     try await waiting.value
     try await queue.enqueue(ProcedureTask {}.keyed(by: "k")).value
   }
@@ -370,7 +370,7 @@ import TestingProcedureKit
       await #expect(throws: CancellationError.self) { try await caller.value }
     }
     async let last = queue.enqueue(ProcedureTask { 1 })
-    await queue.resume()
+    queue.resume()
     #expect(try await last.value == 1)
   }
 }

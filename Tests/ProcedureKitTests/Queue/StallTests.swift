@@ -93,7 +93,7 @@ import TestingProcedureKit
       try await handle.value
       await queue.waitUntilIdle()
       #expect(clock.sleeperCount == 0 && queue.core.timers.count == 0)
-      await queue.suspend()
+      queue.suspend()
       queue.add(ProcedureTask {})
       #expect(clock.sleeperCount == 0 && queue.core.timers.count == 0)
     }

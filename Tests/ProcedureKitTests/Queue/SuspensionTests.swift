@@ -18,7 +18,7 @@ import Testing
     try await eventually {
       if case .resources = queue.snapshot().procedures.last?.wait { true } else { false }
     }
-    await queue.suspend()
+    queue.suspend()
     release.set()
     try await holder.value
     try await eventually { body.state == .finished }

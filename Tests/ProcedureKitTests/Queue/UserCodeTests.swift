@@ -62,8 +62,8 @@ struct UserCodeTests {
         queue.add(ProcedureTask {}.keyed(by: LookingKey(queue, looks)))
         if index.isMultiple(of: 3) { handle.cancel() }
       }
-      await queue.cancelAll()
-      await queue.resume()
+      queue.cancelAll()
+      queue.resume()
       await queue.waitUntilIdle()
     }
     #expect(looks.value > 800)
@@ -84,7 +84,7 @@ struct UserCodeTests {
     let second = queue.add(keyed[1])
     await #expect(throws: ProcedureError.self) { try await first.value }
     for task in shared { #expect(try await other.run(task) == 1) }
-    await queue.resume()
+    queue.resume()
     try await second.value
     #expect(looks.value == before)
     withExtendedLifetime((keyed, shared)) {}
@@ -134,7 +134,7 @@ struct UserCodeTests {
     let first = queue.add(ProcedureTask("first") { throw TestError() })
     let second = queue.add(ProcedureTask("second") {}, after: first)
     stream.update { $0 = queue.add(ProcedureTask("third") {}, after: second).progress }
-    await queue.resume()
+    queue.resume()
     try await eventually { failures.value == ["third"] }
   }
 }

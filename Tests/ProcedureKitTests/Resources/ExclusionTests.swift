@@ -75,10 +75,10 @@ import TestingProcedureKit
     let holder = queue.add(exclusive)
     try await body.waitUntilStarted()
     let (cancelled, next) = (queue.add(exclusive), queue.add(exclusive))
-    await queue.suspend()
+    queue.suspend()
     cancelled.cancel()
     #expect(await cancelled.outcome.isCancelled)
-    await queue.resume()
+    queue.resume()
     #expect(body.startCount == 1 && holder.state == .executing)
     body.finishAll()
     try await holder.value
@@ -117,10 +117,10 @@ import TestingProcedureKit
     let handles = (0..<TestDepth.size(20_000)).map { queues[$0 % 2].add(ProcedureTask("waiter") {}.exclusive("a")) }
     // All runs are in line once the workers are idle.
     try await eventually { queues.allSatisfy { $0.snapshot().procedures.allSatisfy(\.waitsForResources) } }
-    for queue in queues { await queue.suspend() }
+    for queue in queues { queue.suspend() }
     release.set()
     try await holder.value
-    for queue in queues { await queue.resume() }
+    for queue in queues { queue.resume() }
     for handle in handles { try await handle.value }
     #expect(table.count == 0)
   }

@@ -38,7 +38,7 @@ private let decomposed = "cafe\u{301}"
     let queue = ProcedureQueue(configuration)
     let first = queue.add(ProcedureTask("a") { 1 }.keyed(by: composed))
     let second = queue.add(ProcedureTask("b") { 2 }.keyed(by: decomposed))
-    await queue.resume()
+    queue.resume()
     #expect(try await (first.value, second.value) == (1, 2))
   }
 

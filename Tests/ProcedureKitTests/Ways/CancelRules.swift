@@ -122,7 +122,7 @@ extension Rule {
         sentence: "cancelled by \(side.rawValue) on a suspended queue, it ends at once, and the body never runs",
         ways: side == .childHandle ? [] : side.ways.filter { $0 != .alone }
       ) { stage in
-        await stage.queue.suspend()
+        stage.queue.suspend()
         let running = stage.start(stage.subject(), isAdded: side.isAdded)
         if running.handle == nil { try await stage.untilAdmitted() }
         await stage.cancel(running, from: side)

@@ -63,7 +63,7 @@ extension Rule {
       stage.expectTold { $0.procedureError?.kind == .conditionFailed }
     },
     Rule(id: "K1 suspended", sentence: "nothing is evaluated while the queue is suspended", ways: Way.queued) { stage in
-      await stage.queue.suspend()
+      stage.queue.suspend()
       let running = stage.start(
         stage.subject().condition("yes") {
           stage.note("condition")
@@ -71,7 +71,7 @@ extension Rule {
         })
       await stage.settle()
       stage.note("resumed")
-      await stage.queue.resume()
+      stage.queue.resume()
       #expect(await running.result.value == 1)
       stage.expect(["resumed", "condition", "body"])
     },

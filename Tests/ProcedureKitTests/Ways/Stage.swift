@@ -163,7 +163,7 @@ final class Stage: Sendable {
     case .handle: running.handle?.cancel(Side.reason)
     case .childHandle: produced.value?.cancel(Side.reason)
     case .context: context.value?.cancel(Side.reason)
-    case .queue: await queue.cancelAll(Side.reason)
+    case .queue: queue.cancelAll(Side.reason)
     }
   }
 
@@ -280,9 +280,9 @@ final class Stage: Sendable {
       running.caller.cancel()
       running.handle?.cancel()
     }
-    await queue.resume()
-    await queue.cancelAll()
-    await others.cancelAll()
+    queue.resume()
+    queue.cancelAll()
+    others.cancelAll()
   }
 
   /// Identifies the current task. Invariant: no reference to it leaves the closure, and the caller's task exists while compared.

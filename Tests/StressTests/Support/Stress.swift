@@ -51,7 +51,7 @@ struct Stress {
     let queue = ProcedureQueue("stress", maxConcurrentProcedures: width, clock: clock ?? ContinuousClock())
     let events = queue.events(bufferingNewest: .max)
     try await scenario(queue, ledger, seed)
-    await queue.resume()
+    queue.resume()
     await queue.waitUntilIdle()
     try await expectFullWidth(of: queue, width)
     await queue.shutDown()

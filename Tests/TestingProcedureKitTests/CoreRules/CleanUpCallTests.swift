@@ -183,7 +183,7 @@ struct CleanUpCallTests {
       let end = Task(executorPreference: env.executor) { try await queue.run(body) }
       if isCancelled {
         while !isStarted.value { await Task.yield() }
-        await queue.cancelAll()
+        queue.cancelAll()
       }
       do {
         try await end.value
@@ -232,7 +232,7 @@ struct CleanUpCallTests {
         switch way {
         case .handle: handle?.cancel()
         case .caller: end?.cancel()
-        case .queue, .timeout: await queue.cancelAll()
+        case .queue, .timeout: queue.cancelAll()
         }
       } else {
         await env.settle()

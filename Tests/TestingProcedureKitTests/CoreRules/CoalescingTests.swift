@@ -65,7 +65,7 @@ struct CoalescingTests {
       try await second.run(ProcedureTask("other") { "other" }.coalesced(by: "k", in: CoalescingScope())) == "other")
     let follower = second.add(ProcedureTask("follower") { "follower" }.coalesced(by: "k", in: scope))
     try await eventually { second.waitsForExecution }
-    await closed.resume()
+    closed.resume()
     #expect(try await [leader.value, follower.value] == ["leader", "leader"])
     #expect(scope.count == 0)
   }
@@ -89,7 +89,7 @@ struct CoalescingTests {
     try await eventually { executions.value == 2 }
     let follower = queue.add(work)
     try await eventually { queue.waitsForExecution }
-    await closed.resume()
+    closed.resume()
     #expect(try await [outside, inside.value, follower.value] == [1, 2, 2])
   }
 
@@ -121,7 +121,7 @@ struct CoalescingTests {
           body.repeating(schedule, maxCount: 3).exclusive("inner").coalesced(by: "k").map { $0 }.exclusive("outer")
         }
       let handles = (0..<3).map { _ in queue.add(work) }
-      await queue.resume()
+      queue.resume()
       var values: [Int] = []
       for handle in handles { values.append(try await handle.value) }
       env.check(Set(values).count == 1, "\(values) after \(attempts.value) attempts")
@@ -230,7 +230,7 @@ struct CoalescingTests {
       let (impatient, patient) = (
         leads ? first : second, [leads ? second : first, queue.add(work.timeout(.seconds(1)).map { $0 })]
       )
-      await queue.resume()
+      queue.resume()
       var values: [Int] = []
       for handle in patient { values.append(try await handle.value) }
       let error = await impatient.outcome.error(as: ProcedureError.self)
@@ -258,7 +258,7 @@ struct CoalescingTests {
     while queue.snapshot().procedures.filter({ if case .resources? = $0.wait { true } else { false } }).count < 2 {
       await Task.yield()
     }
-    await closed.resume()
+    closed.resume()
     for handle in [first] + others { #expect(await handle.outcome.error(as: Reason.self) != nil) }
     #expect(executions.value == 1)
   }
@@ -304,7 +304,7 @@ struct CoalescingTests {
         }
       let outer = ProcedureTask("outer") { try await x() }.hedged(after: way == 1 ? .microseconds(15) : .zero)
       let handles = (0..<2).map { _ in queue.add(outer) } + [queue.add(x)]
-      await queue.resume()
+      queue.resume()
       for handle in handles { try await handle.value }
       // Both starts are those of one execution.
       env.check(starts.value == 2, "\(starts.value) starts")
@@ -408,7 +408,7 @@ struct CoalescingTests {
         }
       }.repeating(.constant(.milliseconds(1)), maxCount: 2).coalesced(by: "k").map { $0 }.exclusive("e")
       let handles = (0..<4).map { _ in queue.add(work) }
-      await queue.resume()
+      queue.resume()
       await pause(env, upTo: 12)
       let state = handles[0].state
       env.tally("\(state)")
@@ -438,7 +438,7 @@ struct CoalescingTests {
       }
       // Each leader waits until all runs, except possibly the last, follow.
       try await eventually { starts.value == runs }
-      await closed.resume()
+      closed.resume()
       for handle in handles { try await handle.value }
       await queue.shutDown()
       #expect((groups...groups + 1).contains(executions.value))

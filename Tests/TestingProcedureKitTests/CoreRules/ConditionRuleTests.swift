@@ -86,7 +86,7 @@ struct ConditionRuleTests {
       async let cancel: Void = {
         await pause(env)
         if outcome == "cancelled" { handle.cancel() }
-        if outcome == "cancelled with all" { await queue.cancelAll() }
+        if outcome == "cancelled with all" { queue.cancelAll() }
       }()
       let label = await handle.outcome.label
       env.check(outcome.hasPrefix(label), label)
@@ -114,12 +114,12 @@ struct ConditionRuleTests {
         return queue.add(task)
       }()
       await pause(env)
-      await queue.suspend()
+      queue.suspend()
       let before = evaluated.value
       isSuspended { $0 = true }
       await pause(env)
       isSuspended { $0 = false }
-      await queue.resume()
+      queue.resume()
       env.check(await handle.outcome.isFinished)
       env.check(evaluated.value == 1)
       env.tally(before == 1 ? "evaluated before" : "evaluated after")

@@ -100,7 +100,7 @@ struct ProducedChildrenTests {
       }
       await pause(env)
       if way == 1 { task.cancel() }
-      if way == 2 { await queue.cancelAll(Reason()) }
+      if way == 2 { queue.cancelAll(Reason()) }
       env.tally(await task.value ? "cancelled" : "finished")
       for child in children.value { env.check(child.state == .finished, "a child is left") }
       await queue.shutDown()

@@ -185,7 +185,7 @@ struct QueueCircleTests {
           await pause(env, upTo: 6)
           hasEnded { $0 = true }
         })
-      await queue.resume()
+      queue.resume()
       try await parent.value
       await queue.shutDown()
     }

@@ -103,7 +103,7 @@ struct QueueLimitTests {
       await pause(env)
       tasks[0].cancel()
       await pause(env)
-      await queue.resume()
+      queue.resume()
       try await first.value
       env.check(try await tasks[1].value.value == 1)
       switch await tasks[0].result {
@@ -127,7 +127,7 @@ struct QueueLimitTests {
         queue.add(task("a").keyed(by: 1)), queue.add(task("b").keyed(by: 2)), queue.add(task("c").keyed(by: 1)),
         queue.add(task("d").keyed(by: 1)), queue.add(task("e").keyed(by: 3)),
       ]
-      await queue.resume()
+      queue.resume()
       var words: [String] = []
       for handle in handles {
         switch await handle.outcome {
@@ -150,7 +150,7 @@ struct QueueLimitTests {
     let queue = ProcedureQueue("latest", isSuspended: true, maxWaitingProcedures: 1, overflow: .replaceOldest)
     let handles = (0..<10_000).map { number in queue.add(ProcedureTask { number }) }
     #expect(queue.snapshot().procedures.count <= 1)
-    await queue.resume()
+    queue.resume()
     #expect(try await handles[9_999].value == 9_999)
     #expect(await handles[5_000].outcome.isCancelled)
   }
@@ -209,7 +209,7 @@ struct QueueLimitTests {
     let first = queue.add(task("first", .low))
     let second = queue.add(task("second", .low), after: [first])
     let urgent = queue.add(task("urgent", .high), after: [second])
-    await queue.resume()
+    queue.resume()
     try await urgent.value
     for handle in middle { try await handle.value }
     #expect(order.value == ["first", "second", "urgent", "middle 0", "middle 1", "middle 2"])

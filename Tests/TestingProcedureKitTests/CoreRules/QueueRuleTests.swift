@@ -23,7 +23,7 @@ struct QueueRuleTests {
         await pause(env)
         let width = 1 + env.random.below(3)
         if width > bound.value { bound { $0 = width } }
-        await queue.setMaxConcurrentProcedures(width)
+        queue.setMaxConcurrentProcedures(width)
         // A smaller width applies to later starts. A run with a slot continues, even if its body starts later.
         if queue.snapshot().slotsInUse <= width { bound { $0 = width } }
       }
@@ -78,7 +78,7 @@ struct QueueRuleTests {
       }
       for _ in 0..<2 {
         await pause(env)
-        await queue.suspend()
+        queue.suspend()
         let states = handles.map(\.state)
         await pause(env)
         for (number, state) in states.enumerated() where [.pending, .evaluating, .waiting].contains(state) {
@@ -88,7 +88,7 @@ struct QueueRuleTests {
         }
         if states.contains(.executing) { env.tally("executing") }
         if states.contains(.finished) { env.tally("finished") }
-        await queue.resume()
+        queue.resume()
       }
       for handle in handles { env.check(await handle.outcome.isFinished) }
       await queue.shutDown()

@@ -159,10 +159,10 @@ struct ResourceRuleTests {
       await pause(env)
       waiters[1].cancel()
       await pause(env)
-      await other.suspend()
+      other.suspend()
       await pause(env)
       waiters[0].cancel()
-      await other.resume()
+      other.resume()
       try await holder.value
       try await last.value
       try await waiters[2].value
@@ -199,7 +199,7 @@ struct ResourceRuleTests {
         }
         group.addTask {
           await pause(env)
-          await queue.cancelAll()
+          queue.cancelAll()
           return "all"
         }
         return await group.reduce(into: []) { $0.append($1) }
@@ -285,14 +285,14 @@ struct ResourceRuleTests {
   func dependencyOfOneCategory() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
-      await queue.suspend()
+      queue.suspend()
       let monitor = ConcurrencyMonitor()
       let first = env.makeQueue(isSuspended: true)
       let dependency = first.add(work(env, monitor).exclusive("a"))
       let dependent = queue.add(work(env, monitor).exclusive("a"), after: [dependency])
-      await queue.resume()
+      queue.resume()
       await pause(env)
-      await first.resume()
+      first.resume()
       try await dependent.value
       env.check(monitor.most == 1)
       await queue.shutDown()
@@ -348,7 +348,7 @@ struct ExclusionCircleTests {
     try await exploreRace("refused", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       // Otherwise, the first would claim when it is added.
-      await queue.suspend()
+      queue.suspend()
       let first = queue.add(ProcedureTask("first") { await pause(env, upTo: 3) }.exclusive("a"))
       let second = queue.add(ProcedureTask("second") {}, after: [first])
       let holder = queue.add(
@@ -356,7 +356,7 @@ struct ExclusionCircleTests {
           await pause(env, upTo: 3)
           try await second.value
         }.exclusive("a").priority(env.random.below(2) == 0 ? .high : .low))
-      await queue.resume()
+      queue.resume()
       await outcome(of: holder, env)
       await queue.shutDown()
       env.check(env.resources.count == 0)

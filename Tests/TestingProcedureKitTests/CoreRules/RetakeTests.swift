@@ -35,7 +35,7 @@ struct RetakeTests {
         }
       }
       let handles = (0..<3).map { queue.add(work($0)) }
-      await queue.resume()
+      queue.resume()
       for handle in handles { try await handle.value }
       env.check(monitor.most == 1, "\(monitor.most) bodies together")
       // In its first pause, a run has released its resources to the next one.
@@ -76,7 +76,7 @@ struct RetakeTests {
       let work = ProcedureTask("x") { await pause(env, upTo: 1) }
         .repeating(pace, maxCount: 3).exclusive("b").repeating(pace, maxCount: 2).exclusive("c")
       let handles = (0..<3).map { _ in queue.add(work) }
-      await queue.resume()
+      queue.resume()
       if env.random.below(2) == 0 { await env.wait(until: .microseconds(env.random.below(200))) }
       await pause(env, upTo: 20)
       env.tally("\(handles[1].state)")

@@ -53,7 +53,7 @@ struct WaitCycleTests {
   fileprivate func itself(wait: Wait) async throws {
     let (queue, own) = (ProcedureQueue("q", isSuspended: true), Later())
     own.set(queue.add(ProcedureTask("ouroboros") { try await wait(for: own, on: queue) }))
-    await queue.resume()
+    queue.resume()
     let error = await deadlock(own.handle)
     #expect(error?.waits.map { [$0.procedure.name, $0.holder.name] } == [["ouroboros", "ouroboros"]])
     let id = own.handle.identity
@@ -74,7 +74,7 @@ struct WaitCycleTests {
       default: ProcedureGraph("outer") { g in g.add(inner) }.procedureTask
       }
     own.set(queue.add(outer))
-    await queue.resume()
+    queue.resume()
     let error = await deadlock(own.handle)
     #expect(isCycle(error?.waits ?? [], of: way == 4 ? ["outer"] : ["inner", "outer"]), "\(String(describing: error))")
   }
@@ -88,12 +88,12 @@ struct WaitCycleTests {
           try await own.handle.value
           return true
         }))
-    await queue.resume()
+    queue.resume()
     let error = await own.handle.outcome.error(as: ProcedureError.self)
     #expect(error?.kind == .conditionFailed && (error?.underlying as? ProcedureError)?.kind == .exclusionDeadlock)
-    await queue.suspend()
+    queue.suspend()
     own.set(queue.add(ProcedureTask("b") {}.onWillFinish { _ in try await own.handle.value }))
-    await queue.resume()
+    queue.resume()
     #expect(await deadlock(own.handle) != nil)
   }
 
@@ -113,7 +113,7 @@ struct WaitCycleTests {
               try await wait(for: handles[1 - number], on: queues[1 - number])
             }))
       }
-      for queue in queues { await queue.resume() }
+      for queue in queues { queue.resume() }
       var waits: [[ExclusionWait]] = []
       for later in handles {
         guard let error = await later.handle.outcome.error(as: ProcedureError.self) else { continue }
@@ -153,7 +153,7 @@ struct WaitCycleTests {
         default: handles[number].set(queue.add(body))
         }
       }
-      await queue.resume()
+      queue.resume()
       var refused = 0
       for later in handles {
         guard let error = await later.handle.outcome.error(as: ProcedureError.self) else {
@@ -189,7 +189,7 @@ struct WaitCycleTests {
             order { $0.append("claims") }
             return true
           }))
-      await queue.resume()
+      queue.resume()
       let error = await deadlock(later.handle)
       env.check(
         error.map { isCycle($0.waits, of: ["holder", "claimant"]) && $0.waits.count == 2 } ?? false,
@@ -219,7 +219,7 @@ struct WaitCycleTests {
               _ = try await (one, other)
             }))
       }
-      await queue.resume()
+      queue.resume()
       for later in handles {
         let waits = await deadlock(later.handle)?.waits ?? []
         env.check(isCycle(waits, of: ["0", "1", "2"]), "\(waits)")
@@ -267,7 +267,7 @@ struct WaitCycleTests {
         let last = handles.last
         handles.append(queue.add(ProcedureTask("\(number)") { try await last?.value }))
       }
-      await queue.resume()
+      queue.resume()
       try await own.handle.value
       for handle in chain { try await handle.value }
       await queue.shutDown()

@@ -65,7 +65,7 @@ struct WidthRuleTests {
     let holder = queue.add(entered)
     try await entered.waitUntilStarted()
     body.cancel()
-    await closed.resume()
+    closed.resume()
     #expect(await body.outcome.isCancelled)
     #expect(order.value == ["called", "waiting"])
     entered.finish(())

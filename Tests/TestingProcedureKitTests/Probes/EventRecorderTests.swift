@@ -71,7 +71,7 @@ import TestingProcedureKit
     try await recorder.wait(for: .didAttach)
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
-    await queue.resume()
+    queue.resume()
     await queue.shutDown()
   }
 }

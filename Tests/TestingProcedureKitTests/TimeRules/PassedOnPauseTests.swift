@@ -29,7 +29,7 @@ import TestingProcedureKit
         return queue.add(
           body.retry(.constant(.milliseconds(1_500)), maxAttempts: 3).exclusive("x"), input: number)
       }
-      await queue.resume()
+      queue.resume()
       for handle in handles { _ = await handle.outcome }
       env.check(attempts.value.sorted() == [0, 1, 2, 2, 3, 4, 5], "\(attempts.value)")
       // Other runs continued during the pause.

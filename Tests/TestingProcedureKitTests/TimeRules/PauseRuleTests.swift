@@ -126,12 +126,12 @@ struct PauseRuleTests {
       let flaky = Flaky(failing: 1, env)
       let handle = env.watch(queue.add(flaky.retry(env.random.below(2) == 0 ? .immediate : .constant(.seconds(1)))))
       await pause(env, upTo: 4)
-      await queue.suspend()
+      queue.suspend()
       await env.wait(until: .seconds(3))
       let count = flaky.starts.value.count
       await env.wait(until: .seconds(5))
       env.check(flaky.starts.value.count == count && env.resources.count == 0)
-      await queue.resume()
+      queue.resume()
       env.check(try await handle.value == 2)
       await queue.shutDown()
     }
@@ -157,7 +157,7 @@ struct PauseRuleTests {
         switch way {
         case 0: handle?.cancel()
         case 1: group.cancelAll()
-        case 2: await queue.cancelAll()
+        case 2: queue.cancelAll()
         default: break
         }
         await group.waitForAll()
@@ -217,7 +217,7 @@ struct PauseRuleTests {
       await env.settle()
       env.check(env.clock.sleeperCount == 1, "\(env.clock.sleeperCount) sleep")
       env.check(env.clock.nextDeadline?.offset == .seconds(90))
-      await queue.cancelAll()
+      queue.cancelAll()
       handles.removeAll { $0.state == .finished }
       for handle in handles { _ = await handle.outcome }
       await runs

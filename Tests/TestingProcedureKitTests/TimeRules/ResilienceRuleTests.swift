@@ -126,7 +126,7 @@ struct ResilienceRuleTests {
       try await queue.run(ProcedureTask {}.exclusive("x"))
       if env.random.below(2) == 0 {
         await env.wait(until: .milliseconds(1_500))
-        await queue.cancelAll()
+        queue.cancelAll()
         for handle in handles { _ = await handle.outcome }
         _ = await run
         env.check(env.elapsed == .milliseconds(1_500) && limiter.waitingCount == 0)
@@ -289,7 +289,7 @@ struct ResilienceRuleTests {
         switch way {
         case 0: handle?.cancel()
         case 1: group.cancelAll()
-        default: await queue.cancelAll()
+        default: queue.cancelAll()
         }
         _ = await handle?.outcome
         await group.waitForAll()

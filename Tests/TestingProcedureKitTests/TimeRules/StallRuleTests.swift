@@ -69,14 +69,14 @@ import TestingProcedureKit
       let queue = makeQueue(env, reports, isSuspended: true)
       queue.add(body("stuck", until: .seconds(200), env))
       await env.wait(until: .seconds(35))
-      await queue.resume()
+      queue.resume()
       queue.add(ProcedureTask {}.delay(.seconds(40)))
       queue.add(body("limited", until: .seconds(90), env).timeout(.seconds(100)))
       await env.wait(until: .seconds(180))
       // There has been no progress since 90, and the timer of that moment has been removed.
       let seconds = reports.value.map { $0.at }
       env.check(seconds.count == 1 && seconds[0] > .seconds(100) && seconds[0] <= .seconds(110), "\(seconds)")
-      await queue.suspend()
+      queue.suspend()
       await env.wait(until: .seconds(199))
       await queue.shutDown()
       env.check(reports.value.count == 1)
@@ -125,9 +125,9 @@ import TestingProcedureKit
         }
         group.addTask {
           await env.wait(until: .seconds(env.randomNumber(below: 4) * 5))
-          await queue.suspend()
+          queue.suspend()
           await env.wait(until: env.elapsed + .seconds(5))
-          await queue.resume()
+          queue.resume()
         }
       }
       await queue.waitUntilIdle()

@@ -134,11 +134,11 @@ struct StoppedPauseTests {
         }
       let handle = queue.add(procedure)
       await env.wait(until: .milliseconds(500))
-      await queue.suspend()
+      queue.suspend()
       // The nested run has waited in line since the first second, and was stopped in the third.
       await env.wait(until: .seconds(4))
       let other = queue.add(ProcedureTask("other", priority: .high) { await section() })
-      await queue.resume()
+      queue.resume()
       for handle in [handle, other] { env.check(await handle.outcome.isFinished) }
       env.check(monitor.most(in: "slot") == 1 && queue.snapshot().slotsInUse == 0)
       await queue.shutDown()
@@ -187,9 +187,9 @@ struct StoppedPauseTests {
       }
       let handle = queue.add(failing.timeout(.seconds(5)).map { $0 }.retry(.immediate, maxAttempts: 1))
       await env.wait(until: .seconds(1))
-      await queue.suspend()
+      queue.suspend()
       env.check(await handle.outcome.error is Reason && env.elapsed == .seconds(2))
-      await queue.resume()
+      queue.resume()
       await queue.shutDown()
     }
   }
@@ -203,10 +203,10 @@ struct StoppedPauseTests {
       let underWay = queue.add(
         ProcedureTask { try await other.add(ProcedureTask { await env.wait(until: .seconds(4)) }).value })
       await env.wait(until: .milliseconds(500))
-      await queue.suspend()
+      queue.suspend()
       try await underWay.value
       env.check(env.elapsed == .seconds(4), "continued after \(env.elapsed)")
-      await queue.resume()
+      queue.resume()
       _ = await handle.outcome
       await queue.shutDown()
       env.check(queue.snapshot().slotsInUse == 0)
@@ -233,10 +233,10 @@ struct StoppedPauseTests {
       let underWay = queue.add(
         ProcedureTask { try await other.add(ProcedureTask { await env.wait(until: .seconds(4)) }).value })
       await env.wait(until: .milliseconds(500))
-      await queue.suspend()
+      queue.suspend()
       try await underWay.value
       env.check(env.elapsed == .seconds(4), "continued after \(env.elapsed)")
-      await queue.resume()
+      queue.resume()
       env.check(await handle.outcome.isFinished && copies.value == 3)
       await queue.shutDown()
       env.check(queue.snapshot().slotsInUse == 0)
@@ -261,12 +261,12 @@ struct StoppedPauseTests {
       let body = ProcedureTask { await env.wait(until: .seconds(1)) }
       let handle = queue.add(body.onWillFinish { _ in try await nested.execute() })
       await env.settle()
-      if isSuspended { await queue.suspend() }
+      if isSuspended { queue.suspend() }
       let other = queue.add(ProcedureTask { await env.wait(until: .seconds(3)) })
       if isSuspended {
         await env.wait(until: .seconds(2))
         env.check(executed.value == 0)
-        await queue.resume()
+        queue.resume()
       }
       try await handle.value
       let end = Duration.seconds(isSuspended ? 2 : 1)
@@ -308,12 +308,12 @@ struct StoppedPauseTests {
       let handle = queue.add(paused.timeout(.seconds(3)).map { $0 }.retry(.immediate, maxAttempts: 1))
       let hooked = other.add(ProcedureTask { 1 }.onWillFinish { _ in try await paused.execute() })
       await env.wait(until: .milliseconds(500))
-      await queue.suspend()
-      await other.suspend()
+      queue.suspend()
+      other.suspend()
       env.check(try await hooked.value == 1 && env.elapsed == .seconds(1), "the hook continued after \(env.elapsed)")
       let outcome = await handle.outcome
       env.check(outcome.isFinished && env.elapsed == .seconds(1), "\(env.elapsed): \(outcome)")
-      await queue.resume()
+      queue.resume()
       await queue.shutDown()
     }
   }

@@ -50,7 +50,7 @@ private struct InterruptedClock: Clock {
         return 7
       }
       let handle = queue.add(body.timeout(.seconds(1)))
-      await queue.resume()
+      queue.resume()
       let outcome = await handle.outcome
       // Another worker can take the slot before the first one releases its objects, so that the time passes during the body.
       let isOneWorker = workers.value.count == 2 && workers.value[0] == workers.value[1]
@@ -82,7 +82,7 @@ private struct InterruptedClock: Clock {
             }
           }
         })
-      await queue.resume()
+      queue.resume()
       env.check(await second.outcome.isFinished)
       await env.settle()
       let outcome = await added.value?.outcome
@@ -136,7 +136,7 @@ private struct InterruptedClock: Clock {
         return env.watch(queue.add(procedure, input: number))
       }
       handles[5].cancel()
-      await queue.resume()
+      queue.resume()
       for (number, handle) in handles.enumerated() {
         let outcome = await handle.outcome
         switch number {

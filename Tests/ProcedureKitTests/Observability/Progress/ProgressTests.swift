@@ -53,7 +53,7 @@ import TestingProcedureKit
     cancelled.cancel()
     #expect(await values.next()?.fraction == 0.5, "the value without a remaining time")
     #expect(await values.next()?.fraction == nil)
-    await queue.suspend()
+    queue.suspend()
     let unstarted = queue.add(ProcedureTask("never") {})
     unstarted.cancel()
     #expect(await unstarted.progress.reduce(into: []) { $0.append($1.fraction) } == [0])

@@ -37,7 +37,7 @@ import TestingProcedureKit
     let queue = ProcedureQueue(
       "q", maxConcurrentProcedures: 1, isSuspended: true, clock: VirtualClock(), executor: executor)
     let handles = (0..<Self.count).map { _ in queue.add(body()) }
-    await queue.resume()
+    queue.resume()
     for handle in handles { try await handle.value }
     try await expectOtherInBetween()
   }

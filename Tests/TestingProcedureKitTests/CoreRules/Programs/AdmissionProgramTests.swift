@@ -35,11 +35,11 @@ struct AdmissionProgramTests {
         try await queue.run(ProcedureTask("waiter") { hasStarted { $0 = true } }.exclusive("a"))
       }
       await pause(env)
-      await queue.suspend()
+      queue.suspend()
       try await first.value
       try await other.add(ProcedureTask("next") {}.exclusive("a")).value
       env.tally(hasStarted.value ? "before" : "after")
-      await queue.resume()
+      queue.resume()
       try await waiter.value
       for queue in [queue, other] { await queue.shutDown() }
       env.check(env.resources.count == 0)

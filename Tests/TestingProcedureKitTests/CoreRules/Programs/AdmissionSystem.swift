@@ -98,7 +98,7 @@ struct AdmissionSystem: ProgramSystem {
   }
 
   func finish() async throws {
-    for queue in queues { await queue.resume() }
+    for queue in queues { queue.resume() }
     for caller in callers.value { await caller.value }
     for queue in queues { await queue.shutDown() }
     for queue in queues {

@@ -88,7 +88,7 @@ struct QueueSystem: ProgramSystem {
 
 extension QueueSystem {
   func finish() async throws {
-    for queue in queues { await queue.resume() }
+    for queue in queues { queue.resume() }
     for caller in callers.value { await caller.value }
     for handle in handles.value { await check(handle) }
     for queue in queues { await queue.shutDown() }
