@@ -174,6 +174,30 @@ extension QueueCore {
 
   // MARK: Priority
 
+  /// Returns the unfinished run with an id; `nil` if this queue has none. Layers and attempts report under the id of their run.
+  func unfinishedRun(_ id: ProcedureID) -> Run? {
+    read { state in
+      for member in state.machine.present {
+        if let run = state.runs[member], run.isReported, run.id == id { return run }
+      }
+      return nil
+    }
+  }
+
+  /// Changes the priority of a run that waits to start. Returns `false` if its body is executing, or if the run has ended.
+  func setPriority(_ priority: UInt8, of run: Run) -> Bool {
+    let isRaised = send { state, _ -> Bool? in
+      let member = state.runs[run].member
+      guard state.machine.phase(of: member).isBeforeStart else { return nil }
+      // `raise` also raises the runs for which this one waits.
+      guard state.machine[member].priority >= priority else { return true }
+      state.machine.priorityChanged(member, to: priority)
+      return false
+    }
+    if isRaised == true { raise(run, to: priority) }
+    return isRaised != nil
+  }
+
   /// Raises the priority of a run, and of the runs that it waits for: dependencies, children, and holders of the claimed resources (Q7).
   func raise(_ run: Run, to priority: UInt8) {
     let (isClaiming, dependencies, children) = send { state, _ -> (Bool, [any ProcedureDependency], [Run]) in

@@ -23,8 +23,8 @@ enum RunStep: Sendable, Equatable {
 
 /// Decides what each run of a queue does next: a value with the slots, the ready queue, and the phase of each run.
 ///
-/// Each event is a function named in the past tense. It returns the next step of the run concerned, and `Next` receives the effects on other
-/// runs. A late event changes nothing and returns `stale`; an impossible event traps (`RunEvent`).
+/// Each event is a function named in the past tense. It returns the next step of the run concerned, and `Next` receives the effects on
+/// other runs. A late event changes nothing and returns `stale`; an impossible event traps (`RunEvent`).
 ///
 /// The machine contains no lock, clock, closure, continuation, or run. It identifies runs by their places.
 struct QueueMachine: Sendable {
@@ -153,7 +153,8 @@ struct QueueMachine: Sendable {
 
   /// The conditions of a run are about to be evaluated.
   ///
-  /// - Returns: Whether to evaluate them; `false` if the run has ended, or if the queue was suspended in the meantime and holds the run (Q2).
+  /// - Returns: Whether to evaluate them; `false` if the run has ended, or if the queue was suspended in the meantime and holds the run
+  ///   (Q2).
   mutating func evaluationStarts(_ member: MemberID) -> Bool {
     guard phase(of: member) == .evaluating else { return false }
     return advance(member, members[Int(member)].needs) == .evaluate
@@ -420,8 +421,8 @@ struct QueueMachine: Sendable {
 
   /// Decides which run gets the next slot, and is the only function that reads the width. Constant time for one priority.
   ///
-  /// Resuming bodies and nested runs come before runs that have not started. Within each group, the run of the highest priority comes first,
-  /// and among these the one that was admitted first.
+  /// Resuming bodies and nested runs come before runs that have not started. Within each group, the run of the highest priority comes
+  /// first, and among these the one that was admitted first.
   ///
   /// - Parameter newcomer: A run that is not enqueued yet: it comes after the enqueued runs of its group.
   /// - Returns: The run; `nil` if no slot is free, or if no run can take it.
@@ -517,8 +518,14 @@ struct QueueMachine: Sendable {
   /// The priority of a run was raised. Returns whether the new priority is higher than the previous one (Q7).
   mutating func raised(_ member: MemberID, to priority: UInt8) -> Bool {
     guard members[Int(member)].priority < priority else { return false }
+    priorityChanged(member, to: priority)
+    return true
+  }
+
+  /// The priority of a run has changed: a run that waits for a slot, or is held, moves to its place among the runs of the new priority
+  /// (Q1).
+  mutating func priorityChanged(_ member: MemberID, to priority: UInt8) {
     members[Int(member)].priority = priority
-    // A run that waits for a slot, or is held, moves ahead of runs with a lower priority.
     let (order, key) = (members[Int(member)].order, members[Int(member)].key)
     if key >= 0, fairQueue.isWaiting(member) {
       if fairQueue.raised(member, of: key, to: priority) { dequeueHead(member) }
@@ -530,7 +537,6 @@ struct QueueMachine: Sendable {
       held.remove(member)
       held.insert(member, priority: priority, order: order)
     }
-    return true
   }
 
   // MARK: Members
