@@ -25,8 +25,9 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .producerFinished: "Produce the procedure before the body of the parent returns, or add it to a queue"
     case .queueFull: "To wait for room on the queue, use enqueue"
     case .timedOut where self.hasStarted == false:
-      "Give the procedure a later deadline, or use a timeout, which starts only when the body does"
-    case .bodySkipped: "Make sure that the interceptor calls next() or throws an error"
+      "Give the procedure a later deadline, or a timeout, which starts only with the body"
+    case .bodySkipped: "Let the interceptor call next(), or throw"
+    case .promiseReleased: "Keep the promise until the callback that finishes it has been called"
     default: nil
     }
   }
@@ -66,6 +67,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .exclusionDeadlock where !(self.waits.first?.isForResource ?? true):
       return ("\(subject) failed", reason(naming: name, cause))
     case .capabilityUnavailable, .capabilityUnauthorized: return ("\(subject) failed", cause)
+    case .promiseReleased: return ("\(subject) failed", "its promise was released before it was finished")
     default: return ("\(subject) was not executed", reason(naming: name, cause))
     }
   }

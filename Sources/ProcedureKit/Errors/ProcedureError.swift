@@ -67,6 +67,8 @@ public struct ProcedureError: Error, Sendable {
     public static let rateExceeded = Kind("rateExceeded")
     /// The interceptor of the queue returned without executing the body.
     public static let bodySkipped = Kind("bodySkipped")
+    /// The last reference to the ``Promise`` was released before any code had finished the promise.
+    public static let promiseReleased = Kind("promiseReleased")
   }
 
   /// The details of an error. A detail that does not apply to the kind is `nil`, or empty.
@@ -267,6 +269,9 @@ extension ProcedureError {
   }
   package static func bodySkipped(procedure: ProcedureIdentity, queue: String) -> ProcedureError {
     ProcedureError(.bodySkipped, procedure: procedure) { $0.queue = queue }
+  }
+  package static func promiseReleased(procedure: ProcedureIdentity) -> ProcedureError {
+    ProcedureError(.promiseReleased, procedure: procedure) { _ in }
   }
 }
 

@@ -183,6 +183,6 @@ struct RemoteProcedureError: Error, Codable {
   private static let kinds: [ProcedureError.Kind] = [
     .conditionFailed, .ignored, .dependencyFailed, .queueShutDown, .childrenFailed, .exclusionDeadlock,
     .resourceConflict, .capacityExceeded, .producerFinished, .queueFull, .replaced, .stopped, .capabilityUnavailable,
-    .capabilityUnauthorized, .timedOut, .circuitOpen, .rateExceeded, .bodySkipped,
+    .capabilityUnauthorized, .timedOut, .circuitOpen, .rateExceeded, .bodySkipped, .promiseReleased,
   ]
 }

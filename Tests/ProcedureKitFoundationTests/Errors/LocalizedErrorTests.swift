@@ -59,6 +59,7 @@ import TestingProcedureKit
       .capabilityUnavailable(procedure: upload, underlying: Offline()),
       .capabilityUnauthorized(procedure: upload, underlying: Offline()),
       .timedOut(procedure: upload, duration: .zero, hasStarted: false), .bodySkipped(procedure: upload, queue: "q"),
+      .promiseReleased(procedure: upload),
     ]
     #expect(Set(errors.map(\.kind)).count == errors.count)
     for error in errors {

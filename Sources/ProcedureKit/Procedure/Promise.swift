@@ -1,0 +1,122 @@
+import Synchronization
+
+/// A procedure that code finishes by hand: the counterpart of ``ProcedureTask`` for callbacks.
+///
+/// ```swift
+/// let reply = Promise<Data>("reply")
+/// connection.onReply = { result in reply.finish(with: result) }
+/// let parsed = queue.add(parse, from: queue.add(reply))
+/// ```
+///
+/// Any code can finish the promise, on any thread and without `await`, also the callback of a C library, which can keep the promise in its
+/// context pointer by `Unmanaged`. The order does not matter: a promise can be finished before, while or after it is run, and each run of it
+/// has the same outcome. A run that waits for the promise holds no slot.
+///
+/// - *Finished twice:* the first call counts. A later one has no effect and returns `false`.
+/// - *Never finished:* when the last reference to the promise is released, each waiting run fails with
+///   ``ProcedureError/Kind/promiseReleased``. Neither a run nor a modifier keeps a reference. While code keeps the promise, a run waits for it;
+///   ``Procedure/timeout(_:)`` limits the wait.
+/// - *Cancelled:* a cancelled run ends at once. The promise itself is not cancelled: it can still be finished, and other runs still wait for it.
+///   Cancel the underlying work in ``Procedure/onDidCancel(_:)``.
+public final class Promise<Value: Sendable>: InputlessProcedure {
+  /// The name in errors, events and snapshots.
+  public let name: String
+  private let state: PromiseState<Value>
+
+  /// Creates a promise that is not finished.
+  public init(_ name: String = "Promise") {
+    self.name = name
+    state = PromiseState()
+  }
+
+  deinit { state.release() }
+
+  /// Whether the promise has been finished.
+  public var isFinished: Bool { state.isFinished }
+
+  /// Finishes the promise with a value. Returns `false`, without an effect, if the promise has already been finished.
+  @discardableResult
+  public func finish(returning value: Value) -> Bool { finish(with: .success(value)) }
+
+  /// Finishes the promise with an error, which each run throws. Returns `false`, without an effect, if the promise has already been finished.
+  @discardableResult
+  public func finish(throwing error: any Error) -> Bool { finish(with: .failure(error)) }
+
+  /// Finishes the promise with a result. Returns `false`, without an effect, if the promise has already been finished.
+  ///
+  /// - Complexity: O(n) for n runs that are waiting.
+  @discardableResult
+  public func finish(with result: Result<Value, any Error>) -> Bool { state.finish(.finished(result)) }
+
+  /// Waits until the promise is finished. Cancelling the caller ends the wait at once.
+  ///
+  /// - Throws: The error of the promise; `CancellationError`, or the reason for the cancellation; ``ProcedureError/Kind/promiseReleased``.
+  @concurrent public func execute() async throws -> Value { try await state.value(named: name) }
+
+  /// The promise as a task, which keeps no reference to the promise.
+  public var procedureTask: ProcedureTask<Void, Value> {
+    ProcedureTask(name) { [state, name] in try await state.value(named: name) }
+  }
+}
+
+/// Internal. The state of a promise, which its runs keep while they wait, so that they do not keep the promise.
+private final class PromiseState<Value: Sendable>: Sendable {
+  enum End: Sendable {
+    case finished(Result<Value, any Error>)
+    /// The last reference to the promise was released.
+    case released
+  }
+
+  private struct Contents: Sendable {
+    var end: End?
+    /// The signals of the waiting runs.
+    var waiters: [ProcedureID: OneShotSignal] = [:]
+  }
+
+  private let contents = Mutex(Contents())
+
+  var isFinished: Bool { contents.withLock { $0.end != nil } }
+
+  func release() { _ = finish(.released) }
+
+  func finish(_ end: End) -> Bool {
+    let waiters = contents.withLock { contents -> [ProcedureID: OneShotSignal]? in
+      guard contents.end == nil else { return nil }
+      contents.end = end
+      defer { contents.waiters = [:] }
+      return contents.waiters
+    }
+    // The signals are sent after the lock has been released, in the order of the waits.
+    for waiter in (waiters ?? [:]).sorted(by: { $0.key < $1.key }) { waiter.value.signal() }
+    return waiters != nil
+  }
+
+  func value(named name: String) async throws -> Value {
+    let signal = OneShotSignal()
+    let isOver = contents.withLock { contents in
+      if contents.end == nil { contents.waiters[signal.id] = signal }
+      return contents.end != nil
+    }
+    if !isOver { await wait(for: name, at: signal) }
+    let end = contents.withLock { contents in
+      contents.waiters[signal.id] = nil
+      return contents.end
+    }
+    switch end {
+    case .finished(let result): return try result.get()
+    case .released:
+      let procedure = ProcedureContext.current?.identity ?? ProcedureIdentity(id: .reserve(), name: name)
+      throw ProcedureError.promiseReleased(procedure: procedure)
+    case nil: throw ProcedureContext.current?.cancellationReason ?? CancellationError()
+    }
+  }
+
+  /// Waits for the signal. A body holds no slot in the meantime (Q3). Cancellation ends the wait.
+  private func wait(for name: String, at signal: OneShotSignal) async {
+    guard let run = ProcedureContext.current?.run.nearestUnfinished else {
+      _ = await signal.wait()
+      return
+    }
+    await run.withSlotReleased(for: .events(of: name), at: signal) { _ = await run.wait(at: signal) }
+  }
+}
