@@ -76,7 +76,7 @@ let package = Package(
       name: "Benchmark",
       dependencies: [
         "ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitDurable", "ProcedureKitFoundation",
-        "ProcedureKitNetwork", "LoopbackServer",
+        "ProcedureKitNetwork", "ProcedureKitProcess", "LoopbackServer",
       ],
       path: "Examples/Benchmark",
       swiftSettings: settings),
@@ -162,7 +162,9 @@ let package = Package(
       dependencies: ["temporal", "ProcedureKit", "ProcedureKitFoundation", "ProcedureKitRemote"],
       swiftSettings: settings),
     .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"], swiftSettings: settings),
-    .testTarget(name: "BenchmarkTests", dependencies: ["Benchmark"], swiftSettings: settings),
+    .testTarget(
+      name: "BenchmarkTests", dependencies: ["Benchmark", "ProcedureKit", "ProcedureKitNetwork", "LoopbackServer"],
+      swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

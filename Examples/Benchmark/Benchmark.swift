@@ -21,6 +21,7 @@ struct Benchmark {
       switch arguments.action {
       case .printHelp: Console.print(Arguments.help)
       case .fill(let store, let units): Console.print(await MemoryProbe.measure(store, units: units).line)
+      case .serve: try await HTTPServer.serve()
       case .measure: return try await measure(arguments)
       }
       return 0

@@ -5,6 +5,8 @@ struct Arguments: Equatable, Sendable {
     case printHelp
     /// Measure the memory of waiting work, in this process; used when the program starts itself.
     case fill(Store, units: Int)
+    /// Serve N1 and N2; used when the program starts itself.
+    case serve
   }
 
   var action = Action.measure
@@ -41,6 +43,7 @@ struct Arguments: Equatable, Sendable {
       case "--check": checks = true
       case "--long": includesLong = true
       case "--fill": action = .fill(try Self.store(&rest), units: try Self.number(argument, &rest))
+      case "--serve": action = .serve
       case "--help", "-h":
         action = .printHelp
         return

@@ -10,8 +10,15 @@ struct Meter: Sendable {
 
   /// Measures each contestant once in every round; each round begins with another contestant, and the first round is not counted.
   ///
-  /// - Throws: The error of a contestant.
+  /// - Throws: The error of a contestant, or of the server that the workload needs.
   func measure(_ workload: Workload) async throws -> Measurement {
+    guard workload.needsServer else { return try await measureRounds(workload) }
+    return try await HTTPServer.whileRunning(mebibytes: units(of: workload)) { server in
+      try await HTTPWork.$server.withValue(server.url) { try await measureRounds(workload, server: server.name) }
+    }
+  }
+
+  private func measureRounds(_ workload: Workload, server: String? = nil) async throws -> Measurement {
     let contestants = workload.contestants
     var costs = contestants.map { _ in [Double]() }
     // Memory is counted and not timed, so it needs neither a warm-up nor many rounds.
@@ -24,7 +31,7 @@ struct Meter: Sendable {
       }
     }
     return Measurement(
-      workload: workload, units: units(of: workload),
+      workload: workload, units: units(of: workload), server: server,
       results: zip(contestants, costs).map { .init(contestant: $0.role, sample: Sample($1)) })
   }
 }
@@ -38,10 +45,16 @@ struct Measurement: Sendable {
 
   let workload: Workload
   let units: Int
+  /// The name of the server that answered; `nil` if the workload needs none.
+  var server: String?
   private(set) var results: [Result]
 
   subscript(role: Contestant.Role) -> Sample? {
     results.first { $0.contestant == role }?.sample
+  }
+
+  var title: String {
+    workload.title(units: units) + (server.map { ", from \($0)" } ?? "")
   }
 
   /// Adds further measurements of the same workload, for some or all of its contestants.

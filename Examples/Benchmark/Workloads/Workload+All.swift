@@ -23,8 +23,8 @@ extension Workload {
   ]
 
   private static let http = [
-    Workload("N1", "small bodies over HTTP, 64 at once", units: 10_000, HTTPWork.small),
-    Workload("N2", "a body over HTTP to a file, MiB", units: 1_024, HTTPWork.large),
+    Workload("N1", "small bodies over HTTP, 64 at once", units: 10_000, needsServer: true, HTTPWork.small),
+    Workload("N2", "a body over HTTP to a file, MiB", units: 1_024, needsServer: true, HTTPWork.large),
   ]
 
   private static let timeouts = Workload("W8", "a timeout each", units: 100_000, TimeoutWork.contestants)

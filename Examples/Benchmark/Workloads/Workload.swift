@@ -6,13 +6,19 @@ struct Workload: Sendable {
   private let name: String
   /// Whether the workload is omitted unless it is named.
   let isLong: Bool
+  /// Whether the contestants need an HTTP server.
+  let needsServer: Bool
   private(set) var contestants: [Contestant]
 
-  init(_ id: String, _ name: String, units: Int, isLong: Bool = false, _ contestants: [Contestant]) {
+  init(
+    _ id: String, _ name: String, units: Int, isLong: Bool = false, needsServer: Bool = false,
+    _ contestants: [Contestant]
+  ) {
     self.id = id
     self.name = name
     self.units = units
     self.isLong = isLong
+    self.needsServer = needsServer
     self.contestants = contestants
   }
 

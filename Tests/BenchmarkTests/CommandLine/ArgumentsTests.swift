@@ -24,8 +24,9 @@ import Testing
     #expect(arguments == expected)
   }
 
-  @Test("The program starts itself to measure memory")
-  func fill() throws {
+  @Test("The program starts itself to measure memory, and to serve")
+  func startsItself() throws {
+    #expect(try Arguments(parsing: ["--serve"]).action == .serve)
     #expect(try Arguments(parsing: ["--fill", "dispatch", "7"]).action == .fill(.dispatch, units: 7))
   }
 

@@ -1,0 +1,152 @@
+import Foundation
+import LoopbackServer
+import ProcedureKit
+import ProcedureKitNetwork
+import ProcedureKitProcess
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The server of N1 and N2, in a process of its own: a server in the process of one contestant would slow down that one alone.
+///
+/// It is nginx where that is installed, and otherwise this program, started again. The environment variable `BENCHMARK_SERVER` names a
+/// server that is already running, for example `http://127.0.0.1:8080`. Every server answers `/1` and so on with ``body``, and `/long/N`
+/// with N MiB.
+struct HTTPServer: Sendable {
+  private struct NotReady: Error, CustomStringConvertible {
+    let name: String
+    let reason: String
+    let output: String
+
+    var description: String { "the server (\(name)) does not answer: \(reason). It printed: '\(output)'" }
+  }
+
+  static let body = "a kitten, and not much else"
+
+  /// Its name in the report.
+  let name: String
+  let url: URL
+
+  /// The server that the user has started, if there is one.
+  static let other = ProcessInfo.processInfo.environment["BENCHMARK_SERVER"].flatMap { URL(string: $0) }
+    .map { HTTPServer(name: "\($0)", url: $0) }
+
+  /// Calls a function while a server is running.
+  ///
+  /// - Parameters:
+  ///   - mebibytes: The length of the long body.
+  ///   - body: The function.
+  /// - Returns: The value of the function.
+  /// - Throws: An error if the server does not start, and the errors of the function.
+  static func whileRunning<Result>(
+    mebibytes: Int, _ body: (HTTPServer) async throws -> Result
+  ) async throws -> Result {
+    if let other { return try await body(other) }
+    return try await withTemporaryFolder { folder in
+      let log = folder.appending(path: "log")
+      guard let nginx else {
+        let command = [Bundle.main.executablePath ?? CommandLine.arguments[0], "--serve"]
+        return try await whileExecuting(command, log: log) { output in
+          try await body(ready("Benchmark", output: output) { String(output().prefix { $0 != "\n" }) })
+        }
+      }
+      // The port is free again after this statement, for nginx to take.
+      let port = try RefusingPort().port
+      let settings = try nginxSettings(port: port, folder: folder, mebibytes: mebibytes)
+      return try await whileExecuting([nginx, "-c", settings.path], log: log) { output in
+        try await body(ready("nginx", output: output) { "http://127.0.0.1:\(port)" })
+      }
+    }
+  }
+
+  // MARK: nginx
+
+  /// The path of nginx. Debian installs it outside of the `PATH` of most users.
+  static let nginx = Program.path(of: "nginx", orIn: ["/usr/sbin", "/usr/local/sbin"])
+
+  /// Writes the settings, and the file with the long body, into a folder.
+  private static func nginxSettings(port: Int, folder: URL, mebibytes: Int) throws -> URL {
+    let long = folder.appending(path: "long")
+    try FileManager.default.createDirectory(at: long, withIntermediateDirectories: true)
+    let content = try FileHandle.creating(long.appending(path: "\(mebibytes)"))
+    try content.truncate(atOffset: UInt64(mebibytes) << 20)
+    try content.close()
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(folder.path)/\($0);" }
+    let settings = """
+      daemon off; master_process off; pid \(folder.path)/pid; error_log stderr;
+      events { worker_connections 1024; }
+      http {
+        \(temporary.joined(separator: " "))
+        access_log off; sendfile on; keepalive_requests 1000000000;
+        server {
+          listen 127.0.0.1:\(port);
+          location / { return 200 "\(body)"; }
+          location /long/ { root \(folder.path); }
+        }
+      }
+      """
+    let file = folder.appending(path: "nginx.conf")
+    try Data(settings.utf8).write(to: file)
+    return file
+  }
+
+  // MARK: This program
+
+  /// Serves until the process is ended. Prints the address.
+  static func serve() async throws {
+    let server = try LoopbackServer(keepsConnections: true, handler: response)
+    Console.print("\(server.url("/"))")
+    while true { try await Task.sleep(for: .seconds(3_600)) }
+  }
+
+  @Sendable static func response(to request: ServerRequest) -> ServerResponse {
+    guard request.path.hasPrefix("/long/"), let count = Int(request.path.dropFirst(6)) else { return .ok(body) }
+    // The client receives as much as the head announces, and disconnects.
+    var response = ServerResponse.endless(piece)
+    response.headers = ["Content-Length": "\(count << 20)", "Connection": "close"]
+    return response
+  }
+
+  private static let piece = Data(repeating: 0x2e, count: 1 << 20)
+
+  // MARK: Processes
+
+  /// Calls a function while a program is running. The program writes to a file, and has no pipe that keeps anyone waiting.
+  ///
+  /// If this process is killed, a shell stops the program: it writes to a pipe, and fails when that has no reader.
+  private static func whileExecuting<Result>(
+    _ command: [String], log: URL, _ body: (_ output: @escaping @Sendable () -> String) async throws -> Result
+  ) async throws -> Result {
+    let script = """
+      "$@" >"$0" 2>&1 &
+      trap "kill $!; wait" EXIT
+      trap exit TERM
+      trap "" PIPE
+      while echo; do sleep 1; done
+      """
+    let arguments = (["-c", script, log.path] + command).map { SystemText($0) }
+    return try await withProcedureQueue("server") { queue in
+      let server = queue.add(ProcessProcedure("server"), input: ProcessRequest("/bin/sh", arguments))
+      defer { server.cancel() }
+      return try await body { (try? String(contentsOf: log, encoding: .utf8)) ?? "" }
+    }
+  }
+
+  /// Returns the server when it answers.
+  private static func ready(
+    _ name: String, output: @escaping @Sendable () -> String, address: @escaping @Sendable () -> String
+  ) async throws -> HTTPServer {
+    let load = NetworkDataProcedure("ready")
+    let answer = ProcedureTask("ready") {
+      guard let url = URL(string: address()) else { throw URLError(.badURL) }
+      _ = try await load.execute(URLRequest(url: url.appending(path: "1")))
+      return HTTPServer(name: name, url: url)
+    }
+    do {
+      return try await answer.retry(.constant(.milliseconds(20)), maxAttempts: 500)()
+    } catch {
+      throw NotReady(name: name, reason: "\(error)", output: output())
+    }
+  }
+}
