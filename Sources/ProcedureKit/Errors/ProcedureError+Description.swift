@@ -25,8 +25,8 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .producerFinished: "Produce the procedure before the body of the parent returns, or add it to a queue"
     case .queueFull: "To wait for room on the queue, use enqueue"
     case .timedOut where self.hasStarted == false:
-      "Give the procedure a later deadline, or a timeout, which starts only with the body"
-    case .bodySkipped: "Let the interceptor call next(), or throw"
+      "Give the procedure a later deadline, or use a timeout, which starts only when the body does"
+    case .bodySkipped: "Make sure that the interceptor calls next() or throws an error"
     case .promiseReleased: "Keep the promise until the callback that finishes it has been called"
     default: nil
     }

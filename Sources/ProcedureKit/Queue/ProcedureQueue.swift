@@ -45,7 +45,7 @@ public actor ProcedureQueue {
   /// The name of the queue in errors and snapshots.
   public nonisolated var name: String { core.name }
 
-  /// The number of bodies that may execute at a time.
+  /// The maximum number of bodies that execute at a time.
   public nonisolated var maxConcurrentProcedures: Int { core.width }
 
   /// Whether the queue starts no procedures until it is resumed.
@@ -262,7 +262,7 @@ public actor ProcedureQueue {
   /// Changes the maximum number of bodies that execute at a time. The change applies only to bodies that start later; it interrupts no
   /// executing body.
   ///
-  /// - Parameter width: At least 1; otherwise the call traps.
+  /// - Parameter width: The new maximum. A value below 1 traps.
   public nonisolated func setMaxConcurrentProcedures(_ width: Int) {
     require(
       width >= 1,
