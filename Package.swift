@@ -140,7 +140,8 @@ let package = Package(
       dependencies: ["ProcedureKitLocation", "LoopbackServer", "TestingProcedureKit"],
       resources: [.copy("Recordings")], swiftSettings: settings),
     .testTarget(
-      name: "ReadmeTests", dependencies: ["ProcedureKit", "TestingProcedureKit"], swiftSettings: settings),
+      name: "ReadmeTests", dependencies: ["ProcedureKit", "LoopbackServer", "TestingProcedureKit"],
+      swiftSettings: settings),
     .testTarget(
       name: "TestingProcedureKitTests", dependencies: ["TestingProcedureKit", "TestSupport"], swiftSettings: settings),
     .testTarget(

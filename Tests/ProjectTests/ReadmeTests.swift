@@ -18,6 +18,24 @@ import Testing
     #expect(!paths.isEmpty)
   }
 
+  /// The number of lines of each function at the top level of a file.
+  static func lineCounts(in file: TextFile) -> [Int] {
+    let starts = file.lines.indices.filter { file.lines[$0].hasPrefix("func ") }
+    return starts.compactMap { start in file.lines[start...].firstIndex(of: "}").map { $0 - start + 1 } }
+  }
+
+  @Test("The README has at most 150 lines, and counts the lines of the functions written by hand")
+  func counts() throws {
+    let readme = TextFile("README.md", try Checkout.text(of: "README.md"))
+    let byHand = TextFile("ByHand.swift", try Checkout.text(of: "Tests/ReadmeTests/ByHand.swift"))
+    let stated = readme.lines.compactMap { $0.firstMatch(of: /By hand.*: (\d+) lines/).flatMap { Int($0.1) } }
+    #expect(stated == Self.lineCounts(in: byHand))
+    #expect(stated.count == 3)
+    #expect(readme.lines.count <= 151)  // The last one is empty.
+    let example = "func a() {\n  b()\n}\n\n  func c() {\n  }\nfunc d() {\n}\n"
+    #expect(Self.lineCounts(in: TextFile("A.swift", example)) == [3, 2])
+  }
+
   @Test("Paths are found in links and text, and addresses are not followed")
   func mistakes() {
     let text = """

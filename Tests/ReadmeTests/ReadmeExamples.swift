@@ -1,119 +1,75 @@
+import Foundation
+import LoopbackServer
 import ProcedureKit
 import Testing
 import TestingProcedureKit
 
 /// The code of the README, compiled and run; `ProjectTests` compares the two.
 @Suite(.timeLimit(.minutes(10))) struct ReadmeExamples {
-  struct Image: Sendable {
-    var side: Int
+  /// A server whose pages contain their paths, and which refuses the first request for `/3`.
+  private static func makeServer() throws -> (server: LoopbackServer, urls: [URL], pages: [Data]) {
+    let server = try LoopbackServer { request in
+      request.path == "/3" && request.attempt == 1 ? .status(503) : .ok(request.path)
+    }
+    let paths = (1...10).map { "/\($0)" }
+    return (server, paths.map { server.url($0) }, paths.map { Data($0.utf8) })
   }
 
-  struct LoadImage: Procedure {
-    func execute(_ path: String) async throws -> Image { Image(side: path.count * 100) }
+  @Test("At most four downloads are in progress at a time, as by hand")
+  func downloads() async throws {
+    for download in [download, downloadByHand] {
+      let (server, urls, pages) = try Self.makeServer()
+      let refused = Data()  // Status 503 is not an error of the session.
+      #expect(try await download(urls) == pages.map { $0 == Data("/3".utf8) ? refused : $0 })
+      #expect(server.peakRequests <= 4)
+      server.stop()
+    }
   }
 
-  struct ResizeImage: Procedure {
-    var side: Int
-    func execute(_ image: Image) async throws -> Image { Image(side: min(side, image.side)) }
+  @Test("A download that is refused is attempted again, as by hand")
+  func patience() async throws {
+    let (server, urls, pages) = try Self.makeServer()
+    defer { server.stop() }
+    let queue = ProcedureQueue(maxConcurrentProcedures: 4)
+    #expect(try await queue.map(urls, with: Fetch().patient) == pages)
+    #expect(server.requests(to: "/3").count == 2)
+
+    let (other, others, _) = try Self.makeServer()
+    defer { other.stop() }
+    #expect(try await patientlyByHand { try await Fetch().execute(others[2]) } == pages[2])
+    #expect(other.requests(to: "/3").count == 2)
   }
 
-  let isOnline = Condition("online") { true }
-
-  @Test("A first procedure")
-  func firstProcedure() async throws {
-    let greet = ProcedureTask("greet") { (name: String) in "Hello, \(name)!" }
-    let patient = greet.timeout(.seconds(5)).retry(.exponential(from: .milliseconds(100)).jittered(), maxAttempts: 4)
-    let polite = patient.condition(isOnline).map { $0 + " How do you do?" }.recover { _ in "Hello?" }
-
-    let queue = ProcedureQueue("greetings", maxConcurrentProcedures: 4)
-    let greeting = try await queue.run(polite, input: "kitten")  // in this task, cancelled with it
-    let handle = queue.add(greet, input: "cat")  // outlives this task
-    let other = try await handle.value
-    #expect([greeting, other] == ["Hello, kitten! How do you do?", "Hello, cat!"])
-  }
-
-  @Test("A graph")
+  @Test("A graph has the value of the tasks written by hand")
   func graph() async throws {
-    let queue = ProcedureQueue("images", maxConcurrentProcedures: 4)
-    let thumbnails = ProcedureGraph("thumbnails") { (g, path: Node<String>) in
-      let photo = g.add(LoadImage(), from: path)
-      let small = g.add(ResizeImage(side: 64), from: photo)
-      let large = g.add(ResizeImage(side: 512), from: photo)
-      return g.add("pack", from: small, large) { small, large in [small, large] }
-    }
-    let images = try await queue.run(thumbnails, input: "kitten.ppm")
-    #expect(images.map(\.side) == [64, 512])
+    #expect(try await makeThumbnails(of: "kitten").map(\.width) == [64, 512])
+    #expect(try await makeThumbnailsByHand(of: "kitten").map(\.width) == [64, 512])
   }
 
-  @Test("An event loop")
-  func events() async throws {
-    let queue = ProcedureQueue("watched")
-    var lines: [String] = []
-    let handle = queue.add(ResizeImage(side: 64), input: Image(side: 512))
-    for await event in handle.events {
-      switch event.step {
-      case .willExecute(let attempt): lines.append("\(event.name) starts, attempt \(attempt)")
-      case .didFinish(let outcome): lines.append("\(event.name) \(outcome)")
-      default: break
-      }
-    }
-    #expect(lines == ["ResizeImage starts, attempt 1", "ResizeImage finished"])
+  @Test("Each download and each retry is reported")
+  func progress() async throws {
+    let (server, urls, pages) = try Self.makeServer()
+    defer { server.stop() }
+    let (lines, continuation) = AsyncStream<String>.makeStream()
+    #expect(try await downloadWithProgress(urls) { continuation.yield($0) } == pages)
+    continuation.finish()
+    var printed: [String] = []
+    for await line in lines { printed.append(line) }
+    #expect(printed.filter { $0 == "3: attempt 1 failed" }.count == 1)
+    #expect(printed.count == 11)
+    #expect(printed.last?.hasPrefix("10 of 10: ") == true, "\(printed)")
   }
 
-  @Test("A queue")
-  func queue() async throws {
-    struct Download: Procedure {
-      func execute(_ page: Int) async throws -> Int { page }
+  @Test("A download that fails three times succeeds at the fourth attempt", .explored(100))
+  func fourthAttempt() async throws {
+    let env = try #require(ExplorationEnvironment.current)
+    let queue = env.makeQueue(maxConcurrentProcedures: 1)  // its clock is virtual, so pauses take no real time
+    let flaky = ProcedureTask("flaky") { (path: String) in
+      guard ProcedureContext.current?.attempt == 4 else { throw URLError(.networkConnectionLost) }
+      return "the page \(path)"
     }
-    let total = try await withProcedureQueue(maxConcurrentProcedures: 2) { queue in
-      let pages = (1...10).map { queue.add(Download(), input: $0) }
-      let sum = queue.add(ProcedureTask { (a: Int, b: Int) in a + b }, from: pages[0], pages[1])
-      let index = queue.add(ProcedureTask("index") {}, after: pages)
-      queue.suspend()  // nothing starts; executing bodies continue
-      queue.setMaxConcurrentProcedures(8)
-      queue.resume()
-      try await index.value
-      return try await sum.value
-    }  // returns when all added procedures have finished
-    #expect(total == 3)
-  }
-
-  actor Disk {
-    var free = 3
-    func write() { free -= 1 }
-  }
-
-  @Test("What decides when it starts")
-  func admission() async throws {
-    let disk = Disk()
-    struct Save: Procedure {
-      let disk: Disk
-      func execute(_ page: Int) async throws { await disk.write() }
-      init(on disk: Disk) { self.disk = disk }
-    }
-    let queue = ProcedureQueue("disk")
-
-    let hasSpace = Condition("has space") { await disk.free > 0 }  // false: ignored, throws: failed
-    let save = Save(on: disk).condition(hasSpace).exclusive("disk")  // one at a time, on any queue
-    let saves = (1...3).map { queue.add(save, input: $0) }
-    queue.cancelAll()  // cancels waiting and executing procedures; later ones execute
-
-    var cancelled = 0
-    for save in saves where await save.outcome.isCancelled { cancelled += 1 }
-    #expect(await disk.free >= cancelled)
-  }
-
-  @Test("C1: of a cancellation and a finish, the first decides, in every order")
-  func cancelOrFinish() async throws {
-    try await exploreRace("finished", "cancelled") { env in
-      let queue = env.makeQueue()
-      let handle = queue.add(ProcedureTask { 42 })
-      async let cancel: Void = handle.cancel()
-      let outcome = await handle.outcome
-      env.check(outcome.isFinished(42) || outcome.isCancelled, "\(outcome)")
-      env.tally(outcome.isFinished ? "finished" : "cancelled")
-      await cancel
-      await queue.shutDown()
-    }
+    let pages = try await queue.map(["/kitten", "/cat"], with: flaky.patient)
+    #expect(pages == ["the page /kitten", "the page /cat"])
+    await queue.shutDown()
   }
 }
