@@ -68,7 +68,7 @@ import TestingProcedureKit
         if await index.isNew(start) { queue.add(visit.following(start), input: start) }
       }
       let visits = await web.visits
-      // Of each host 39 pages, but for those that only the broken pages name.
+      // 39 pages of each host, except those to which only the broken pages link.
       env.check(visits.filter { $0.key.path != 7 }.allSatisfy { $0.value == 1 })
       env.check(visits.filter { $0.key.path == 7 }.allSatisfy { $0.value == 3 })
       env.check(await visits.count == index.known.count)
@@ -120,6 +120,45 @@ import TestingProcedureKit
       env.check(await store.compiled == ["Core", "UI", "App"])
       await queue.shutDown()
     }
+  }
+
+  // MARK: A job service
+
+  struct JobService: Sendable {
+    let jobs: ProcedureQueue
+    let render = ProcedureTask("render") { (name: String) in "a picture of \(name)" }.timeout(.seconds(10))
+
+    init() {
+      var configuration = ProcedureQueue.Configuration("jobs", maxConcurrentProcedures: 8)
+      configuration.maxWaitingProcedures = 100
+      configuration.fairness = .byKey
+      jobs = ProcedureQueue(configuration)
+    }
+
+    func respond(to request: String, from tenant: String) async -> (status: Int, text: String) {
+      let job: ProcedureHandle<String>
+      do throws(ProcedureError) {
+        job = try jobs.tryAdd(render.keyed(by: tenant), input: request)
+      } catch {
+        return error.kind == .queueFull ? (429, "Try again later.") : (503, "The server is shutting down.")
+      }
+      switch await job.outcome {
+      case .finished(let picture): return (200, picture)
+      case .failed, .cancelled, .ignored: return (500, "The picture could not be rendered.")
+      }
+    }
+
+    func stop() async { await jobs.shutDown(grace: .seconds(20)) }
+  }
+
+  @Test("A job service")
+  func jobService() async throws {
+    let service = JobService()
+    let response = await service.respond(to: "a kitten", from: "acme")
+    #expect(response.status == 200)
+    #expect(response.text == "a picture of a kitten")
+    await service.stop()
+    #expect(await service.respond(to: "a kitten", from: "acme").status == 503)
   }
 
   // MARK: A pipeline
