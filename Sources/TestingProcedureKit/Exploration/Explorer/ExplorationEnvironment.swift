@@ -115,7 +115,7 @@ public final class ExplorationEnvironment: Sendable {
 
   /// Reports a failure to the exploration to which the calling code belongs, in the same way as `check`.
   ///
-  /// Use this function to forward failed expectations from a test framework; see <doc:TestingYourProcedures>.
+  /// Use the function to forward the expectations of a test framework; see <doc:ReadingFailures>.
   ///
   /// - Returns: Whether the calling code belongs to an exploration. Outside explorations, the function has no effect.
   public static func report(_ failure: String, fileID: String = #fileID, line: Int = #line) -> Bool {
