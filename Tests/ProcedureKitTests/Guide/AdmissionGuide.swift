@@ -147,7 +147,7 @@ import TestingProcedureKit
 
     let starter = ProcedureTask("starter") {
       ProcedureContext.detached {
-        _ = Task { try await queue.add(ProcedureTask("later") {}.exclusive("printer")).value }  // not a part, either
+        _ = Task { try await queue.add(ProcedureTask("later") {}.exclusive("printer")).value }  // not a part either
       }
     }.exclusive("printer")
     try await queue.run(starter)
