@@ -188,7 +188,7 @@ extension QueueCore {
   func setPriority(_ priority: UInt8, of run: Run) -> Bool {
     let isRaised = send { state, _ -> Bool? in
       let member = state.runs[run].member
-      guard state.machine.phase(of: member).isBeforeStart else { return nil }
+      guard state.machine.phase(of: member).awaitsStart else { return nil }
       // `raise` also raises the runs for which this one waits.
       guard state.machine[member].priority >= priority else { return true }
       state.machine.priorityChanged(member, to: priority)
