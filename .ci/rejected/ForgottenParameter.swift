@@ -1,4 +1,4 @@
-// error: a Procedure has execute(_ input:); a type with execute() and without an input is an InputlessProcedure
+// error: a Procedure must implement execute(_:). To implement execute() instead, conform to InputlessProcedure
 import ProcedureKit
 
 struct CleanUp: Procedure {

@@ -1,4 +1,4 @@
-// error: an InputlessProcedure has execute() without a parameter; a type with an input is a Procedure
+// error: an InputlessProcedure must implement execute(). To implement execute(_:) instead, conform to Procedure
 import ProcedureKit
 
 struct Double: InputlessProcedure {

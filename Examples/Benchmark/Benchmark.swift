@@ -10,7 +10,7 @@ struct Benchmark {
     exit(await Task.detached { await run(CommandLine.arguments.dropFirst()) }.value)
   }
 
-  /// The largest number of measurements of a failed check. On a busy machine, work that two cores share is slower for minutes, so a
+  /// The maximum number of measurements of a failed check. On a busy machine, work that two cores share is slower for minutes, so a
   /// target that is near its limit is judged by all of its measurements together.
   private static let mostChecks = 3
 

@@ -72,7 +72,7 @@ public struct UserLocation: InputlessProcedure {
     }
     try Task.checkCancellation()
     throw LocationError(
-      .ended, "the source ended before it measured a location with the required accuracy. Retry later.")
+      .ended, "the source ended before it measured a location with the required accuracy. Try again later.")
   }
 }
 

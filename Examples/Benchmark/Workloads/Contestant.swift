@@ -19,7 +19,7 @@ struct Contestant: Sendable {
 
   let role: Role
   private let method: Method
-  /// The largest number of units, since more would take too long; the cost of a unit is compared.
+  /// The maximum number of units, since more would take too long; the cost of a unit is compared.
   private let mostUnits: Int
   /// The divisor of the number of units.
   private let divisor: Int
@@ -35,7 +35,7 @@ struct Contestant: Sendable {
   ///
   /// - Parameters:
   ///   - role: The implementation.
-  ///   - mostUnits: The largest number of units.
+  ///   - mostUnits: The maximum number of units.
   ///   - trial: Prepares the work for a number of units.
   init(_ role: Role, mostUnits: Int = .max, _ trial: @escaping @Sendable (Int) -> Trial) {
     self.init(role, .time(trial), mostUnits: mostUnits, divisor: 1)

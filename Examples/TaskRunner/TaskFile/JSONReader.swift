@@ -188,7 +188,7 @@ struct JSONReader {
 
   // MARK: Bytes
 
-  /// Skips white space, and returns the next byte without consuming it; `nil` at the end.
+  /// Skips white space, and returns the next byte without consuming it, or `nil` at the end.
   private mutating func nextByte() -> UInt8? {
     while index < bytes.count, Self.isSpace(bytes[index]) { index += 1 }
     return index < bytes.count ? bytes[index] : nil

@@ -17,7 +17,7 @@
       case restricted
       /// The user has denied the permission.
       case denied
-      /// The app may add passes in the background.
+      /// The app is allowed to add passes in the background.
       case authorized
 
       /// Returns whether the app may add passes in the background.

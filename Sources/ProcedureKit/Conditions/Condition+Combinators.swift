@@ -59,7 +59,7 @@ extension Condition {
     Condition(name) { _, decide in await evaluate(prepares: false, decide: decide) }
   }
 
-  /// Returns the condition with failures turned into "not satisfied": the procedure is ignored instead of failing.
+  /// Returns a condition that treats failures as "not satisfied", so the procedure is ignored instead of failing.
   public func treatingErrorsAsUnsatisfied() -> Condition {
     mapping(to: name) { [name] in $0.isFailed ? .ignored(by: name) : $0 }
   }

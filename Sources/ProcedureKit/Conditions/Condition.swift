@@ -112,7 +112,7 @@ private struct ConditionTally {
 
   init(count: Int) { (evaluations, missing) = (Array(repeating: nil, count: count), count) }
 
-  /// A condition was evaluated.
+  /// Records that a condition was evaluated.
   ///
   /// - Returns: The evaluations on which the decision is based; `nil` if there is no decision yet, or if it has already been made.
   mutating func evaluated(_ index: Int, _ evaluation: ConditionEvaluation, concludes: Bool) -> [ConditionEvaluation]? {

@@ -15,7 +15,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     switch kind {
     case .dependencyFailed:
       "To execute the procedure after any outcome of the dependency, depend on its catchingErrors()"
-    case .queueShutDown: "Add procedures before shutDown(grace:), or give it a longer grace period"
+    case .queueShutDown: "Add procedures before calling shutDown(grace:), or pass a longer grace period"
     case .exclusionDeadlock where !self.waits.contains(where: \.isForResource):
       "A procedure must not await itself, or a procedure that is waiting for it"
     case .exclusionDeadlock where self.waits.count(where: \.isForResource) == 1:
@@ -57,7 +57,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
       let (reason, each) = self.key.map { (" for the key \("\($0)".quoted)", " with the same key") } ?? ("", "")
       return (
         "\(subject) was not admitted",
-        "\(queue) is full\(reason), since at most \(self.limit ?? 0) procedures\(each) may wait on it"
+        "\(queue) is full\(reason) because at most \(self.limit ?? 0) procedures\(each) may wait on it"
       )
     case .stopped:
       let culprit = self.origin?.id == procedure.id ? "it" : self.origin.map(name) ?? "a child"
@@ -72,7 +72,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     }
   }
 
-  /// The reason why the procedure was not executed.
+  /// Returns the reason why the procedure was not executed.
   private func reason(naming name: (ProcedureIdentity) -> String, _ cause: String?) -> String? {
     func named(_ procedure: ProcedureIdentity?) -> String { procedure.map(name) ?? "another procedure" }
     let queue = "the queue \((self.queue ?? "").quoted)"
@@ -104,7 +104,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
         ? "its deadline passed before it started, \(time.inWords) after it was added"
         : "its deadline had passed before it was added"
     case .circuitOpen:
-      return "its circuit breaker \((self.breaker ?? "").quoted) is open, since too many calls have failed"
+      return "its circuit breaker \((self.breaker ?? "").quoted) is open because too many calls have failed"
         + (self.retryAfter.map { "; the next call is allowed in \($0.inWords)" }
           ?? "; a call that may close it is in progress")
     case .rateExceeded:

@@ -29,7 +29,7 @@ final class EventLog: Sendable {
   /// Whether the log currently has subscribers.
   var isRead: Bool { contents.withLock { $0.cursorCount > 0 } }
 
-  /// Ends the log: no further event is appended.
+  /// Ends the log: no further events are appended.
   func close() {
     let readers = contents.withLock { contents in
       contents.isClosed = true

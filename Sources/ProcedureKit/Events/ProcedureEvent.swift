@@ -70,11 +70,11 @@ public struct ProcedureEvent: Sendable {
     public static var didProduce: Kind { Kind(name: .didProduce) }
     /// The run has finished waiting for another run; see ``ProcedureEvent/awaited``.
     ///
-    /// The wait is for the value or the end of a procedure, also by its events or its progress, for a procedure that the body runs on a
-    /// queue, for the run that performs a shared execution, for the nodes of a graph, for a queue to become idle, or, after the body, for
-    /// produced children. If the run has waited for several runs, ``ProcedureEvent/awaited`` is the one that ended last. Only code that is
-    /// subscribed at that moment receives the event: storing it for later subscribers would take an unlimited amount of memory if a run
-    /// waits repeatedly.
+    /// The wait is for the value or the end of a procedure (including through its events or its progress), for a procedure that the body
+    /// runs on a queue, for the run that performs a shared execution, for the nodes of a graph, for a queue to become idle, or, after the
+    /// body, for produced children. If the run has waited for several runs, ``ProcedureEvent/awaited`` is the one that ended last. Only
+    /// code that is subscribed at that moment receives the event: storing it for later subscribers would take an unlimited amount of memory
+    /// if a run waits repeatedly.
     public static var didAwait: Kind { Kind(name: .didAwait) }
     /// The progress of the run has increased by at least one percent; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
     public static var progress: Kind { Kind(name: .progress) }
@@ -104,9 +104,9 @@ extension ProcedureEvent {
   public enum Step: Sendable {
     /// See ``Kind-swift.struct/didAttach``.
     case didAttach
-    /// The body is about to start, for this attempt; see ``Kind-swift.struct/willExecute``.
+    /// The body is about to start this attempt; see ``Kind-swift.struct/willExecute``.
     case willExecute(attempt: Int)
-    /// The body has ended, in this attempt.
+    /// The body has ended this attempt.
     case didExecute(attempt: Int)
     /// An existing value is used instead of executing the body; see ``Kind-swift.struct/reused``.
     case reused(by: String)
@@ -130,7 +130,7 @@ extension ProcedureEvent {
     case gap(lostCount: Int)
   }
 
-  /// What has happened, for a `switch`.
+  /// The step that the event reports, for use in a `switch`.
   public var step: Step {
     switch details?.content {
     case .reused(let name): .reused(by: name)
@@ -221,7 +221,7 @@ extension ProcedureEvent {
 
   /// The time that the run spent waiting for its slot, for ``Kind-swift.struct/willExecute`` and ``Kind-swift.struct/didAwait``.
   ///
-  /// `nil` if the time is unknown, as it is for the nodes of a graph, which are executed in the slots of the graph's workers.
+  /// The value is `nil` if the time is unknown, as it is for the nodes of a graph, which are executed in the slots of the graph's workers.
   public var slotWait: Duration? {
     switch details?.content {
     case .willExecute(_, _, let wait, _), .didAwait(_, _, let wait): wait < 0 ? nil : .nanoseconds(wait)
@@ -231,8 +231,8 @@ extension ProcedureEvent {
 
   /// The collection of which the run is an element, for ``Kind-swift.struct/didAttach``: the name of the procedure that
   /// ``ProcedureQueue/map(_:with:maxConcurrentElements:onFailure:elementName:)``, the functions of a ``GraphBuilder`` or
-  /// ``ProcedureQueue/results(of:over:maxConcurrentElements:ordered:elementName:)-16roi`` execute for each element. `nil` for every other
-  /// run.
+  /// ``ProcedureQueue/results(of:over:maxConcurrentElements:ordered:elementName:)-16roi`` execute for each element. The value is `nil` for
+  /// every other run.
   public var collection: String? {
     if case .didAttach(_, let collection)? = details?.content { collection } else { nil }
   }
@@ -255,10 +255,10 @@ extension ProcedureEvent {
     if case .didAttach(let dependencies, _)? = details?.content { dependencies } else { [] }
   }
 
-  /// The time that the run has spent in each phase, for ``Kind-swift.struct/didFinish``.
+  /// The time that the run has spent in each phase. Available for ``Kind-swift.struct/didFinish``.
   ///
-  /// The sum is the time since `didAttach`. `nil` for a run that was refused, or that was admitted before the queue had a subscriber,
-  /// unless the queue collects totals.
+  /// The sum is the time since `didAttach`. The value is `nil` for a run that was refused, or that was admitted before the queue had a
+  /// subscriber, unless the queue collects totals.
   public var metrics: ProcedureMetrics? {
     if case .didFinish(_, let metrics)? = details?.content { metrics } else { nil }
   }
@@ -352,7 +352,7 @@ extension ProcedureEvent: CustomStringConvertible {
 
   private var words: String {
     switch details?.content {
-    case .willExecute(let attempt, _, _, let cause?): "(attempt: \(attempt), since \(cause))"
+    case .willExecute(let attempt, _, _, let cause?): "(attempt: \(attempt), because \(cause))"
     case .reused(let name): "(by: \(name.quoted))"
     case .retrying(let attempt, let delay, let error):
       "(attempt: \(attempt), delay: \(delay.inWords), error: \(error))"

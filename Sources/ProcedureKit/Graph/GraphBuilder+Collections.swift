@@ -5,7 +5,7 @@ extension GraphBuilder {
   ///   - elements: The node with the array.
   ///   - procedure: The procedure for each element. Elements execute concurrently, limited by `maxConcurrentElements` and the width of the
   ///     queue.
-  ///   - limit: The largest number of concurrent elements. A value below 1 traps.
+  ///   - limit: The maximum number of concurrent elements. Passing a value below 1 traps.
   ///   - policy: The response to the failure of an element.
   ///   - elementName: Returns the name of an element in errors, events and diagrams. `nil` uses the name of the procedure with the index of
   ///     the element: `resize[3]`.

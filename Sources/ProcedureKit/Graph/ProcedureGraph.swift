@@ -136,7 +136,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
 
   /// Returns the graph with a limit: at most `count` nodes execute concurrently. The width of the queue still applies.
   ///
-  /// - Parameter count: The largest number of concurrent nodes. A value below 1 traps.
+  /// - Parameter count: The maximum number of concurrent nodes. Passing a value below 1 traps.
   /// - Returns: The graph with the limit.
   public func maxConcurrentNodes(_ count: Int) -> ProcedureGraph {
     require(count >= 1, "ProcedureGraph \"\(name)\": maxConcurrentNodes must be at least 1, got \(count)")

@@ -32,8 +32,8 @@ extension Procedure {
   /// - Parameters:
   ///   - key: The identity of the work.
   ///   - scope: The scope in which executions are shared; `nil` to share them among the procedures with the same name on the same queue.
-  /// - Returns: The procedure with the shared execution. An execution that depends on itself, directly or through other procedures, fails with
-  ///   ``ProcedureError/Kind/exclusionDeadlock``.
+  /// - Returns: The procedure with the shared execution. An execution that depends on itself, directly or through other procedures, fails
+  ///   with ``ProcedureError/Kind/exclusionDeadlock``.
   public func coalesced(by key: some Hashable & Sendable, in scope: CoalescingScope? = nil) -> ProcedureTask<
     Input, Output
   > {

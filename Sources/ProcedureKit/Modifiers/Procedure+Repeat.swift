@@ -14,7 +14,7 @@ extension Procedure {
   ///
   /// - Parameters:
   ///   - schedule: The delays between the end of an execution and the start of the next one.
-  ///   - maxCount: The maximum number of executions. A value below 1 traps.
+  ///   - maxCount: The maximum number of executions. Passing a value below 1 traps.
   ///   - shouldRepeat: A function that receives the value of an execution, and returns whether to execute the procedure again.
   /// - Returns: The procedure with its repetitions.
   public func repeating(

@@ -59,8 +59,8 @@ extension Procedure {
   ///
   /// - Parameters:
   ///   - resource: The resource to claim.
-  ///   - units: The number of units, from 1 to the capacity of `resource`; any other number traps. If adjacent modifiers claim units of the
-  ///     same resource, the units add up.
+  ///   - units: The number of units, from 1 to the capacity of `resource`; passing any other number traps. If adjacent modifiers claim
+  ///     units of the same resource, the units add up.
   /// - Returns: The procedure with the claim. If the units of adjacent modifiers exceed the capacity, or a smaller capacity that has since
   ///   been set on the table, the run fails with ``ProcedureError/Kind/capacityExceeded``.
   public func uses(_ resource: Resource, units: Int = 1) -> ProcedureTask<Input, Output> {

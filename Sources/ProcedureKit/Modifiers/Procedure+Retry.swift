@@ -21,7 +21,7 @@ extension Procedure {
   ///
   /// - Parameters:
   ///   - schedule: The delays before the retries. The end of the schedule also ends the retries.
-  ///   - maxAttempts: The maximum number of attempts, including the first. A value below 1 traps.
+  ///   - maxAttempts: The maximum number of attempts, including the first. Passing a value below 1 traps.
   ///   - budget: A limit on the retries by all callers of one service. If the budget is empty, the error is thrown instead of retried.
   ///   - decide: A function that receives an error and the number of the failed attempt, and decides what happens next. It is not called if
   ///     no attempts are left.
@@ -111,7 +111,7 @@ private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
 }
 
 extension Run {
-  /// An attempt has failed, and another one will follow after a delay.
+  /// Reports that an attempt has failed, and that another one will follow after a delay.
   fileprivate func willRetry(attempt: Int, _ error: any Error, _ delay: Duration) {
     // The layers of a procedure publish their events under the name of the procedure.
     if isReported { bodyEnded(nil) }

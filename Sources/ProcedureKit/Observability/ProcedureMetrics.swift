@@ -46,7 +46,7 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
       attempts: try container.decode(Int.self, forKey: .attempts))
   }
 
-  /// The sum of all durations, saturated. ``claiming`` is not added, since it is already part of ``waiting``.
+  /// The sum of all durations. It saturates instead of overflowing. ``claiming`` is not added, since it is already part of ``waiting``.
   public var total: Duration {
     [evaluating, waiting, executing, paused, finishing].reduce(pending) { $0.addingSaturated($1) }
   }
@@ -152,7 +152,7 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
   ///
   /// A duration is in the first bucket whose bound it does not exceed. The array has one more element than ``bounds``.
   public private(set) var counts: [Int]
-  /// The sum of all durations, saturated.
+  /// The sum of all durations. It saturates instead of overflowing.
   public private(set) var sum: Duration
 
   /// Creates an empty histogram.
@@ -210,7 +210,7 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
 }
 
 extension [Duration] {
-  /// The index of the first element that satisfies the predicate, which all later elements must satisfy, too.
+  /// Returns the index of the first element that satisfies the predicate, which all later elements must satisfy, too.
   fileprivate func partitioningIndex(_ predicate: (Duration) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {

@@ -101,7 +101,7 @@ extension QueueSnapshot.Entry: CustomStringConvertible {
   /// The procedure as it appears in logs: `"mail" (#6) pending, waits for "copy" (#2)`.
   public var description: String {
     "\(procedure)\(key.map { " with key \($0.quoted)" } ?? "") \(state)\(wait.map { ", waits for \($0)" } ?? "")"
-      + (executionCause.map { ", again, since \($0)" } ?? "")
+      + (executionCause.map { ", again, because \($0)" } ?? "")
   }
 }
 

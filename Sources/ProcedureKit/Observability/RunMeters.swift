@@ -71,7 +71,7 @@ struct RunMeters: Sendable {
   private var slots: ContiguousArray<UInt64> = []
   private var admissionCount: UInt64 = 0
 
-  /// A run was admitted, as a nested run of a reported run or, if `reported` is negative, as a reported run.
+  /// Records that a run was admitted, either as a nested run of a reported run or, if `reported` is negative, as a reported run.
   mutating func admitted(_ member: Int32, partOf reported: Int32, at instant: Int64) {
     admissionCount += 1
     while meters.count <= Int(member) { meters.append(Meter(reported: (-1, 0))) }
@@ -92,7 +92,7 @@ struct RunMeters: Sendable {
     }
   }
 
-  /// The body of a run has begun or ended a wait that counts as a pause of the reported run.
+  /// Records that the body of a run has begun or ended a wait that counts as a pause of the reported run.
   mutating func pauseOfBodyChanged(_ member: Int32, by change: Int32, at instant: Int64) {
     guard isKnown(member) else { return }
     let (reported, admission) = meters[Int(member)].reported
@@ -109,24 +109,24 @@ struct RunMeters: Sendable {
     change(&meters[Int(reported)])
   }
 
-  /// The run has received or released a slot: changes the counts of the run itself and of its reported run.
+  /// Changes the slot counts of the run itself and of its reported run, after the run has received or released a slot.
   private mutating func changeSlotCount(of member: Int32, by change: Int32, at instant: Int64) {
     meters[Int(member)].pass(to: instant)
     meters[Int(member)].slotCount += change
     changeReported(of: member, at: instant) { $0.slotCount += change }
   }
 
-  /// A run was enqueued for a slot.
+  /// Records that a run was enqueued for a slot.
   mutating func enqueued(_ member: Int32, at instant: Int64) {
     if isKnown(member) { meters[Int(member)].lineStart = instant }
   }
 
-  /// A run that was enqueued no longer needs a slot.
+  /// Records that a run that was enqueued no longer needs a slot.
   mutating func dequeued(_ member: Int32) {
     if isKnown(member) { meters[Int(member)].lineStart = -1 }
   }
 
-  /// A run has received a slot: the lowest free number. O(w / 64) for w slots in use.
+  /// Records that a run has received the slot with the lowest free number. O(w / 64) for w slots in use.
   mutating func slotTaken(_ member: Int32, at instant: Int64) {
     guard isKnown(member) else { return }
     changeSlotCount(of: member, by: 1, at: instant)

@@ -54,7 +54,7 @@ extension Procedure {
   /// Unavailable: a procedure without an input conforms to ``InputlessProcedure``.
   @available(
     *, unavailable,
-    message: "a Procedure has execute(_ input:); a type with execute() and without an input is an InputlessProcedure"
+    message: "a Procedure must implement execute(_:). To implement execute() instead, conform to InputlessProcedure"
   )
   @_disfavoredOverload
   @concurrent public func execute(_ input: Never) async throws -> Never {}
@@ -64,7 +64,7 @@ extension InputlessProcedure {
   /// Unavailable: a procedure with an input conforms to ``Procedure``.
   @available(
     *, unavailable,
-    message: "an InputlessProcedure has execute() without a parameter; a type with an input is a Procedure"
+    message: "an InputlessProcedure must implement execute(). To implement execute(_:) instead, conform to Procedure"
   )
   @_disfavoredOverload
   @concurrent public func execute() async throws -> Never { fatalError() }

@@ -25,8 +25,8 @@ extension ProcedureQueue {
   /// - Parameters:
   ///   - procedure: The procedure to run for each element.
   ///   - inputs: The elements. Each iteration over the result begins a new iteration over `inputs`, in the task of the caller.
-  ///   - limit: The maximum number of elements that have been read from the sequence and whose values have not been returned yet; a value
-  ///     below 1 traps. `nil` uses the queue's current ``maxConcurrentProcedures``, and traps if that is not limited.
+  ///   - limit: The maximum number of elements that have been read from the sequence and whose values have not been returned yet; passing a
+  ///     value below 1 traps. `nil` uses the queue's current ``maxConcurrentProcedures``, and traps if that is not limited.
   ///   - isOrdered: `true` to return the values in the order of the elements; `false` to return each value as soon as it is available.
   ///   - elementName: A function that returns the name of an element's run in errors, events and snapshots; `nil` to use the name of the
   ///     procedure.
@@ -124,7 +124,7 @@ extension ProcedureQueue {
   ///   - elements: The inputs.
   ///   - procedure: The procedure to run for each element. Elements execute concurrently, limited by `maxConcurrentElements` and the width
   ///     of the queue.
-  ///   - limit: The largest number of concurrent elements. A value below 1 traps.
+  ///   - limit: The maximum number of concurrent elements. Passing a value below 1 traps.
   ///   - policy: The response to the failure of an element.
   ///   - elementName: Returns the name of an element in errors, events and diagrams. `nil` uses the name of the procedure with the index of
   ///     the element: `resize[3]`.

@@ -21,7 +21,7 @@ public actor ProcedureQueue {
   ///
   /// - Parameters:
   ///   - name: The name of the queue in errors, snapshots and logs.
-  ///   - maxConcurrentProcedures: The maximum number of bodies that execute at a time. A value below 1 traps.
+  ///   - maxConcurrentProcedures: The maximum number of bodies that execute at a time. Passing a value below 1 traps.
   ///   - isSuspended: Whether the queue starts no procedures until it is resumed.
   public init(_ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false) {
     self.init(Configuration(name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended))
@@ -83,8 +83,8 @@ public actor ProcedureQueue {
     try await run(procedure.procedureTask, given: ())
   }
 
-  /// A run that needs only resources and a slot, and finds them free, starts here, where the types are known, so no metadata is looked up and
-  /// no value is boxed. `Run.drive` drives all other runs.
+  /// A run that needs only resources and a slot, and finds them free, starts here, where the types are known, so no metadata is looked up
+  /// and no value is boxed. `Run.drive` drives all other runs.
   ///
   /// The function leaves the actor of the caller before it calls the body. Otherwise, the compiler could omit the hop for a body that only
   /// calls functions that stay on their caller's actor.
@@ -297,7 +297,7 @@ public actor ProcedureQueue {
   /// waits for an event releases its slot. Cancelling the task that iterates over the stream ends the stream, and releasing the stream ends
   /// the subscription. The stream is meant for a single consumer: if two tasks iterate over it, each event is delivered to one of them.
   ///
-  /// - Parameter limit: The maximum number of buffered events; `Int.max` to buffer all events. A value below 1 traps.
+  /// - Parameter limit: The maximum number of buffered events; `Int.max` to buffer all events. Passing a value below 1 traps.
   /// - Returns: The stream.
   public nonisolated func events(bufferingNewest limit: Int) -> AsyncStream<ProcedureEvent> {
     require(

@@ -8,7 +8,7 @@
 /// }
 /// ```
 ///
-/// At most `maxConcurrentProcedures` bodies execute at a time; a value below 1 traps. For failures, cancellation and errors, see
+/// At most `maxConcurrentProcedures` bodies execute at a time; passing a value below 1 traps. For failures, cancellation and errors, see
 /// ``withProcedureQueue(_:onFailure:_:)``.
 @discardableResult
 public nonisolated(nonsending) func withProcedureQueue<R>(

@@ -76,7 +76,7 @@ struct CircuitBreakerMachine {
     case (.halfOpen, .succeeded): enter(.closed)
     case (.halfOpen, .failed): enter(.open(until: now + limits.cooldown.saturated))
     case (.halfOpen, .abandoned): enter(.open(until: now))
-    case (.open, _): preconditionFailure("\(#function): a call was admitted in \(state)")
+    case (.open, _): preconditionFailure("\(#function): a call was admitted in the state \(state)")
     }
   }
 

@@ -37,7 +37,7 @@ struct RateLimiterMachine {
     waitingCount > 0 ? bucket.nextToken : nil
   }
 
-  /// The number of calls that would be granted immediately.
+  /// Returns the number of calls that would be granted immediately.
   func tokens(at now: Duration) -> Int {
     waitingCount > 0 ? 0 : bucket.tokens(at: now)
   }
@@ -46,7 +46,7 @@ struct RateLimiterMachine {
     ticket >= head && ticket < nextTicket && !gone.contains(ticket)
   }
 
-  /// A call has arrived. `now` is the current time, for which `timePassed` has already been called.
+  /// Records that a call has arrived. `now` is the current time, for which `timePassed` has already been called.
   mutating func arrived(at now: Duration) -> Admission {
     if waitingCount == 0, bucket.take(at: now) {
       latest = nil
@@ -59,14 +59,14 @@ struct RateLimiterMachine {
     return .waiting(nextTicket)
   }
 
-  /// A call has stopped waiting. The calls behind it move up.
+  /// Records that a call has stopped waiting. The calls behind it move up.
   mutating func left(_ ticket: Ticket) {
     guard isWaiting(ticket) else { return }
     gone.insert(ticket)
     skipGone()
   }
 
-  /// A granted call will not be made.
+  /// Records that a granted call will not be made.
   ///
   /// Its token is put back, so that waiting calls move up, unless another call has been granted since. In that case, putting it back would
   /// let the next call through too early.

@@ -131,7 +131,7 @@ extension ClaimTable {
     if demand.units > covered { addEntry(of: claim, in: demand.resource, demand.units - covered, demand.units) }
   }
 
-  /// Adds an entry that takes `units` units from a pool, as part of a demand for `demand` units from all pools together.
+  /// Adds an entry that takes `units` units from a pool, as part of a demand for a total of `demand` units across all pools.
   mutating func addEntry(of claim: Int32, in pool: Int32, _ units: Int32, _ demand: Int32) {
     let sibling = claims[claim].firstEntry
     claims[claim].firstEntry = entries.insert(

@@ -86,7 +86,7 @@ struct ClaimTable {
     var capacity: Int32
     /// The root pool of the same resource; -1 in a root pool.
     let root: Int32
-    /// The claim that holds the units of the pool; -1 in a root pool.
+    /// The claim that holds the units of the pool; -1 for a root pool.
     let owner: Int32
     /// The capacity minus the number of held units; negative if the capacity was lowered below that number.
     var free: Int32

@@ -19,7 +19,7 @@ public struct Resource: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - name: The name, which identifies the resource.
-  ///   - capacity: The number of units, from 1 to 2,147,483,646. Any other number traps.
+  ///   - capacity: The number of units, from 1 to 2,147,483,646. Passing any other number traps.
   public init(_ name: String, capacity: Int) {
     require(
       (1..<Int(ResourceRequest.wholeCategory)).contains(capacity),

@@ -47,7 +47,7 @@ public final class ResourceTable: Sendable {
   /// fails immediately, since it might otherwise wait forever. A procedure continues if its enclosing body already holds the units.
   ///
   /// - Parameters:
-  ///   - capacity: The number of units, from 1 to 2,147,483,646. Any other number traps.
+  ///   - capacity: The number of units, from 1 to 2,147,483,646. Passing any other number traps.
   ///   - resource: The resource. Only its name is used, to identify the resource.
   /// - Complexity: O(w) for w claims that are waiting for the resource.
   public func setCapacity(_ capacity: Int, of resource: Resource) {

@@ -8,7 +8,7 @@ import Synchronization
 final class SharedWorkTable: Sendable {
   struct Key: Hashable, Sendable {
     let key: InternedKey
-    /// The name of the procedure. `nil` in a scope, where procedures with different names share executions.
+    /// The name of the procedure; `nil` in a scope, where procedures with different names share executions.
     let name: ByteText?
     let output: ObjectIdentifier
   }

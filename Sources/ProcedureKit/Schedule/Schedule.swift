@@ -121,7 +121,7 @@ extension Schedule {
   /// ```
   ///
   /// - Parameter generator: The generator for random delays. Generators in the same state produce the same delays.
-  /// - Returns: A sequence that starts from the beginning on each iteration.
+  /// - Returns: A sequence that starts from the beginning each time it is iterated.
   public func delays(using generator: any RandomNumberGenerator = SystemRandomNumberGenerator()) -> Delays {
     Delays(rest: ScheduleEvaluation(expression), generator: generator)
   }

@@ -1,8 +1,8 @@
 /// Runs that start and end inline.
 ///
 /// Most runs have only a body. For them, the functions in this file combine several steps in one visit to the lock: the admission and the
-/// start of a run in its caller's task, and the end of one run and the start of the next one in a worker. Each step is the function that all
-/// other runs use as well (`admitted`, `startBody`, `recordBodyEnd`, `end`), so the rules are stated only once.
+/// start of a run in its caller's task, and the end of one run and the start of the next one in a worker. Each step is the function that
+/// all other runs use as well (`admitted`, `startBody`, `recordBodyEnd`, `end`), so the rules are stated only once.
 ///
 /// | the run is executed by | it starts inline if | it ends inline if |
 /// |---|---|---|
@@ -16,7 +16,8 @@ extension QueueCore {
   /// Creates the run of a procedure that the caller's task executes, and starts it if it needs nothing but resources and a slot, all of
   /// which are free.
   ///
-  /// - Returns: The run, and whether its body has started. If it has not, `drive` admits the run, unless it is waiting already, and drives it.
+  /// - Returns: The run, and whether its body has started. If it has not, `drive` admits the run, unless it is waiting already, and drives
+  ///   it.
   @usableFromInline
   func startStructured(_ layer: ModifierLayer) -> (run: Run, starts: Bool) {
     let parent = ProcedureContext.current?.run.nearestUnfinished
@@ -142,8 +143,8 @@ extension RunState {
   /// Whether the outcome of the run depends only on its body, in which case both can end in one visit to the lock, during which a worker
   /// takes its next run.
   ///
-  /// A run with listeners cannot: its dependents become ready before the worker takes another run. Neither can a run with tasks that wait for
-  /// its slot: they continue before the run leaves the machine.
+  /// A run with listeners cannot: its dependents become ready before the worker takes another run. Neither can a run with tasks that wait
+  /// for its slot: they continue before the run leaves the machine.
   var endsWithBody: Bool {
     guard hasDetails else { return true }
     return !details.isCancelledOrStopping && details.children.producedCount == 0 && details.children.failures.isEmpty
@@ -181,8 +182,8 @@ extension Run {
     return core.nextJob(for: worker, after: self)
   }
 
-  /// Ends the run together with its body, in one visit to the lock (L4): the same steps as in `bodyEnded`, `decide`, and `publish`, for a run
-  /// whose outcome depends only on its body (`RunState.endsWithBody`).
+  /// Ends the run together with its body, in one visit to the lock (L4): the same steps as in `bodyEnded`, `decide`, and `publish`, for a
+  /// run whose outcome depends only on its body (`RunState.endsWithBody`).
   @inline(__always)
   func endWithBody(
     _ outcome: RunOutcome, at reading: QueueClock.Reading, _ state: inout QueueCore.State,

@@ -158,7 +158,8 @@ extension Run {
     }
   }
 
-  /// A dependency of the run has finished (D1). After the last one, the run advances; a dependency that did not succeed ends the run.
+  /// Records that a dependency of the run has finished (D1). After the last one, the run advances; a dependency that did not succeed ends
+  /// the run.
   func dependencySettled(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>, isOutside: Bool) {
     switch outcome {
     case .finished:

@@ -21,7 +21,7 @@ extension StringProtocol {
     return split(omittingEmptySubsequences: false) { $0.isNewline }.map(\.inOneLine).joined(separator: "\n")
   }
 
-  /// The text on one line, like ``inOneLine``, with at most `limit` characters, the last of which is "…" if the text is longer.
+  /// Returns the text on one line, like ``inOneLine``, with at most `limit` characters, the last of which is "…" if the text is longer.
   ///
   /// O(limit), even if a letter has a million accents.
   package func shortened(to limit: Int) -> String {
@@ -36,7 +36,7 @@ extension StringProtocol {
     return result
   }
 
-  /// The text with some scalars replaced. O(n).
+  /// Returns the text with some scalars replaced. O(n).
   ///
   /// The function works on scalars instead of characters. In Swift, a quotation mark that is followed by an accent or a joiner is a
   /// different character, but in every other language it is still a quotation mark.
@@ -64,7 +64,7 @@ extension BinaryInteger {
 }
 
 extension Sequence where Element == Unicode.Scalar {
-  /// The scalars as text on one line; see ``Swift/StringProtocol/inOneLine``.
+  /// Returns the scalars as text on one line; see ``Swift/StringProtocol/inOneLine``.
   ///
   /// - Parameter control: The replacement for control characters other than line ends and tabs, which become spaces.
   /// - Returns: The text.

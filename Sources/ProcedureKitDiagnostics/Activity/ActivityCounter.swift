@@ -52,7 +52,7 @@ public final class ActivityCounter: Sendable {
 
   /// A stream of values that indicate whether the counter is active. It begins with the current value, followed by each change.
   ///
-  /// A slow reader misses some changes, but receives the latest value. Each access creates a new subscription, which ends when its
+  /// A slow reader may miss some changes, but always receives the latest value. Each access creates a new subscription, which ends when its
   /// iteration ends or the counter is released.
   public var changes: AsyncStream<Bool> {
     let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))

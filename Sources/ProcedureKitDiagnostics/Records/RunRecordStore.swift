@@ -59,8 +59,8 @@ struct RunRecordStore {
     if event.kind == .didFinish { end(event.id) }
   }
 
-  /// Returns the error with which a run ended, or the reason for which it ended. The function calls the user's code (`description`), so it
-  /// must not be called while a lock is held.
+  /// Returns the error with which a run ended, or the reason why it ended. The function calls the user's code (`description`), so it must
+  /// not be called while a lock is held.
   static func reason(in event: ProcedureEvent) -> String? {
     guard event.kind == .didFinish else { return nil }
     switch event.outcome {
@@ -71,7 +71,7 @@ struct RunRecordStore {
   }
 
   private static let reasonLimit = 2_000
-  /// The largest number of waits that are kept for one run. It is limited, because a body may wait any number of times.
+  /// The maximum number of waits that are kept for one run. It is limited, because a body may wait any number of times.
   private static let awaitLimit = 10_000
 
   private mutating func update(_ id: ProcedureID, _ new: RunRecord, _ change: (inout RunRecord) -> Void) {

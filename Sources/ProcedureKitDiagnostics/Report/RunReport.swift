@@ -102,7 +102,7 @@ public struct RunReport: Sendable {
   func explanation(of run: RunRecord) -> String {
     let reason = run.reason?.shortened(to: 400)
     return switch run.outcome {
-    case .skipped: "skipped, since \(run.cause.map { $0.name.shortened(to: 100) } ?? "a dependency") failed"
+    case .skipped: "skipped because \(run.cause.map { $0.name.shortened(to: 100) } ?? "a dependency") failed"
     case .ignored: "ignored by the condition \(reason ?? "")"
     case .cancelled: "cancelled" + (reason.map { ": \($0)" } ?? "")
     case .reused: "reused: \(reason ?? "")"

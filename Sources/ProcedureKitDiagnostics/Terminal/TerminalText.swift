@@ -9,7 +9,7 @@ enum TerminalText {
   ///
   /// - Parameters:
   ///   - text: The text.
-  ///   - limit: The largest number of columns. Longer text is shortened, and ends in "…".
+  ///   - limit: The maximum number of columns. Longer text is shortened, and ends in "…".
   /// - Returns: The line, and the largest width that it can have on any terminal.
   static func line(_ text: some StringProtocol, columns limit: Int) -> (text: String, columns: Int) {
     var line = String.UnicodeScalarView()

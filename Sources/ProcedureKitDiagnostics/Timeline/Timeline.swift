@@ -16,7 +16,7 @@ public struct Timeline: Sendable {
   /// The width in points, which is at least 400.
   public var width: Int
 
-  /// The largest number of drawn lanes.
+  /// The maximum number of drawn lanes.
   private static let laneLimit = 200
   private static let (top, laneHeight, barHeight, axisHeight, legendHeight) = (28, 26, 17, 22, 30)
   private static let labelWidth = 120

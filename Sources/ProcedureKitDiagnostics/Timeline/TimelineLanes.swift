@@ -14,7 +14,7 @@ struct TimelineLanes {
     let end: Duration
   }
 
-  /// The largest number of columns for the name of a lane. Most characters occupy one column.
+  /// The maximum number of columns for the name of a lane. Most characters occupy one column.
   private static let nameLimit = 17
 
   private(set) var bars: [Bar] = []

@@ -101,7 +101,8 @@ extension ProcedureGraph where Input: Encodable {
   ///   - journal: The journal that stores the values. If an entry cannot be appended, the node fails.
   ///   - key: The name of the graph in the journal. If it is `nil`, the graph's own name is used. Two graphs that share a journal need
   ///     different names.
-  ///   - version: A version that applies to all nodes. If the version changes, all nodes are executed again. A negative version traps.
+  ///   - version: A version that applies to all nodes. If the version changes, all nodes are executed again. Passing a negative version
+  ///     traps.
   ///   - rememberingFailures: Whether failures are stored as well. If they are, a later run fails with ``RememberedFailure``.
   /// - Returns: The graph with the journal.
   public func durable(
@@ -124,7 +125,7 @@ extension ProcedureGraph where Input == Void {
 
 extension ProcedureGraph {
   /// This overload is unavailable, because the input of a durable graph is part of each key, and must therefore be `Encodable`.
-  @available(*, unavailable, message: "the input of a durable graph must be Encodable, since each key depends on it")
+  @available(*, unavailable, message: "the input of a durable graph must be Encodable, because each key depends on it")
   public func durable(
     in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false
   ) -> DurableGraph<Input, Output> {

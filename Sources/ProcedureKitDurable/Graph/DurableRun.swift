@@ -66,7 +66,7 @@ final class DurableRun: Sendable {
       guard DurablePlan.fingerprint(of: record.content, of: key) == look.fingerprints[Int(node)] else {
         throw JournalError(
           .entryMissing, journal: journal.name,
-          "has a different value for \(path) than when the run started, since another run executed the node, too. Run the graph again"
+          "has a different value for \(path) than when the run started, because another run executed the node, too. Run the graph again"
         )
       }
       try put(record, of: node, values)

@@ -68,7 +68,7 @@ final class JournalFile {
   private static func opened(_ path: SystemText) throws(JournalError) -> FileDescriptor {
     let name = path.description
     guard !path.containsZero else {
-      throw Self.error(.unreadable, name, "cannot be opened, since its path contains a NUL")
+      throw Self.error(.unreadable, name, "cannot be opened because its path contains a NUL")
     }
     while true {
       do throws(FileDescriptor.Failure) {
@@ -88,7 +88,7 @@ final class JournalFile {
         }
         let problem =
           error.code == ENOENT
-          ? "cannot be created, since the folder does not exist. Create the folder first"
+          ? "cannot be created because the folder does not exist. Create the folder first"
           : "cannot be opened as a regular file that can be read and written"
         throw Self.error(.unreadable, name, problem, error)
       }
@@ -125,7 +125,7 @@ final class JournalFile {
     guard version == JournalFormat.version else {
       throw Self.error(
         .unknownVersion, path,
-        "has the format \(version), but this version of the library supports only the format \(JournalFormat.version). "
+        "has format \(version), but this version of the library supports only format \(JournalFormat.version). "
           + "Open it with the version that wrote it, or start a new file")
     }
   }
@@ -286,7 +286,7 @@ final class JournalFile {
       // The system may have dropped unwritten data, and another flush may not report the error again.
       failure = error
       throw Self.error(
-        .unwritable, path, "may have lost its latest entries, since the storage failed. Open it again", error)
+        .unwritable, path, "may have lost its latest entries because the storage failed. Open it again", error)
     }
   }
 

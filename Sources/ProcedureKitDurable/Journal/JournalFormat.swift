@@ -21,7 +21,7 @@ enum JournalFormat {
     return start + bytes(of: CRC32.checksum(of: start))
   }
 
-  /// The largest number of bytes in a path. Paths are limited, because the paths of all entries are kept in memory.
+  /// The maximum number of bytes in a path. Paths are limited, because the paths of all entries are kept in memory.
   static let largestPath = 1 << 24
 
   /// Returns the bytes of an entry, or `nil` if the entry or its path is too large for the format.

@@ -19,7 +19,7 @@ extension Procedure where Input: Encodable {
   /// - Parameters:
   ///   - schedule: The delays before the retries. There are at most as many retries as delays. A delay that was in progress when the
   ///     process was killed is not repeated.
-  ///   - maxAttempts: The largest number of attempts, including the first one. A value below 1 traps.
+  ///   - maxAttempts: The maximum number of attempts, including the first one. Passing a value below 1 traps.
   ///   - journal: The journal that stores the count.
   ///   - key: The name of the procedure in the journal. Two procedures that share a journal need different names.
   ///   - decide: A closure that decides whether to retry. It receives the error, and the number of the failed attempt.
@@ -114,7 +114,7 @@ private struct AttemptCounter: Sendable {
 }
 
 extension Schedule {
-  /// The largest number of delays that are skipped. The number is limited, because skipping delays takes time.
+  /// The maximum number of delays that are skipped. The number is limited, because skipping delays takes time.
   private static let mostPassed = 1_000_000
 
   /// Returns whether the schedule has at least this many delays, which means that another attempt is allowed. At most a million delays are

@@ -169,7 +169,7 @@ extension Procedure {
   /// Increase the version when you change the body in such a way that it computes a different value from the same input. The default
   /// version is 1. Modifiers that are written after this one keep the version.
   ///
-  /// - Parameter version: The version. A negative version traps.
+  /// - Parameter version: The version. Passing a negative version traps.
   /// - Returns: The procedure with the version.
   public func version(_ version: Int) -> ProcedureTask<Input, Output> {
     let task = procedureTask

@@ -30,7 +30,7 @@
     /// Starts the thread, which ends when the connection ends.
     func start() {
       let thread = Thread { [self] in
-        var failure: any Error = LocationError(.ended, "\(address) closed the connection. Retry later.")
+        var failure: any Error = LocationError(.ended, "\(address) closed the connection. Try again later.")
         do { try read() } catch { failure = error }
         // If the reader has left, the end of the connection is not an error.
         if hasLeft { locations.finish() } else { locations.finish(throwing: failure) }

@@ -2,7 +2,7 @@ public import Foundation
 
 /// A position on the earth at a point in time, as measured by a source.
 public struct Location: Hashable, Codable, Sendable {
-  /// The latitude in degrees (WGS 84), from -90 to 90; positive in the north.
+  /// The latitude in degrees (WGS 84), from -90 to 90; positive north of the equator.
   public var latitude: Double
   /// The longitude in degrees (WGS 84), from -180 to 180; positive in the east.
   public var longitude: Double

@@ -7,8 +7,8 @@ import Synchronization
 
 /// The head of a response as received by a transport.
 ///
-/// Foundation's object for the response is created only when it is first requested. On Linux, creating this object takes as long as
-/// everything else that is done with a small response.
+/// The Foundation object that represents the response is created only when it is first requested. On Linux, creating this object takes as
+/// long as everything else that is done with a small response.
 final class ReceivedResponse: Sendable {
   let status: Int
   /// The head and the URL from which the object is created; `nil` if the transport itself created the object.
@@ -46,7 +46,7 @@ final class ReceivedResponse: Sendable {
     return isLost ? ReceivedResponse(toUnauthorized: self) : self
   }
 
-  /// Foundation's object for the response.
+  /// The Foundation object that represents the response.
   var object: HTTPURLResponse {
     made.withLock { made in
       if let made { return made }

@@ -35,7 +35,7 @@ public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
   /// Returns the value of the header field with a name, which is not case-sensitive.
   public func header(_ name: String) -> String? { received.value(of: name) }
 
-  /// Returns the response with a payload that `transform` returns, given the current payload.
+  /// Returns a copy of the response in which `transform` has been applied to the payload.
   ///
   /// - Throws: The error thrown by `transform`.
   public func map<Other: Sendable>(_ transform: (Payload) throws -> Other) rethrows -> HTTPPayloadResponse<Other> {

@@ -100,17 +100,17 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
 
   private var explanation: String {
     switch kind {
-    case .invalidRequest: "was not sent, since \(detail)."
+    case .invalidRequest: "was not sent because \(detail)."
     case .transferFailed: "failed: \(underlyingText)"
-    case .incomplete: "failed, since the body of the response is incomplete: \(detail)."
-    case .fileFailed: "failed, since \(detail)\(underlying.map { ": \($0.localizedDescription)" } ?? ".")"
-    case .tooLarge: "was stopped, since the body of the response is longer than \(detail). Raise sizeLimit if needed."
+    case .incomplete: "failed because the body of the response is incomplete: \(detail)."
+    case .fileFailed: "failed because \(detail)\(underlying.map { ": \($0.localizedDescription)" } ?? ".")"
+    case .tooLarge: "was stopped because the body of the response is longer than \(detail). Raise sizeLimit if needed."
     case .unacceptableStatus: "failed with the status \(status.map { "\($0)" } ?? "?")."
     case .tooManyRedirects: "failed: the server redirected more than \(detail)."
     case .invalidRedirect: "failed: the server redirects to \"\(detail)\", which is not an HTTP address."
-    case .refusedRedirect: "was not redirected, since \(detail)."
-    case .undecodable: "failed, since \(detail) cannot be decoded from the response: \(underlyingText)"
-    default: "failed, since \(detail): \(underlyingText)"
+    case .refusedRedirect: "was not redirected because \(detail)."
+    case .undecodable: "failed because \(detail) cannot be decoded from the response: \(underlyingText)"
+    default: "failed because \(detail): \(underlyingText)"
     }
   }
 

@@ -33,7 +33,7 @@ public struct OAuthError: Error, Sendable, CustomStringConvertible, LocalizedErr
   /// A sentence that contains the service and the reason, but no tokens or secrets.
   public var description: String {
     switch kind {
-    case .invalidConfiguration: "no token can be requested from \(service), since \(detail)."
+    case .invalidConfiguration: "no token can be requested from \(service) because \(detail)."
     case .refused: "\(service) refused to issue a token: \([code, detail].compactMap(\.self).joined(separator: ", "))."
     default: "\(service) responded to a token request with \(detail)."
     }

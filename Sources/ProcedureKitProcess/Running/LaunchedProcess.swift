@@ -2,7 +2,7 @@ import Foundation
 import ProcedureKit
 import Synchronization
 
-/// A program that has been started, together with its outputs.
+/// A program that has been started, together with its output streams.
 final class LaunchedProcess: Sendable {
   private enum Arrival: Sendable {
     case part(Data, ProcessLine.Source)

@@ -59,20 +59,21 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     let program = "the program \"\(request.executable)\"\(origin)"
     switch kind {
     case .noExecutable:
-      return "no program\(origin) was started, since the request does not name one. Set ProcessRequest.executable."
+      return "no program\(origin) was started because the request does not name one. Set ProcessRequest.executable."
     case .notFound:
       let place = request.executable.bytes.contains(UInt8(ascii: "/")) ? "at this path" : "in the folders of PATH"
-      return "\(program) was not started, since it was not found \(place)."
-    case .notExecutable: return "\(program) was not started, since this process may not execute the file."
+      return "\(program) was not started because it was not found \(place)."
+    case .notExecutable: return "\(program) was not started because this process may not execute the file."
     case .invalidText:
       return
-        "\(program) was not started, since its path, its working directory, an argument or a variable contains a NUL, or the name of a variable is invalid."
+        "\(program) was not started because its path, its working directory, an argument or a variable contains a NUL, "
+        + "or the name of a variable is invalid."
     case .noWorkingDirectory:
       return
-        "\(program) was not started, since its working directory \"\(request.workingDirectory ?? "")\" is not a folder."
+        "\(program) was not started because its working directory \"\(request.workingDirectory ?? "")\" is not a folder."
     case .statusLost:
       return
-        "\(program) ended with an unknown status, since other code in this process waits for all children, or ignores SIGCHLD."
+        "\(program) ended with an unknown status because other code in this process waits for all children, or ignores SIGCHLD."
     case .noInterpreter: return "\(program) was not started: \(underlying.map { "\($0)" } ?? "no interpreter")."
     case .launchFailed:
       let reason = (underlying as? POSIXError).map { String(cString: strerror($0.code.rawValue)) }

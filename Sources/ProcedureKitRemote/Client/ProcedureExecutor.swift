@@ -5,7 +5,7 @@ internal import ProcedureKitFoundation
 ///
 /// An adapter for an engine implements this protocol on the client side, and ``RemoteTaskSource`` on the worker side.
 public protocol ProcedureExecutor: Sendable {
-  /// The largest number of bytes that an input or a value may have. By default, there is no limit.
+  /// The maximum number of bytes that an input or a value may have. By default, there is no limit.
   var payloadLimit: Int { get }
 
   /// Executes a call at least once, and waits until the execution has ended.
@@ -36,7 +36,7 @@ extension ProcedureExecutor {
 public struct LocalExecutor: ProcedureExecutor {
   private let registry: ProcedureRegistry
   private let queue: ProcedureQueue
-  /// The largest number of bytes that an input or a value may have.
+  /// The maximum number of bytes that an input or a value may have.
   public let payloadLimit: Int
 
   /// Creates an executor.
@@ -44,7 +44,7 @@ public struct LocalExecutor: ProcedureExecutor {
   /// - Parameters:
   ///   - registry: The procedures.
   ///   - queue: The queue that executes the procedures.
-  ///   - payloadLimit: The largest number of bytes that an input or a value may have.
+  ///   - payloadLimit: The maximum number of bytes that an input or a value may have.
   public init(_ registry: ProcedureRegistry, queue: ProcedureQueue = .shared, payloadLimit: Int = .max) {
     (self.registry, self.queue, self.payloadLimit) = (registry, queue, payloadLimit)
   }

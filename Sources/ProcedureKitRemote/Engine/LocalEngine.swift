@@ -40,7 +40,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     }
   }
 
-  /// The largest number of bytes in an input or a value.
+  /// The maximum number of bytes in an input or a value.
   public let payloadLimit: Int
 
   private let state: Locked<State>
@@ -49,7 +49,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   /// Creates an engine without calls or workers.
   ///
   /// - Parameters:
-  ///   - payloadLimit: The largest number of bytes in an input or a value.
+  ///   - payloadLimit: The maximum number of bytes in an input or a value.
   ///   - memory: How many calls the engine keeps after they have ended, with their inputs and values.
   ///   - clock: The clock that measures the time limits of calls.
   public init(payloadLimit: Int = 2_000_000, memory: Int = 10_000, clock: any Clock<Duration> = ContinuousClock()) {

@@ -18,7 +18,7 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
     public static let unknownProcedure = Kind("unknownProcedure")
     /// The worker has this procedure only in other versions.
     public static let wrongVersion = Kind("wrongVersion")
-    /// The input or the value has more bytes than the engine transports.
+    /// The input or the value has more bytes than the engine can transport.
     public static let payloadTooLarge = Kind("payloadTooLarge")
     /// The input or the value could not be encoded, or could not be decoded on the other side.
     public static let codingFailed = Kind("codingFailed")
@@ -42,7 +42,7 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
   public let kind: Kind
   /// The procedure.
   public let procedure: RemoteName
-  /// The reason, as a part of a sentence.
+  /// The reason, as part of a sentence.
   public let reason: String
 
   /// Creates an error. Executors use this initializer.
@@ -50,7 +50,7 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
   /// - Parameters:
   ///   - kind: The kind of the error.
   ///   - procedure: The procedure.
-  ///   - reason: The reason, as a part of a sentence.
+  ///   - reason: The reason, as part of a sentence.
   public init(_ kind: Kind, procedure: RemoteName, reason: String) {
     (self.kind, self.procedure, self.reason) = (kind, procedure, reason)
   }

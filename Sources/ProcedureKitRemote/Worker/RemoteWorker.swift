@@ -87,7 +87,7 @@ public protocol RemoteTask: Sendable {
   var call: RemoteCall { get }
   /// The number of this delivery of the call, starting from 1.
   var delivery: Int { get }
-  /// The largest number of bytes that a value may have. By default, there is no limit.
+  /// The maximum number of bytes that a value may have. By default, there is no limit.
   var payloadLimit: Int { get }
 
   /// Reports to the engine that the worker is active.

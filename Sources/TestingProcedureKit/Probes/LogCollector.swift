@@ -27,7 +27,7 @@ public final class LogCollector: ProcedureLogHandler {
   /// The messages so far.
   public var messages: [ProcedureLogMessage] { collected.withLock { $0 } }
 
-  /// The texts of the messages of one level.
+  /// Returns the texts of the messages of one level.
   public func texts(_ level: ProcedureLog.Level) -> [String] {
     messages.filter { $0.level == level }.map(\.text)
   }

@@ -34,12 +34,12 @@ extension ProcedureOutcome {
     error(as: ProcedureError.self) ?? cancellationReason(as: ProcedureError.self)
   }
 
-  /// The reason for which a run was cancelled; `nil` if there is no reason, and for every other outcome.
+  /// The reason why a run was cancelled; `nil` if there is no reason, and for every other outcome.
   public var cancellationReason: (any Error)? {
     if case .cancelled(let reason) = self { reason } else { nil }
   }
 
-  /// Returns the reason for which a run was cancelled if the reason has the given type; otherwise `nil`.
+  /// Returns the reason why a run was cancelled, if the reason has the given type; otherwise `nil`.
   public func cancellationReason<Reason: Error>(as type: Reason.Type) -> Reason? {
     cancellationReason as? Reason
   }

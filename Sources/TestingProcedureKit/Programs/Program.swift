@@ -71,7 +71,7 @@ public struct ProgramFailure<Command: Sendable>: Error, CustomStringConvertible 
   /// its exploration.
   public var description: String {
     let title = number.map { "program \($0) failed (seed \(seed))" } ?? "the program failed (seed \(seed))"
-    let size = "\(program.commandCount.counting("command")), \(originalCommandCount) when generated"
+    let size = "\(program.commandCount.counting("command")), originally \(originalCommandCount)"
     let lines = program.description.split(separator: "\n").map { "  \($0)" }
     let repetition = number.map {
       "  repeat: \(ExplorationSettings.Variable.program)='\(GeneratedProgram(seed: seed, number: $0))' swift test"

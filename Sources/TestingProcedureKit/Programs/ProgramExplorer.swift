@@ -13,13 +13,13 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// The number of programs.
   public var programs = 100
 
-  /// The largest number of tasks in a program. A value below 1 counts as 1.
+  /// The maximum number of tasks in a program. A value below 1 counts as 1.
   public var taskLimit = 3
 
-  /// The largest number of commands in a task. A value below 1 counts as 1.
+  /// The maximum number of commands in a task. A value below 1 counts as 1.
   public var commandLimit = 4
 
-  /// The largest number of programs that are tried in order to simplify a failing program.
+  /// The maximum number of programs that are tried in order to simplify a failing program.
   public var shrinkLimit = 200
 
   /// The explorer for each program, with the number of schedules, the strategy and the seed. The seed also determines the programs.
@@ -144,7 +144,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
     }
   }
 
-  /// The body of an exploration, which executes `program` and checks the history.
+  /// Returns the body of an exploration, which executes `program` and checks the history.
   private func body(of program: Program<Command>) -> @Sendable (ExplorationEnvironment) async throws -> Void {
     { [specification] env in
       let system = try await specification.makeSystem(env)

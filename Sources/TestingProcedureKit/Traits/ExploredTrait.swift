@@ -17,7 +17,7 @@ internal import Synchronization
   /// ```
   ///
   /// The function is called once for each schedule, up to the first failing schedule. Expectations that do not hold (`#expect`, `#require`,
-  /// `Issue.record`) fail the schedule instead of the test. The failing schedule is simplified, and the test gets one issue at the
+  /// `Issue.record`) fail the schedule instead of the test. The failing schedule is simplified, and one issue is recorded at the
   /// expectation, with the report of the exploration and the replay string. Through ``ExplorationEnvironment/current``, the function can
   /// use the clock, the executor and the random numbers of the schedule. A test on the main actor, or on another actor that has its own
   /// executor, is not controlled. In the body of a procedure that the test adds to a queue, use `ExplorationEnvironment.check`, because
@@ -26,14 +26,14 @@ internal import Synchronization
   /// If the function hangs and ignores cancellation, the test process exits after the report, because Swift Testing cannot abandon a test.
   /// For such a function, use `exploreSchedules` instead.
   ///
-  /// Environment variables change the explorations in a test run without changes to the code. A malformed value is reported as an issue.
+  /// Environment variables control the explorations in a test run without changes to the code. A malformed value is reported as an issue.
   /// These variables are supported:
   ///
   /// | variable | effect |
   /// |---|---|
-  /// | `PROCEDUREKIT_SEED` | the seed, a number; `random` takes a new seed in each run |
+  /// | `PROCEDUREKIT_SEED` | the seed, which is a number, or `random` for a new seed in each run |
   /// | `PROCEDUREKIT_SCHEDULES` | the number of schedules of each exploration |
-  /// | `PROCEDUREKIT_SECONDS` | the real time for each exploration, instead of a number of schedules |
+  /// | `PROCEDUREKIT_SECONDS` | the time limit for each exploration, in real time, instead of a number of schedules |
   /// | `PROCEDUREKIT_REPLAY` | a replay string: the only schedule to run |
   /// | `PROCEDUREKIT_PROGRAM` | `seed:number`: the only generated program to explore; see ``ProgramExplorer`` |
   /// | `PROCEDUREKIT_CORPUS` | a text file with failing seeds, which are tried first; each failure is added to it |

@@ -4,7 +4,7 @@
 
   /// Explores one test case, first with the seeds in the corpus, and then with the explorer's own seed.
   struct TestExploration: Sendable {
-    /// The name of the test in the corpus, which consists of the module, the suites and the function.
+    /// The name of the test in the corpus. It consists of the module, the suites and the function.
     let key: String
     let location: SourceLocation
     let explorer: ScheduleExplorer

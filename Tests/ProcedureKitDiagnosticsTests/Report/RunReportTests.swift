@@ -77,7 +77,7 @@ import Testing
     let text = RunReport(recording).text
     #expect(text.hasPrefix("5 runs in 50 ms: 3 finished, 1 failed, 1 skipped\n"))
     #expect(text.contains("  resize: no memory\n"))
-    #expect(text.contains("  write: skipped, since resize failed\n"))
+    #expect(text.contains("  write: skipped because resize failed\n"))
     #expect(text.contains(/resize +28 ms +1 +28 ms +0 s +56 %\n/))
     // The time of a graph is the time of its nodes, but for what the graph itself adds to the critical path.
     #expect(text.matches(of: #/  graph/#).count == 1)

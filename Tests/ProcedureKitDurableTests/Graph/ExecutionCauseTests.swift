@@ -46,12 +46,12 @@ import TestingProcedureKit
       Dictionary(uniqueKeysWithValues: starts.map { ($0.name, $0.executionCause) }) == Self.causes.mapValues { $0 })
     #expect(
       starts.map(\.description).contains {
-        $0.hasSuffix("since its version, or the version of the graph, has changed)")
+        $0.hasSuffix("because its version, or the version of the graph, has changed)")
       })
     #expect(events.events.allSatisfy { $0.kind == .willExecute || $0.executionCause == nil })
     let entry = try #require(snapshots.values.last?.procedures.first { $0.procedure.name == "c" })
     #expect(entry.executionCause == Self.causes["c"])
-    #expect(entry.description.hasSuffix("executing, again, since its dependencies have changed: \"text\""))
+    #expect(entry.description.hasSuffix("executing, again, because its dependencies have changed: \"text\""))
     #expect(snapshots.values.first?.procedures.allSatisfy { $0.executionCause == nil } == true)
     let report = RunReport(await recorder.finish())
     #expect(report.executedAgain.map(\.name) == ["b", "text", "c"])

@@ -2,7 +2,8 @@ import ProcedureKit
 import Testing
 import TestingProcedureKit
 
-/// The code of the guide *Coming from OperationQueue, TaskGroup or the original*, compiled and run; `ProjectTests` compares the two.
+/// The code of the guide *Coming from OperationQueue, TaskGroup or the original ProcedureKit*, compiled and run; `ProjectTests` compares
+/// the two.
 @Suite(.timeLimit(.minutes(10))) struct ComingFromGuide {
   @Test("Passing results")
   func passing() async throws {

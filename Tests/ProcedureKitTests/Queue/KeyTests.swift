@@ -312,7 +312,7 @@ struct KeyTests {
         let error = try #require(await handles[3].outcome.failure as? ProcedureError)
         #expect(
           error.kind == .queueFull
-            && "\(error)".contains("full for the key \"a\", since at most 2 procedures with the same key"))
+            && "\(error)".contains("full for the key \"a\" because at most 2 procedures with the same key"))
       case .replaceOldest: #expect(ends == ["-", "+", "+", "+"])
       case .replaceNewest: #expect(ends == ["+", "-", "+", "+"])
       }

@@ -77,9 +77,9 @@
     /// A message that explains what failed, and what can be done about it.
     public var description: String {
       switch self {
-      case .noButtons(let title): "the alert \"\(title)\" was not shown, since it has no buttons. Add one."
+      case .noButtons(let title): "the alert \"\(title)\" was not shown because it has no buttons. Add one."
       case .nowhere(let title):
-        "the alert \"\(title)\" was not shown, since there is no view controller to show it. Wait until a scene is active."
+        "the alert \"\(title)\" was not shown because there is no view controller to show it. Wait until a scene is active."
       }
     }
   }

@@ -193,7 +193,7 @@ final class GraphRun: Sendable {
 
   // MARK: Events of nodes
 
-  /// Returns whether a node is not a run. The graph publishes the events of such a node.
+  /// Returns whether a node executes without a run of its own. The graph itself publishes the events of such a node.
   func isBare(_ node: Int32) -> Bool { plan.traits[Int(node)].isPlain && !makesRuns }
 
   /// Notifies the stall detector that a node has started or ended.

@@ -69,12 +69,12 @@ package final class ProgressNode: Sendable {
 
   func childEnded(_ id: ProcedureID) { change { $0.progress.childEnded(id, at: $1.instant) } }
 
-  /// A node of a graph has reported progress.
+  /// Records that a node of a graph has reported progress.
   func nodeReported(_ node: Int, _ id: ProcedureID, weight: Double) {
     state.withLock { if !$0.counted[node] { _ = $0.progress.childCame(id, weight: weight) } }
   }
 
-  /// A node of a graph has ended, with any outcome. Calling this function again has no effect.
+  /// Records that a node of a graph has ended, with any outcome. Calling this function again has no effect.
   func nodeEnded(_ node: Int, _ id: ProcedureID, weight: Double) {
     change { state, reading in
       guard !state.counted[node] else { return }
@@ -84,7 +84,7 @@ package final class ProgressNode: Sendable {
     }
   }
 
-  /// The run has ended.
+  /// Records that the run has ended.
   func ended(_ outcome: ProcedureOutcome<Void>) {
     let hasFinished = if case .finished = outcome { true } else { false }
     // The node may hold the last reference to the run, so the reference is released outside of the lock.
@@ -133,7 +133,7 @@ package final class ProgressNode: Sendable {
     }
   }
 
-  /// A graph has ended. If nodes are left, the graph has failed and may be retried, so its progress is withdrawn.
+  /// Records that a graph has ended. If nodes are left, the graph has failed and may be retried, so its progress is withdrawn.
   func graphEnded(_ id: ProcedureID) {
     guard let graph = state.withLock({ $0.graphs.removeValue(forKey: id) }) else { return }
     // A difference below a billionth is due to rounding.
@@ -230,7 +230,7 @@ struct ProgressState {
   /// The published fraction as a whole number of percent.
   var percent: Int { value.percent }
 
-  /// The body has reported a fraction, and possibly the corresponding units.
+  /// Records that the body has reported a fraction, and possibly the corresponding units.
   mutating func bodyReported(
     _ fraction: Double, completed: Int? = nil, of total: Int? = nil, at now: @autoclosure () -> ProcedureInstant
   ) {
@@ -244,7 +244,7 @@ struct ProgressState {
     show(at: now())
   }
 
-  /// A child has appeared. Returns whether the child is new.
+  /// Records that a child has appeared. Returns whether the child is new.
   mutating func childCame(_ id: ProcedureID, weight: Double) -> Bool {
     guard !hasEnded, children[id] == nil else { return false }
     children[id] = Child(weight: weight)
@@ -252,7 +252,7 @@ struct ProgressState {
     return true
   }
 
-  /// The progress of a child has changed.
+  /// Records that the progress of a child has changed.
   mutating func childAdvanced(_ id: ProcedureID, to fraction: Double, at now: @autoclosure () -> ProcedureInstant) {
     guard let index = children.index(forKey: id), fraction > children.values[index].fraction else { return }
     let child = children.values[index]
@@ -261,21 +261,21 @@ struct ProgressState {
     show(at: now())
   }
 
-  /// A child has ended, with any outcome, and counts as completed.
+  /// Records that a child has ended, with any outcome. The child counts as completed.
   mutating func childEnded(_ id: ProcedureID, at now: @autoclosure () -> ProcedureInstant) {
     guard let child = children.removeValue(forKey: id) else { return }
     done += (1 - child.fraction) * child.weight
     show(at: now())
   }
 
-  /// A failed child will be retried: its progress no longer counts.
+  /// Withdraws the progress of a failed child that will be retried.
   mutating func childWithdrawn(_ id: ProcedureID) {
     guard let child = children.removeValue(forKey: id) else { return }
     done -= child.fraction * child.weight
     total -= child.weight
   }
 
-  /// The run has ended.
+  /// Records that the run has ended.
   mutating func ended(hasFinished: Bool) {
     guard !hasEnded else { return }
     hasEnded = true

@@ -1,7 +1,8 @@
 /// Limits how many runs may wait on a queue, in total and per key: admits callers in order, and chooses the run that a new one replaces.
 ///
-/// Callers are admitted in first-come, first-served order. A caller whose key is full is parked in a queue of that key. When the key has room,
-/// the first parked caller is promoted: it comes before the callers of the common queue. At most one caller of each key is promoted at a time.
+/// Callers are admitted in first-come, first-served order. A caller whose key is full is parked in a queue of that key. When the key has
+/// room, the first parked caller is promoted: it comes before the callers of the common queue. At most one caller of each key is promoted
+/// at a time.
 struct AdmissionLimiter: Sendable {
   /// A caller that is waiting until the queue has room for a run with its key.
   struct Caller: Sendable {
@@ -127,7 +128,7 @@ struct AdmissionLimiter: Sendable {
 
   /// Returns whether only runs with the key can make room for a caller.
   ///
-  /// `nil` if there is room, or if a reservation shows that room is about to be used: no run has to start first.
+  /// The value is `nil` if there is room, or if a reservation shows that room is about to be used: no run has to start first.
   func waitsForKey(_ key: ObjectIdentifier?, _ machine: QueueMachine) -> Bool? {
     if isFull(key, machine) { return key.flatMap { keys[$0]?.reservations } ?? 0 > 0 ? nil : true }
     return isFull(machine) && reservations == 0 ? false : nil
@@ -145,8 +146,8 @@ struct AdmissionLimiter: Sendable {
 
   mutating func enqueue(_ caller: Caller) { queue.append(caller) }
 
-  /// The wait of a caller was cancelled. O(1) on average: cancelled callers are removed together, once there are as many of them as there
-  /// are waiting ones.
+  /// Records that the wait of a caller was cancelled. O(1) on average: cancelled callers are removed together, once there are as many of
+  /// them as there are waiting ones.
   mutating func callerCancelled() {
     compactionCountdown -= 1
     guard compactionCountdown == 0 else { return }
@@ -158,7 +159,7 @@ struct AdmissionLimiter: Sendable {
     compactionCountdown = max(Self.minimumToCompact, callerCount)
   }
 
-  /// Removes the next caller that fits, reserves room for it, and returns it; `nil` if no caller fits.
+  /// Removes the next caller that fits, reserves room for it, and returns it. Returns `nil` if no caller fits.
   mutating func takeNextCaller(_ machine: inout QueueMachine) -> Caller? {
     // No run is waiting, so none can be replaced: release the memory.
     if replaceableCount > Self.minimumToCompact, machine.waitingCount == 0 {
@@ -225,7 +226,7 @@ struct AdmissionLimiter: Sendable {
 
   // MARK: Replacing
 
-  /// A run was admitted. While it waits to start, a later run with the same key can replace it.
+  /// Records that a run was admitted. While it waits to start, a later run with the same key can replace it.
   mutating func addReplaceable(_ member: MemberID, of key: ObjectIdentifier?, _ machine: QueueMachine) {
     guard isLimited, overflow != .refuse, machine[member].takesRoom else { return }
     replaceable[key, default: Deque()].append(ReplaceableRun(member: member, order: machine[member].order))
@@ -240,7 +241,7 @@ struct AdmissionLimiter: Sendable {
     replaceableCount = replaceable.values.reduce(0) { $0 + $1.count }
   }
 
-  /// Removes and returns the waiting run that a new run with the same key replaces; `nil` if there is none.
+  /// Removes and returns the waiting run that a new run with the same key replaces, or returns `nil` if there is none.
   mutating func takeReplaceable(of key: ObjectIdentifier?, _ machine: QueueMachine) -> MemberID? {
     guard overflow != .refuse else { return nil }
     while let candidate = overflow == .replaceOldest ? replaceable[key]?.popFirst() : replaceable[key]?.popLast() {

@@ -39,7 +39,7 @@ struct FairQueue: Sendable {
     }
   }
 
-  /// The waiting members of one key and priority.
+  /// The waiting members that share a key and a priority.
   private struct Turn {
     let priority: UInt8
     var count = 0
@@ -82,7 +82,7 @@ struct FairQueue: Sendable {
 
   // MARK: Runs
 
-  /// A run of the key was admitted. Returns the number of the key. Runs without a key share one number, which has no limit.
+  /// Records that a run of the key was admitted. Returns the number of the key. Runs without a key share one number, which has no limit.
   mutating func joined(_ id: ObjectIdentifier?) -> Int32 {
     if let number = numbers[id] {
       keys[Int(number)].runs += 1
@@ -95,7 +95,7 @@ struct FairQueue: Sendable {
     return number
   }
 
-  /// A run of the key has ended, or has changed its key. The last one removes the key.
+  /// Records that a run of the key has ended, or has changed its key. The last one removes the key.
   mutating func left(_ key: Int32) {
     keys[Int(key)].runs -= 1
     guard keys[Int(key)].runs == 0 else { return }
@@ -112,27 +112,28 @@ struct FairQueue: Sendable {
   /// Whether the key has reached its limit of slots. Runs without a key have no limit.
   func isFull(_ key: Int32) -> Bool { keys[Int(key)].slots >= limit && keys[Int(key)].id != nil }
 
-  /// A member of the key has taken a slot, to start with a priority, or to resume (`nil`). The caller then has to call ``change(of:)``.
+  /// Records that a member of the key has taken a slot, to start with a priority, or to resume (`nil`). The caller then has to call
+  /// ``change(of:)``.
   mutating func slotTaken(_ key: Int32, startsWith priority: UInt8?) {
     keys[Int(key)].slots += 1
     guard let priority, let turn = turn(of: key, priority) else { return }
     assignFinishTag(key, turn)
   }
 
-  /// A member of the key has released its slot. The caller then has to call ``change(of:)``.
+  /// Records that a member of the key has released its slot. The caller then has to call ``change(of:)``.
   mutating func slotReleased(_ key: Int32) { keys[Int(key)].slots -= 1 }
 
   // MARK: Waiting members
 
-  /// A member of the key has started to wait for a slot. The caller then has to call ``change(of:)``.
+  /// Records that a member of the key has started to wait for a slot. The caller then has to call ``change(of:)``.
   mutating func enqueued(_ member: Int32, of key: Int32, isResuming: Bool, priority: UInt8, order: UInt64) {
     countTurns(of: key, priority, by: 1)
     keys[Int(key)].queue.insert(
       Entry(index: member, isResuming: isResuming, priority: priority, order: order), &positions)
   }
 
-  /// A member of the key is no longer waiting. The caller then has to call ``change(of:)``. Returns whether the member was the head; if so,
-  /// the caller dequeues it.
+  /// Records that a member of the key is no longer waiting. The caller then has to call ``change(of:)``. Returns whether the member was the
+  /// head; if so, the caller dequeues it.
   mutating func dequeued(_ member: Int32, of key: Int32) -> Bool {
     let position = Int(positions[Int(member)])
     countTurns(of: key, keys[Int(key)].queue.entries[position].priority, by: -1)
@@ -140,8 +141,8 @@ struct FairQueue: Sendable {
     return removeIfHead(member, of: key)
   }
 
-  /// The priority of a waiting member was raised (Q7). The caller then has to call ``change(of:)``. Returns whether the member was the
-  /// head; if so, the caller dequeues it.
+  /// Records that the priority of a waiting member was raised (Q7). The caller then has to call ``change(of:)``. Returns whether the member
+  /// was the head; if so, the caller dequeues it.
   mutating func raised(_ member: Int32, of key: Int32, to priority: UInt8) -> Bool {
     let position = Int(positions[Int(member)])
     var entry = keys[Int(key)].queue.entries[position]
@@ -158,7 +159,7 @@ struct FairQueue: Sendable {
   /// The waiting members, in no particular order. O(n).
   var members: [Int32] { keys.flatMap { $0.queue.entries.map(\.index) } }
 
-  /// Chooses the head of the key again, and returns the change; `nil` if the head is the same. A full key has no head.
+  /// Chooses the head of the key again, and returns the change, or `nil` if the head is the same. A full key has no head.
   mutating func change(of key: Int32) -> Change? {
     let first = isFull(key) ? nil : keys[Int(key)].queue.first
     let head = keys[Int(key)].head
@@ -176,7 +177,7 @@ struct FairQueue: Sendable {
     takesTurns ? keys[Int(key)].turns.firstIndex { $0.priority == priority } : nil
   }
 
-  /// Changes the number of waiting members of a key and priority. The first one gives the key a new tag.
+  /// Changes the number of waiting members that share a key and a priority. The first such member gives the key a new tag.
   private mutating func countTurns(of key: Int32, _ priority: UInt8, by change: Int) {
     guard takesTurns else { return }
     let index = turn(of: key, priority) ?? keys[Int(key)].turns.count
@@ -203,7 +204,7 @@ struct FairQueue: Sendable {
 
   // MARK: Waiting runs
 
-  /// The number of the key's runs that are waiting to be started has changed.
+  /// Changes the number of the key's runs that are waiting to be started.
   mutating func waitingChanged(_ key: Int32, by change: Int) {
     keys[Int(key)].waiting += change
     if change < 0, listsKeysWithCapacity, let id = keys[Int(key)].id { keysWithCapacity.append(id) }
@@ -212,6 +213,6 @@ struct FairQueue: Sendable {
   /// Returns the number of the key's runs that are waiting to be started.
   func waitingCount(of id: ObjectIdentifier) -> Int { number(of: id).map { keys[Int($0)].waiting } ?? 0 }
 
-  /// Removes and returns a key whose number of waiting runs has decreased; `nil` if there is none.
+  /// Removes and returns a key whose number of waiting runs has decreased, or returns `nil` if there is none.
   mutating func takeKeyWithCapacity() -> ObjectIdentifier? { keysWithCapacity.popLast() }
 }

@@ -53,8 +53,8 @@ extension QueueMachine {
     if members[Int(member)].key >= 0 { fairQueue.waitingChanged(members[Int(member)].key, by: change) }
   }
 
-  /// A body continues with a nested run that has a different key. The body keeps its slot if that key has a free one; otherwise, the caller
-  /// has to call `slotNeeded` next.
+  /// Records that a body continues with a nested run that has a different key. The body keeps its slot if that key has a free one;
+  /// otherwise, the caller has to call `slotNeeded` next.
   mutating func keyReplaced(of member: MemberID, by id: ObjectIdentifier?, _ next: inout Next) {
     let (previousKey, key) = (members[Int(member)].key, fairQueue.joined(id))
     let isReturning = members[Int(member)].isReturning

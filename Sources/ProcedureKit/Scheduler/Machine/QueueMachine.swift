@@ -130,7 +130,8 @@ struct QueueMachine: Sendable {
 
   // MARK: Admission
 
-  /// A run was admitted. Returns the place of the run, and its first step; `reported` is the run whose metrics include its times.
+  /// Records that a run was admitted. Returns the place of the run, and its first step; `reported` is the run whose metrics include its
+  /// times.
   mutating func admitted(_ new: Member, partOf reported: MemberID = -1, _ next: inout Next) -> (MemberID, RunStep) {
     admissionCount += 1
     let member = insert(new)
@@ -144,14 +145,14 @@ struct QueueMachine: Sendable {
     return (member, advance(member, &next))
   }
 
-  /// All dependencies of a run have succeeded (D1). Returns the next step.
+  /// Records that all dependencies of a run have succeeded (D1). Returns the next step.
   mutating func dependenciesSettled(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .dependenciesSettled) else { return .stale }
     members[Int(member)].needs.remove(.dependencies)
     return advance(member, &next)
   }
 
-  /// The conditions of a run are about to be evaluated.
+  /// Records that the conditions of a run are about to be evaluated.
   ///
   /// - Returns: Whether to evaluate them; `false` if the run has ended, or if the queue was suspended in the meantime and holds the run
   ///   (Q2).
@@ -160,22 +161,22 @@ struct QueueMachine: Sendable {
     return advance(member, members[Int(member)].needs) == .evaluate
   }
 
-  /// All conditions of a run are satisfied. Returns the next step.
+  /// Records that all conditions of a run are satisfied. Returns the next step.
   mutating func conditionsSatisfied(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .conditionsSatisfied) else { return .stale }
     members[Int(member)].needs.remove(.conditions)
     return advance(member, &next)
   }
 
-  /// The delay of a run, or its pause between two executions, has ended. Returns the next step.
+  /// Records that the delay of a run, or its pause between two executions, has ended. Returns the next step.
   mutating func pauseEnded(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .pauseEnded) else { return .stale }
     members[Int(member)].needs.remove(.delay)
     return advance(member, &next)
   }
 
-  /// The claim of a run was granted. On a suspended queue, the run releases the resources, and claims them again when the queue is resumed
-  /// (R2).
+  /// Records that the claim of a run was granted. On a suspended queue, the run releases the resources, and claims them again when the
+  /// queue is resumed (R2).
   mutating func claimGranted(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .claimGranted) else { return .stale }
     // The queue was suspended while the run was waiting for the resources: the run cannot get a slot, so it must not hold them (R2).
@@ -187,7 +188,7 @@ struct QueueMachine: Sendable {
     return advance(member, &next)
   }
 
-  /// The claim of a run was refused: the run ends without starting. Returns `false` if the run no longer claims anything.
+  /// Records that the claim of a run was refused: the run ends without starting. Returns `false` if the run no longer claims anything.
   mutating func claimRefused(_ member: MemberID) -> Bool {
     guard advances(member, by: .claimRefused) else { return false }
     endAtOnce(member)
@@ -226,7 +227,7 @@ struct QueueMachine: Sendable {
     return .claim
   }
 
-  /// A run needs nothing but a slot. Returns `start` if the run has one, and `wait` if it waits in the ready queue (Q1).
+  /// Handles a run that needs nothing but a slot. Returns `start` if the run has one, and `wait` if it waits in the ready queue (Q1).
   private mutating func becomeReady(_ member: MemberID, _ next: inout Next) -> RunStep {
     // The run needs no slot of its own: it uses the slot of the enclosing body.
     if members[Int(member)].usesSlotOfParent {
@@ -266,13 +267,13 @@ struct QueueMachine: Sendable {
 
   // MARK: The body (Q3)
 
-  /// The hooks have ended, and the body starts to execute.
+  /// Records that the hooks have ended, and that the body starts to execute.
   mutating func bodyStarted(_ member: MemberID) {
     _ = advances(member, by: .bodyStarted)
     move(member, to: .executing)
   }
 
-  /// A body has started to wait, and releases its slot (Q3).
+  /// Records that a body has started to wait, and releases its slot (Q3).
   mutating func waitStarted(_ member: MemberID, _ next: inout Next) {
     members[Int(member)].waits += 1
     changeCount &+= 1
@@ -280,13 +281,15 @@ struct QueueMachine: Sendable {
     releaseSlot(member, &next)
   }
 
-  /// A wait of a body has ended. After the last one, the body needs its slot again: the caller then has to call `slotNeeded` (Q3).
+  /// Records that a wait of a body has ended. After the last one, the body needs its slot again: the caller then has to call `slotNeeded`
+  /// (Q3).
   mutating func waitEnded(_ member: MemberID) {
     members[Int(member)].waits -= 1
     changeCount &+= 1
   }
 
-  /// A body resumes, and needs its slot (Q3). Returns whether it may continue; if not, a later event adds the body to `Next.returned`.
+  /// Records that a body resumes and needs its slot (Q3). Returns whether it may continue; if not, a later event adds the body to
+  /// `Next.returned`.
   mutating func slotNeeded(_ member: MemberID) -> Bool {
     let entry = members[Int(member)]
     let needsSlot = entry.waits == 0 && !entry.holdsSlot && (entry.phase == .starting || entry.phase == .executing)
@@ -304,7 +307,7 @@ struct QueueMachine: Sendable {
     return true
   }
 
-  /// A body that was waiting for its slot has been cancelled: it continues without one (C5).
+  /// Records that a body that was waiting for its slot has been cancelled: it continues without one (C5).
   mutating func returnCancelled(_ member: MemberID) {
     guard members[Int(member)].isReturning else { return }
     dequeue(member)
@@ -320,7 +323,7 @@ struct QueueMachine: Sendable {
     next.returned.append(member)
   }
 
-  /// The body pauses before its next execution, and releases its slot (Q3). `needs` are the steps that precede this execution.
+  /// Records that the body pauses before its next execution, and releases its slot (Q3). `needs` are the steps that precede this execution.
   mutating func bodyPaused(_ member: MemberID, needs: Needs, _ next: inout Next) {
     _ = advances(member, by: .bodyPaused)
     move(member, to: .pausing)
@@ -336,14 +339,14 @@ struct QueueMachine: Sendable {
   /// Whether every unfinished run is waiting for the queue to become idle (Q4).
   var isIdle: Bool { count == idlerCount }
 
-  /// The body of a run, or a run nested in it, has started to wait for the queue to become idle (Q4).
+  /// Records that the body of a run, or a run nested in it, has started to wait for the queue to become idle (Q4).
   mutating func idleWaitStarted(_ member: MemberID) {
     guard member >= 0, !members[Int(member)].isNested else { return }
     members[Int(member)].idleWaits += 1
     if members[Int(member)].idleWaits == 1 { idlerCount += 1 }
   }
 
-  /// A wait for the queue to become idle has ended.
+  /// Records that a wait for the queue to become idle has ended.
   mutating func idleWaitEnded(_ member: MemberID) {
     guard member >= 0, !members[Int(member)].isNested else { return }
     members[Int(member)].idleWaits -= 1
@@ -352,8 +355,8 @@ struct QueueMachine: Sendable {
 
   // MARK: Ending
 
-  /// The run was cancelled, or a dependency or a condition has decided its outcome: it ends at once unless its body is starting or
-  /// executing (C2).
+  /// Handles the cancellation of the run, or an outcome that a dependency or a condition has decided: the run ends at once unless its body
+  /// is starting or executing (C2).
   ///
   /// - Returns: Whether the run ends without executing its body, or without executing it again.
   mutating func stopRequested(_ member: MemberID) -> Bool {
@@ -375,8 +378,8 @@ struct QueueMachine: Sendable {
     move(member, to: .finishing)
   }
 
-  /// The body has ended, or has failed to start: the run releases its slot. The event is late if the run has already been ended by another
-  /// event.
+  /// Records that the body has ended, or has failed to start: the run releases its slot. The event is late if the run has already been
+  /// ended by another event.
   mutating func bodyEnded(_ member: MemberID, _ next: inout Next) {
     guard advances(member, by: .bodyEnded) else { return }
     move(member, to: .finishing)
@@ -384,7 +387,7 @@ struct QueueMachine: Sendable {
     releaseSlot(member, &next)
   }
 
-  /// The run has finished, and leaves the machine. Its place becomes free.
+  /// Removes a finished run from the machine. Its place becomes free.
   mutating func finished(_ member: MemberID) {
     _ = advances(member, by: .finished)
     if !members[Int(member)].isNested { count -= 1 }
@@ -438,7 +441,7 @@ struct QueueMachine: Sendable {
     return hasNewcomer ? newcomer : nil
   }
 
-  /// A worker requests a run. If there is one, it is stored in `Next.execute`.
+  /// Handles a worker's request for a run. If there is one, it is stored in `Next.execute`.
   mutating func workerAsked(isStarting: Bool, _ next: inout Next) {
     if isStarting { isWorkerStarting = false }
     grantSlots(hasWorker: true, &next)
@@ -483,7 +486,7 @@ struct QueueMachine: Sendable {
 
   // MARK: The queue
 
-  /// The queue was suspended (Q2). Returns the waiting runs that hold a claim, which they release (R2).
+  /// Records that the queue was suspended (Q2). Returns the waiting runs that hold a claim, which they release (R2).
   ///
   /// O(n) for n runs that are waiting for a slot.
   mutating func suspended() -> [MemberID] {
@@ -498,7 +501,7 @@ struct QueueMachine: Sendable {
     }
   }
 
-  /// The queue was resumed: held runs advance, and free slots are granted (Q2).
+  /// Records that the queue was resumed: held runs advance, and free slots are granted (Q2).
   mutating func resumed(_ next: inout Next) {
     isSuspended = false
     while let member = held.first() {
@@ -509,13 +512,13 @@ struct QueueMachine: Sendable {
     grantSlots(&next)
   }
 
-  /// The width has changed. A larger one grants slots at once; a smaller one applies to the bodies that start next (Q1).
+  /// Records that the width has changed. A larger one grants slots at once; a smaller one applies to the bodies that start next (Q1).
   mutating func widthChanged(to width: Int, _ next: inout Next) {
     self.width = width
     grantSlots(&next)
   }
 
-  /// The priority of a run was raised. Returns whether the new priority is higher than the previous one (Q7).
+  /// Records that the priority of a run was raised. Returns whether the new priority is higher than the previous one (Q7).
   mutating func raised(_ member: MemberID, to priority: UInt8) -> Bool {
     guard members[Int(member)].priority < priority else { return false }
     priorityChanged(member, to: priority)
@@ -557,7 +560,7 @@ struct QueueMachine: Sendable {
     if phase == .pausing || !phase.awaitsStart { changeCount &+= 1 }
   }
 
-  /// A node of a graph has started or ended, which is a change for the stall detector.
+  /// Records that a node of a graph has started or ended, which is a change for the stall detector.
   mutating func nodeMoved() { changeCount &+= 1 }
 
   private mutating func insert(_ member: Member) -> MemberID {

@@ -13,11 +13,11 @@
 /// | `finishing` | awaits its children, then its end hooks | `finishing` |
 /// | `finished` | has ended | `finished` |
 ///
-/// The public state of a held run whose conditions are satisfied is `waiting`. A run that needs nothing but a slot moves to `ready` even on a
-/// suspended queue.
+/// The public state of a held run whose conditions are satisfied is `waiting`. A run that needs nothing but a slot moves to `ready` even on
+/// a suspended queue.
 ///
-/// Only `QueueMachine` changes a phase, and it asserts that `successors` allows the change. `RunEvent` lists the phases in which each event is
-/// expected.
+/// Only `QueueMachine` changes a phase, and it asserts that `successors` allows the change. `RunEvent` lists the phases in which each event
+/// is expected.
 enum RunPhase: UInt8, Sendable, CaseIterable {
   case pending, held, evaluating, pausing, claiming, ready, starting, executing, finishing, finished
 
@@ -54,7 +54,7 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// The public state of a run in this phase (L1).
+  /// Returns the public state of a run in this phase (L1).
   ///
   /// - Parameters:
   ///   - needsConditions: Whether the run has conditions that have not been evaluated yet.

@@ -36,7 +36,7 @@ struct StallDetector: Sendable {
     case stall
   }
 
-  /// The machine may have changed. Returns whether the caller then has to call `adjusted`, in a separate visit to the lock.
+  /// Records that the machine may have changed. Returns whether the caller then has to call `adjusted`, in a separate visit to the lock.
   mutating func changed(canMove: Bool, changes: UInt64) -> Bool {
     let isNeeded = canMove && changes != reportedChanges
     guard isNeeded != self.isNeeded else { return false }
@@ -44,7 +44,7 @@ struct StallDetector: Sendable {
     return true
   }
 
-  /// The queue is about to adjust the timer. Returns whether to schedule or to cancel it.
+  /// Records that the queue is about to adjust the timer. Returns whether to schedule or to cancel it.
   mutating func adjusted(changes: UInt64) -> Adjustment {
     if isNeeded, timerNumber == nil {
       timerCount += 1
@@ -57,14 +57,14 @@ struct StallDetector: Sendable {
     return timer.take().map { .cancel($0) } ?? .none
   }
 
-  /// The timer was scheduled. Returns whether it is still needed; if not, the queue cancels it.
+  /// Records that the timer was scheduled. Returns whether it is still needed; if not, the queue cancels it.
   mutating func scheduled(_ timer: TimerHeap.ID, number: UInt64) -> Bool {
     guard timerNumber == number else { return false }
     self.timer = timer
     return true
   }
 
-  /// The timer has fired.
+  /// Handles the firing of the timer.
   ///
   /// - Parameters:
   ///   - number: The number of the timer.

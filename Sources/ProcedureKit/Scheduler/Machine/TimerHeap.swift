@@ -50,7 +50,7 @@ package struct TimerHeap: Sendable {
     return true
   }
 
-  /// Removes the next due timer and returns its slot; `nil` if none is due.
+  /// Removes the next due timer and returns its slot, or returns `nil` if none is due.
   mutating func popDue(at now: ProcedureInstant) -> Int32? {
     guard let first = heap.first, first.deadline <= now else { return nil }
     remove(at: 0)

@@ -282,7 +282,7 @@ extension Run {
     for other in core.resources.giveBack(self) { effects.add(.resumeClaimants(other)) }
   }
 
-  /// The waiting claim of the run was granted: the run advances, or the reclaiming bodies continue (R1).
+  /// Advances the run, or lets the reclaiming bodies continue, after the waiting claim of the run was granted (R1).
   func resumeClaimants() {
     let reclaiming = core.read { $0.runs[self].details.claim.reclaiming }
     guard reclaiming.isEmpty else {
@@ -293,13 +293,13 @@ extension Run {
     core.send { state, effects in advanceWithClaim(&state, &effects) }
   }
 
-  /// The waiting claim of the run was granted: the run advances, or the reclaiming bodies continue after the lock has been released (R1).
+  /// Advances the run after its waiting claim was granted. Reclaiming bodies continue after the lock has been released (R1).
   func advanceWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     if !state.runs[self].details.claim.reclaiming.isEmpty { return effects.add(.resumeClaimants(self)) }
     QueueCore.deliver(nextStepWithClaim(&state, &effects), to: self, &state.runs, &effects)
   }
 
-  /// The claim of the run was refused, because it would wait forever (R4): the run fails, or the reclaiming bodies receive the error.
+  /// Lets the run fail, or passes the error to the reclaiming bodies, because the claim would wait forever and was refused (R4).
   func claimRefused(_ error: ProcedureError) {
     core.send { state, effects in
       if !state.runs[self].details.claim.reclaiming.isEmpty {

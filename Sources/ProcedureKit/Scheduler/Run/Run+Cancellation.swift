@@ -1,5 +1,6 @@
 extension Run {
-  /// Cancels the run and everything in it. The first cancellation wins; after the outcome is decided, a cancellation has no effect (C1, C2).
+  /// Cancels the run and everything in it. The first cancellation wins; after the outcome is decided, a cancellation has no effect (C1,
+  /// C2).
   func cancel(_ reason: (any Error)?) {
     let reading = core.time.reading()
     core.send { state, effects in mark(reason, at: reading, &state, &effects) }
@@ -73,7 +74,8 @@ extension Run {
 
   /// Whether the run, or the task that executes the body, was cancelled or is being stopped. Modifiers, waits, and contexts all use this.
   ///
-  /// A procedure that a cancelled body calls to clean up ignores the earlier cancellation. Only its own cancellation counts, such as a timeout.
+  /// A procedure that a cancelled body calls to clean up ignores the earlier cancellation. Only its own cancellation counts, such as a
+  /// timeout.
   var isCancelled: Bool {
     if !ignoresTaskCancellation, Task.isCancelled { return true }
     if !cancellationScope.ignoresEnclosing, usesSlotOfBody, slotOwner.isCancelledOrStopping { return true }
@@ -158,7 +160,7 @@ extension Run {
     return adoption
   }
 
-  /// A child has ended. The failure of a produced child stops this run, unless the run collects failures.
+  /// Records that a child has ended. The failure of a produced child stops this run, unless the run collects failures.
   func childEnded(_ child: Run, _ outcome: ProcedureOutcome<Void>, as production: RunDetails.Children.Production) {
     var failure: ProcedureFailure?
     if production == .child, case .failed(let error) = outcome {
@@ -197,8 +199,8 @@ extension Run {
 
 /// The earlier cancellations that do not apply to a run (C3).
 ///
-/// A body that was cancelled can call procedures in order to clean up. Its cancellation does not apply to these calls, nor to the runs within
-/// them: only their own cancellation does, such as a timeout.
+/// A body that was cancelled can call procedures in order to clean up. Its cancellation does not apply to these calls, nor to the runs
+/// within them: only their own cancellation does, such as a timeout.
 struct CancellationScope: Sendable {
   /// Whether the run is a call of a cancelled body, which cleans up.
   private(set) var cleansUp = false

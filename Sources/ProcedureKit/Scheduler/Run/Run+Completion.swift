@@ -1,5 +1,6 @@
 extension Run {
-  /// Ends the run: awaits its children, decides the outcome, releases the slot and the resources, calls the end hooks, and publishes (L3, L4).
+  /// Ends the run: awaits its children, decides the outcome, releases the slot and the resources, calls the end hooks, and publishes (L3,
+  /// L4).
   func finish() async {
     if outcome != nil { return }
     if endsPausedBody, let hooks = bodyEnded(nil) { await callDidExecuteHooks(hooks, .failure(CancellationError())) }
@@ -128,7 +129,8 @@ extension Run {
 
   // MARK: Hooks
 
-  /// Calls `onDidCancel` and `onWillFinish`. Returns the outcome, which a throwing hook changes to a failure unless the run was cancelled (L3).
+  /// Calls `onDidCancel` and `onWillFinish`. Returns the outcome, which a throwing hook changes to a failure unless the run was cancelled
+  /// (L3).
   private func callHooks(beforeEnd decided: RunOutcome) async -> RunOutcome {
     var outcome = decided
     let (closures, cancellation) = core.read { state in

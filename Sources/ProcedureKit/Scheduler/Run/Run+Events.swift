@@ -29,8 +29,8 @@ extension Run {
 
   /// Records that the body has awaited another run.
   ///
-  /// Without subscribers, the call costs two atomic loads, unless the run has a log. Later subscribers do not receive the event, since a body
-  /// can wait any number of times.
+  /// Without subscribers, the call costs two atomic loads, unless the run has a log. Later subscribers do not receive the event, since a
+  /// body can wait any number of times.
   func didAwait(_ awaited: ProcedureIdentity) {
     let run = reported
     guard run.core.broadcaster.isObserved || run.hasLog, run.id != awaited.id else { return }
@@ -45,7 +45,8 @@ extension Run {
     }
   }
 
-  /// Records an event that few runs have, under the id of the reporting run. An added run gets a log, so that later subscribers receive the event.
+  /// Records an event that few runs have, under the id of the reporting run. An added run gets a log, so that later subscribers receive the
+  /// event.
   func report(_ step: ProcedureEvent.Content) {
     let run = reported
     // The log of an added run is made here, for later subscribers.

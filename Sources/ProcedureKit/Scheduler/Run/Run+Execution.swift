@@ -67,7 +67,7 @@ extension Run {
   /// Whether the task that drives the run was cancelled, and this cancellation applies to the run (C4).
   var isTaskCancelled: Bool { !isDrivenByWorker && !ignoresTaskCancellation && Task.isCancelled }
 
-  /// The task that executes the body was cancelled (C4).
+  /// Cancels the run, because the task that executes the body was cancelled (C4).
   @usableFromInline
   func callerCancelled() { cancelLikeParent() }
 
@@ -255,8 +255,8 @@ extension Run {
       return isWatched
     }
     defer { core.update { $0[self].watchedTask = nil } }
-    // The enclosing run forwards the cancellation of this task. If each of 10,000 layers installed a handler, the runtime would visit all of
-    // them for each layer.
+    // The enclosing run forwards the cancellation of this task. If each of 10,000 layers installed a handler, the runtime would visit all
+    // of them for each layer.
     if isWatched { return try await body() }
     return try await withTaskCancellationHandler(operation: body) { cancelLikeParent() }
   }
@@ -269,13 +269,13 @@ extension Run {
     }
   }
 
-  /// The task that executes the enclosing body, if that body is on the same queue and its task is watched.
+  /// Returns the task that executes the enclosing body, if that body is on the same queue and its task is watched.
   private func enclosingWatchedTask(_ runs: borrowing RunTable) -> WatchedTask? {
     guard let parent, parent.core === core else { return nil }
     return runs[parent].watchedTask
   }
 
-  /// Starts the body and returns it; `nil` if the run was cancelled first (C2).
+  /// Starts the body and returns it, or returns `nil` if the run was cancelled first (C2).
   private func startBody() -> Body? {
     let reading = core.time.lazyReading()
     if isTaskCancelled { cancelLikeParent() }
@@ -288,7 +288,7 @@ extension Run {
     }
   }
 
-  /// The body starts: for the first time, as the next attempt of a retry, or again in a repetition. A repetition publishes no event (L2).
+  /// Starts the body: for the first time, as the next attempt of a retry, or again in a repetition. A repetition publishes no event (L2).
   @inline(__always)
   func startBody(at reading: QueueClock.Reading, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     state.machine.bodyStarted(state.runs[self].member)
@@ -353,8 +353,8 @@ extension Run {
     }
   }
 
-  /// If the deadline has passed, records `didAttach`, since no queue has refused the run, and returns the error. Otherwise, stores the
-  /// remaining time.
+  /// If the deadline has passed, records `didAttach` and returns the error. The event is recorded because the run was not refused by a
+  /// queue. Otherwise, stores the remaining time.
   func lateness(_ deadline: Deadline) -> ProcedureError? {
     let remaining = deadline.remaining
     guard remaining > .zero else {

@@ -10,7 +10,7 @@ protocol Repetition: AnyObject, Sendable {
   /// - Returns: The pause before the next execution; `nil` if the run ends with this result.
   func pause(after result: Result<any Sendable, any Error>, in run: Run) async -> Pause?
 
-  /// The run has ended during the pause before another attempt.
+  /// Called when the run has ended during the pause before another attempt.
   func attemptAbandoned()
 }
 

@@ -5,8 +5,8 @@
 extension Run {
   /// Executes an operation that waits. The body releases its slot, and reacquires it before the function returns (Q3).
   ///
-  /// A cancelled body does not reacquire the slot (C5). During the operation, snapshots report `wait`, and the search for deadlocks includes it.
-  /// If the wait is part of a deadlock, and its key is a signal, the signal is refused with the error.
+  /// A cancelled body does not reacquire the slot (C5). During the operation, snapshots report `wait`, and the search for deadlocks
+  /// includes it. If the wait is part of a deadlock, and its key is a signal, the signal is refused with the error.
   ///
   /// - Parameters:
   ///   - wait: The awaited work; `nil` if the work needs nothing that the body holds.
@@ -183,7 +183,7 @@ extension Run {
 
   /// Calls a listener when the run has finished, or immediately if it already has.
   ///
-  /// The key is either the id of the waiting run, by which `forget` can remove the listener, or a reserved id.
+  /// The key is either the id of the waiting run, which `forget` uses to remove the listener, or a reserved id.
   func whenFinished(by key: ProcedureID = .reserve(), _ listener: @escaping RunDetails.Listener) {
     let isOver = core.update { runs in
       guard outcome == nil else { return true }

@@ -5,9 +5,10 @@ import Synchronization
 /// A layer, an attempt, a copy of a hedge, a produced child, a node, and a procedure without a queue are all runs. They differ in data: the
 /// driver, the owner of the slot, the parent. `RunDriver` drives them through the phases of `QueueMachine`.
 ///
-/// Invariant of `@unchecked Sendable`: the state of a run is accessed through the `RunTable` of its queue, which the queue's lock guards, or by
-/// the code that creates the run, before any other code refers to the run. `outcome` is written once, through the table, before the run is marked
-/// as finished; code without the lock reads it only after that. `parent` changes only while no other code refers to the run.
+/// The conformance to `@unchecked Sendable` relies on an invariant: the state of a run is accessed through the `RunTable` of its queue,
+/// which the queue's lock guards, or by the code that creates the run, before any other code refers to the run. `outcome` is written once,
+/// through the table, before the run is marked as finished; code without the lock reads it only after that. `parent` changes only while no
+/// other code refers to the run.
 ///
 /// `package` for `ProcedureKitDurable` and `ProcedureKitRemote`.
 @usableFromInline
@@ -35,8 +36,8 @@ package final class Run: @unchecked Sendable {
   /// | `bareNode` | the task of a worker of the graph | that of the graph's worker | yes, reported by the graph | no |
   /// | `graphWorker` | a child task of the graph's task | its own, except in an end hook | no | no |
   ///
-  /// A run that executes within a body on the same queue, or that uses the slot of a body, is also *nested*: it has the order and the priority
-  /// of that body, and neither a suspended queue nor a shutdown holds it back (Q2, Q4). Produced children are not nested.
+  /// A run that executes within a body on the same queue, or that uses the slot of a body, is also *nested*: it has the order and the
+  /// priority of that body, and neither a suspended queue nor a shutdown holds it back (Q2, Q4). Produced children are not nested.
   enum Kind: UInt8, Sendable {
     /// A procedure that `run` executes.
     case structured
@@ -84,7 +85,8 @@ package final class Run: @unchecked Sendable {
   /// An added run and its layers can. A call is structured, so it returns only after all of its tasks have ended.
   let leavesConditionsBehind: Bool
 
-  /// The state that the lock of the queue guards; see `RunTable`. The compiler checks exclusive access to the table, so the runtime need not.
+  /// The state that the lock of the queue guards; see `RunTable`. The compiler checks exclusive access to the table, so the runtime need
+  /// not.
   @exclusivity(unchecked) fileprivate var guardedState: RunState
   /// Written once, before the run is marked as finished, and read only after that, so no two accesses overlap.
   @exclusivity(unchecked) fileprivate(set) var outcome: RunOutcome?
@@ -206,7 +208,7 @@ package final class Run: @unchecked Sendable {
   /// The public state of the run.
   var state: ProcedureState { core.read { state($0) } }
 
-  /// The public state of the run (L1).
+  /// Returns the public state of the run (L1).
   func state(_ state: borrowing QueueCore.State) -> ProcedureState {
     let member = state.runs[self].member
     guard member >= 0 else { return outcome == nil ? .pending : .finished }

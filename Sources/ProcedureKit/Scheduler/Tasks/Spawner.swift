@@ -30,8 +30,8 @@ package enum Spawner {
 
   /// Executes `operation` in a child of the current task, and returns when the child has ended. Cancelling the caller cancels the child.
   ///
-  /// With `startsAtOnce`, the child starts on the caller's stack if the runtime supports that. An operation that does not suspend then costs
-  /// half as much. Callers do not use it in deep recursion, which could overflow the stack.
+  /// With `startsAtOnce`, the child starts on the caller's stack if the runtime supports that. An operation that does not suspend then
+  /// costs half as much. Callers do not use it in deep recursion, which could overflow the stack.
   static func runChild(startsAtOnce: Bool, _ operation: @escaping @Sendable () async -> Void) async {
     await withDiscardingTaskGroup { group in
       if startsAtOnce, #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
@@ -45,16 +45,19 @@ package enum Spawner {
   /// Starts the task that sleeps for the timers of a queue, or the task that sends the answer of a remote worker; the remote worker awaits
   /// that task.
   ///
-  /// The task is detached, since a timer is independent of the task that set it, and a cancelled worker still answers. `Timers` cancels its task.
+  /// The task is detached, since a timer is independent of the task that set it, and a cancelled worker still answers. `Timers` cancels its
+  /// task.
   package static func startDetached(
     executor: (any TaskExecutor)? = nil, _ body: @escaping @Sendable () async -> Void
   ) -> Task<Void, Never> {
     Task.detached(executorPreference: executor) { await body() }
   }
 
-  /// Starts the task that evaluates the conditions of a layer of an added run, with the task-local values and the priority of the current task.
+  /// Starts the task that evaluates the conditions of a layer of an added run, with the task-local values and the priority of the current
+  /// task.
   ///
-  /// The task is unstructured, because the layer does not wait for conditions that ignore their cancellation (K1). The layer cancels the task.
+  /// The task is unstructured, because the layer does not wait for conditions that ignore their cancellation (K1). The layer cancels the
+  /// task.
   static func startEvaluation(
     executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
   ) -> Task<Void, Never> {

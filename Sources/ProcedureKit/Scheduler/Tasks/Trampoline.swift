@@ -44,10 +44,10 @@ final class Trampoline: Sendable {
   }
 }
 
-/// The identity of a task, for comparison with another one.
+/// The identity of a task, for comparing tasks.
 ///
-/// Invariant of `@unchecked Sendable`: only the identity of the task and its atomic cancellation flag are used. The flag is read only while the
-/// task executes the code that stored the identity.
+/// The conformance to `@unchecked Sendable` relies on an invariant: only the identity of the task and its atomic cancellation flag are
+/// used. The flag is read only while the task executes the code that stored the identity.
 struct TaskIdentity: Equatable, @unchecked Sendable {
   private let task: UnsafeCurrentTask
 

@@ -37,7 +37,7 @@ final class WorkerGroup: Sendable {
     owner?.resume()
   }
 
-  /// Waits for commands, and returns at least one; `nil` when the group is closed.
+  /// Waits for commands, and returns at least one, or returns `nil` when the group is closed.
   ///
   /// Cancelling the caller does not end the wait. The user of the group closes it eventually.
   func nextCommands() async -> [WorkerCommand]? {
@@ -71,7 +71,7 @@ struct WorkerGroups: Sendable {
 
   var all: [WorkerGroup] { groups.map(\.workers) }
 
-  /// A task joins a group. Returns the group, and whether the group is new, in which case the caller has to start its owner.
+  /// Adds a task to a group. Returns the group, and whether the group is new, in which case the caller has to start its owner.
   mutating func joined() -> (group: WorkerGroup, isNew: Bool) {
     if let index = groups.lastIndex(where: { $0.taskCount < Self.maximumTaskCount }) {
       groups[index].taskCount += 1
@@ -81,8 +81,8 @@ struct WorkerGroups: Sendable {
     return (groups[groups.count - 1].workers, true)
   }
 
-  /// A task of a group has ended. Returns the group if it is empty, in which case the caller closes it; the last group of the queue stays
-  /// open.
+  /// Records that a task of a group has ended. Returns the group if it is empty, in which case the caller closes it; the last group of the
+  /// queue stays open.
   mutating func left(_ group: WorkerGroup) -> WorkerGroup? {
     guard let index = groups.firstIndex(where: { $0.workers === group }) else { return nil }
     groups[index].taskCount -= 1

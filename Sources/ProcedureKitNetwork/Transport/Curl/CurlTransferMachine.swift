@@ -74,7 +74,7 @@ struct CurlTransferMachine: Equatable {
   private(set) var phase = Phase.waiting
   private(set) var isReceivingPaused = false
   private(set) var isSendingPaused = false
-  /// The first reason for which this side is ending the transfer.
+  /// The first reason why this side is ending the transfer.
   private(set) var failure: Failure?
   /// Whether the rest of the request's body will not be sent, because the server has responded with a status of 300 or more, or has closed
   /// the connection.

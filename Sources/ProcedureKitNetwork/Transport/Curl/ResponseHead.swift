@@ -46,7 +46,7 @@ struct ResponseHead {
     }
   }
 
-  /// The values of the fields, keyed by their names in the spelling that the server used first.
+  /// The values of the fields, keyed by name. Each name is spelled as it was when the server first sent it.
   var fields: [String: String] {
     var linesByName: [String: [Line]] = [:]
     var small = ""

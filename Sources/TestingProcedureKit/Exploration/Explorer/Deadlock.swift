@@ -41,7 +41,7 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
         : "deadlock at \(instant): tasks are waiting for each other's locks:\(members)"
     }
     var text = "deadlock at \(instant): no job is ready, no task is sleeping, and the body has not finished"
-    text += "; a wait for real time or for work elsewhere that takes longer than `patience` looks the same"
+    text += "; a wait in real time, or for work elsewhere, that takes longer than `patience` looks the same"
     text += " (\(tasks.counting("task")) took part)"
     switch aftermath {
     case .endedByCancelling: text += "; cancelling the body resolved it"

@@ -169,9 +169,9 @@ extension ExplorationEnvironment {
   ///
   /// - Parameters:
   ///   - name: The name of the queue in errors and deadlock reports.
-  ///   - maxConcurrentProcedures: The largest number of bodies that may execute at a time. A value below 1 traps.
+  ///   - maxConcurrentProcedures: The maximum number of bodies that may execute at a time. Passing a value below 1 traps.
   ///   - isSuspended: Whether the queue starts suspended.
-  ///   - maxWaitingProcedures: The largest number of procedures that may be waiting on the queue. A value below 1 traps.
+  ///   - maxWaitingProcedures: The maximum number of procedures that may be waiting on the queue. Passing a value below 1 traps.
   ///   - overflow: What happens when a procedure is added to a full queue.
   ///   - contextCarriers: The task-local values that `add` passes from its caller to the body.
   ///   - resources: The resource table of the queue. If it is `nil`, the schedule's own table is used.

@@ -130,7 +130,7 @@ public struct FailedCheck: Error, Hashable, Sendable, CustomStringConvertible {
 /// a thread that it does not control.
 struct NestedExploration: Error, CustomStringConvertible {
   var description: String {
-    "an exploration started within the body of another exploration. "
+    "an exploration was started within the body of another exploration. "
       + "Start it before or after the outer one, or call its body directly."
   }
 }

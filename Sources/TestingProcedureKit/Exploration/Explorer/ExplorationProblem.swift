@@ -60,8 +60,8 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   public enum Reason: Hashable, Sendable {
     /// A thread outside the exploration made one of its tasks ready.
     ///
-    /// Possible causes are work on a dispatch queue, a callback from the system, an actor with its own executor, and a wait for real time
-    /// within an actor in a task that does not use `env.executor`. Waits for real time, work on the main actor, and `Task { … }` are
+    /// Possible causes are work on a dispatch queue, a callback from the system, an actor with its own executor, and a wait in real time
+    /// within an actor in a task that does not use `env.executor`. Waits in real time, work on the main actor, and `Task { … }` are
     /// further causes if `ScheduleExplorer.controlsRealTime`, `controlsMainActor`, and `controlsGlobalTasks`, respectively, are `false`.
     case enqueuedFromOutside
   }

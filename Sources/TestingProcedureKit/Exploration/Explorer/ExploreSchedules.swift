@@ -18,7 +18,7 @@
 ///   - count: The number of schedules.
 ///   - seed: The seed for all choices and random numbers. Explorations with the same seed are identical.
 ///   - strategy: The strategy for choosing the next job.
-///   - preemptionLimit: The largest number of wakers that are preempted in one schedule; see
+///   - preemptionLimit: The maximum number of wakers that are preempted in one schedule; see
 ///     `ScheduleExplorer.preemptionLimit`.
 ///   - body: The body to explore. It is called once for each schedule, and every call must start from the same state.
 /// - Returns: The statistics.
@@ -60,7 +60,7 @@ public func exploreSchedules(
 ///   - schedules: The number of schedules.
 ///   - seed: The seed for all choices and random numbers. Explorations with the same seed are identical.
 ///   - strategy: The strategy for choosing the next job.
-///   - preemptionLimit: The largest number of wakers that are preempted in one schedule; see
+///   - preemptionLimit: The maximum number of wakers that are preempted in one schedule; see
 ///     `ScheduleExplorer.preemptionLimit`.
 ///   - body: The body to explore. It is called once for each schedule, and every call must start from the same state.
 /// - Returns: The statistics.

@@ -23,7 +23,7 @@ import ProcedureKit
 /// cancels a task) or to the code under test. The explorer recognizes such a wake when a preempting job waits without end, and runs the
 /// schedule again. `ExplorationSummary.wakesUnderLock` counts these wakes.
 ///
-/// **Code that needs no changes:** `Task.sleep` and the system's clocks wait for the virtual time of `env.clock` (if `controlsRealTime`).
+/// **Code that needs no changes:** `Task.sleep` and the system's clocks wait in the virtual time of `env.clock` (if `controlsRealTime`).
 /// Main-actor code of the exploration runs on the exploration's threads (if `controlsMainActor`), and all other main-actor code stays on
 /// the real main actor.
 ///
@@ -54,7 +54,7 @@ public struct ScheduleExplorer: Sendable {
   /// The strategy for choosing the next job.
   public var strategy: ExplorationStrategy
 
-  /// The largest number of steps, which are jobs and operations on explored locks and atomics, in a schedule. A schedule that reaches the
+  /// The maximum number of steps, which are jobs and operations on explored locks and atomics, in a schedule. A schedule that reaches the
   /// limit fails.
   public var stepLimit = 100_000
 
@@ -67,7 +67,7 @@ public struct ScheduleExplorer: Sendable {
   /// The thread that runs the step, and the tasks of the schedule, are abandoned.
   public var stepTimeout: Duration = .seconds(60)
 
-  /// The largest number of preempted tasks in one schedule, at wakes and at operations on explored locks and atomics. If the limit is `0`,
+  /// The maximum number of preempted tasks in one schedule, at wakes and at operations on explored locks and atomics. If the limit is `0`,
   /// no task is preempted.
   public var preemptionLimit = Int.max
 
@@ -76,7 +76,7 @@ public struct ScheduleExplorer: Sendable {
   /// If the value is `true`, timeouts can end work that has not had its turn yet. By default, time passes only when no job is ready.
   public var timersOvertakeWork = false
 
-  /// The largest number of additional runs that are used to simplify a failing schedule.
+  /// The maximum number of additional runs that are used to simplify a failing schedule.
   public var shrinkLimit = 500
 
   /// The names of the required outcomes of a race, which the body passes to `ExplorationEnvironment.tally`. The exploration continues until
@@ -109,7 +109,7 @@ public struct ScheduleExplorer: Sendable {
   /// statically, or if another run loop uses the hook. In these cases, such tasks are reported as uncontrolled.
   public static var controlsGlobalTasks: Bool { GlobalExecutorWatch.shared.isInstalled }
 
-  /// Whether waits for real time (`Task.sleep`, `ContinuousClock`, `SuspendingClock`) become waits for the virtual time
+  /// Whether waits in real time (`Task.sleep`, `ContinuousClock`, `SuspendingClock`) become waits in the virtual time
   /// of `ExplorationEnvironment.clock`.
   ///
   /// The value, which is determined by a test at the first use, is `true` with Swift 6.3 on Linux. One kind of wait is not controlled: a

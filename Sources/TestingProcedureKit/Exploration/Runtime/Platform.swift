@@ -136,7 +136,7 @@ enum Platform {
     }
   }
 
-  /// The size of the stack of a thread, in bytes.
+  /// The stack size of a thread, in bytes.
   static let stackSize: UInt = 8 << 20
 
   /// Performs `work` on a new, detached thread with a stack as large as that of a main thread.

@@ -11,7 +11,7 @@ enum KitSpawner {
     Task(executorPreference: executor) { await Task.yield() }
   }
 
-  /// Starts a task that sleeps, so that its jobs can be inspected. The caller runs the task to its end. If the task waits for real time, it
+  /// Starts a task that sleeps, so that its jobs can be inspected. The caller runs the task to its end. If the task waits in real time, it
   /// ends by itself.
   static func startSleeper(on executor: some TaskExecutor) {
     Task(executorPreference: executor) { try await Task.sleep(for: .milliseconds(1)) }

@@ -1,6 +1,6 @@
-/// The jobs that would otherwise wait for real time, because they belong to `Task.sleep` or to the system's clocks.
+/// The jobs that would otherwise sleep in real time, because they belong to `Task.sleep` or to the system's clocks.
 ///
-/// In an exploration, these jobs wait for the virtual time of `ExplorationEnvironment.clock`.
+/// In an exploration, these jobs sleep in the virtual time of `ExplorationEnvironment.clock`.
 struct RealSleeps {
   private var queue = SleepQueue()
   private var jobs: [UInt64: (job: ReadyJob, sleeper: Int?)] = [:]
@@ -45,9 +45,9 @@ struct RealSleeps {
   }
 }
 
-/// Tests whether waits for real time reach an exploration.
+/// Tests whether an exploration can intercept sleeps in real time.
 enum RealSleepTest {
-  /// Whether an exploration controls waits for real time in this process.
+  /// Whether explorations in this process control sleeps in real time.
   static let isSuccessful: Bool = {
     let pool = ThreadPool()
     defer { pool.shutDown() }
@@ -89,7 +89,7 @@ struct JobStarts {
     starts[task] = Start(current: now, earliest: last.map { $0.continues ? $0.current : now } ?? now)
   }
 
-  /// The longest time that can have passed since `task` computed the end of a sleep that begins now.
+  /// Returns the longest time that can have passed since `task` computed the end of a sleep that begins now.
   func elapsed(in task: Int?) -> Duration {
     guard let task, starts.indices.contains(task), let start = starts[task] else { return .zero }
     return start.earliest.duration(to: .now)

@@ -321,7 +321,7 @@ extension ScheduleExecutor {
     return state.withLock { $0.collision }
   }
 
-  /// Waits until a job is ready, the real time `patience` has passed, or the task is cancelled.
+  /// Waits until a job is ready, `patience` has passed in real time, or the task is cancelled.
   ///
   /// - Returns: Whether a job is ready.
   func waitForArrival(atMost patience: Duration) -> Bool {
@@ -338,7 +338,7 @@ extension ScheduleExecutor {
 // MARK: - Time
 
 extension ScheduleExecutor {
-  /// Delays `job` in virtual time instead of waiting for the real time `remaining`.
+  /// Delays `job` in virtual time instead of waiting for `remaining` in real time.
   func sleep(_ job: UnownedJob, remaining: Duration) {
     let elapsed = state.withLock { $0.starts.elapsed(in: $0.running) }
     let duration = RealSleeps.virtualDuration(remaining: remaining, elapsed: elapsed)
@@ -350,7 +350,7 @@ extension ScheduleExecutor {
     if !isControlled { arrivals.signal() }
   }
 
-  /// Moves the clock to its next deadline, or to the next end of a wait for real time. The calling thread must have the run token.
+  /// Moves the clock to its next deadline, or to the next end of a wait in real time. The calling thread must have the run token.
   ///
   /// - Returns: Whether there was a deadline.
   func moveToNextDeadline(of clock: VirtualClock) -> Bool {
@@ -360,7 +360,7 @@ extension ScheduleExecutor {
     return true
   }
 
-  /// Ends the waits for real time that are due at `instant`, or all of them if it is `nil`, and makes their jobs ready.
+  /// Ends the waits in real time that are due at `instant`, or all of them if it is `nil`, and makes their jobs ready.
   ///
   /// - Returns: Whether there were such jobs.
   @discardableResult
@@ -370,6 +370,6 @@ extension ScheduleExecutor {
     return !due.isEmpty
   }
 
-  /// The number of waits for real time so far.
+  /// The number of waits in real time so far.
   var realSleeps: UInt64 { state.withLock { $0.sleeps.count } }
 }

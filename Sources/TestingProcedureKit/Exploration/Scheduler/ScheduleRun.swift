@@ -11,7 +11,7 @@ struct ScheduleRun: Sendable {
     var notes: [String]
     var tallies: [String: Int]
     var trace: ScheduleTrace?
-    /// Whether tasks waited for real time, and these waits were converted to virtual time.
+    /// Whether tasks waited in real time, and these waits were converted to virtual time.
     var usesRealSleeps = false
 
     /// Whether running the same choices again fails reliably and at a reasonable cost.
@@ -61,7 +61,7 @@ struct ScheduleRun: Sendable {
     return try run.repeated(first, on: pool, body)
   }
 
-  /// The largest number of additional repetitions of a schedule with real sleeps.
+  /// The maximum number of additional repetitions of a schedule with real sleeps.
   static let repetitions = 3
 
   private func repeated(
@@ -92,7 +92,7 @@ struct ScheduleRun: Sendable {
   /// such wakes.
   var isRepetition = false
 
-  /// The largest number of attempts to run a schedule in which wakers are parked while they hold locks.
+  /// The maximum number of attempts to run a schedule in which wakers are parked while they hold locks.
   private static let attempts = 20
 
   /// Runs `body` on the driver's thread with the choices that `chooser` makes, and returns when no job is left.
@@ -205,7 +205,7 @@ struct ScheduleRun: Sendable {
     }
   }
 
-  /// The largest number of steps in which the tasks take turns after the step limit.
+  /// The maximum number of steps in which the tasks take turns after the step limit.
   private static let turns = 1_000
 
   /// Lets the tasks take turns after the step limit has been reached, and describes what they do.
@@ -235,7 +235,7 @@ struct ScheduleRun: Sendable {
     _ = executor.runUntilIdle(limit: stepLimit * 3)
   }
 
-  /// Ends the remaining waits for real time, so that their tasks can end. Most of these waits are timers for sleeps that have been
+  /// Ends the remaining waits in real time, so that their tasks can end. Most of these waits are timers for sleeps that have been
   /// cancelled. A task that keeps waiting is abandoned.
   private func endRealSleeps(_ executor: ScheduleExecutor) {
     for _ in 0..<3 {

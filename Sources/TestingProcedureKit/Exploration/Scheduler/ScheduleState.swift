@@ -43,7 +43,7 @@ struct ScheduleState {
   /// The jobs that are waiting for the main actor, because another job of the main actor is ready or running, with their tasks.
   private var awaitingMainActor: [(job: ReadyJob, task: Int)] = []
   private var isMainActorBusy = false
-  /// The jobs that are waiting for virtual instead of real time.
+  /// The jobs that are waiting in virtual instead of real time.
   private(set) var sleeps = RealSleeps()
   /// The task of each entry of `ready`.
   private var tasks: [Int] = []
@@ -51,7 +51,7 @@ struct ScheduleState {
   private(set) var record = ScheduleRecord()
   /// The number of steps, including those after recording was stopped.
   private var steps = 0
-  /// The largest number of steps in the schedule.
+  /// The maximum number of steps in the schedule.
   var limit = Int.max
   private var chooser: any ScheduleChooser
   private(set) var isRecording = true
@@ -138,7 +138,7 @@ struct ScheduleState {
 // MARK: - Ready jobs
 
 extension ScheduleState {
-  /// Adds a ready job. If the job ends a wait for real time, `sleeper` is the task that was waiting.
+  /// Adds a ready job. If the job ends a wait in real time, `sleeper` is the task that was waiting.
   ///
   /// - Returns: Whether the job comes from the thread with the run token.
   mutating func didEnqueue(
@@ -180,7 +180,7 @@ extension ScheduleState {
     add(Ready(work: .job(job)), task)
   }
 
-  /// Adds a job that would otherwise wait for real time.
+  /// Adds a job that would otherwise wait in real time.
   ///
   /// - Returns: Whether the job comes from the thread with the run token.
   mutating func didSleep(_ job: ReadyJob, until deadline: VirtualClock.Instant, on thread: Platform.Thread) -> Bool {
@@ -196,7 +196,7 @@ extension ScheduleState {
     sleeps.removeAll(through: instant)
   }
 
-  /// The next time at which a sleep ends.
+  /// Returns the next time at which a sleep ends.
   func nextDeadline(on clock: VirtualClock) -> VirtualClock.Instant? {
     [clock.nextDeadline, sleeps.nextDeadline].compactMap(\.self).min()
   }

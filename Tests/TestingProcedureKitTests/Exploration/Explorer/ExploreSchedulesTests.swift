@@ -40,7 +40,7 @@ import TestingProcedureKit
           }
         }
       }
-      #expect("\(failure)".contains("an exploration started within the body of another exploration"), "\(failure)")
+      #expect("\(failure)".contains("an exploration was started within the body of another exploration"), "\(failure)")
     }
   }
 

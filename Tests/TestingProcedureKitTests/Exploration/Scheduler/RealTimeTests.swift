@@ -31,7 +31,7 @@ struct RealTimeTests {
     }
   }
 
-  @Test("Every kind of wait for real time becomes a wait for virtual time")
+  @Test("Every kind of wait in real time becomes a wait in virtual time")
   func ways() async throws {
     let ways: [@Sendable () async throws -> Void] = [
       { try await Task.sleep(for: .seconds(3_600)) },
@@ -149,7 +149,7 @@ struct RealTimeTests {
     await outside
   }
 
-  @Test("A schedule with waits for real time fails again in the same order")
+  @Test("A schedule with waits in real time fails again in the same order")
   func replay() async throws {
     let body: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
       let order = Locked("")
