@@ -142,7 +142,7 @@ func mistakes(at index: Int, of lines: [String]) -> [Mistake] {
     found.append(Mistake(kind: "twice") { line.replacing(step, with: step.dropLast() + "(\($0) ? 2 : 1)") })
   }
 
-  // A statement of one line is omitted. The only expression of a function is its value, and is kept.
+  // A statement of one line is omitted. The only expression of a function is its value, and is kept. A discarded name does nothing.
   let keywords = [
     "let ", "var ", "return", "case ", "default", "guard ", "if ", "else", "for ", "while ", "func ", "}", "{", "defer",
     "switch ", "throw ",
@@ -156,6 +156,7 @@ func mistakes(at index: Int, of lines: [String]) -> [Mistake] {
   let (before, after) = (
     index > 0 ? lines[index - 1] : "", index + 1 < lines.count ? lines[index + 1].drop { $0 == " " } : ""
   )
+  let isDiscard = code.hasPrefix("_ = ") && code.dropFirst(4).allSatisfy(\.isLetter)
   let isAssignment = [" = ", " += ", " -= ", " &+= ", " |= "].contains { code.contains($0) }
   let isCall = code.hasSuffix(")") || (code.hasSuffix("}") && code.contains(" { "))
   let isWhole =
@@ -165,7 +166,7 @@ func mistakes(at index: Int, of lines: [String]) -> [Mistake] {
   let isOnly =
     (before.hasSuffix("{") || before.hasSuffix(" in") || before.hasSuffix(":"))
     && (after.hasPrefix("}") || after.hasPrefix("case ") || after.hasPrefix("default"))
-  if isAssignment || isCall, isWhole, !(isOnly && !isAssignment), !keywords.contains(where: { code.hasPrefix($0) }),
+  if isAssignment || isCall, !isDiscard, isWhole, !(isOnly && !isAssignment), !keywords.contains(where: { code.hasPrefix($0) }),
     !after.hasPrefix("."), !after.hasPrefix("?"), !after.hasPrefix("&&"), !after.hasPrefix("||"),
     parts(of: code, separatedBy: ",") != nil
   {
