@@ -265,6 +265,10 @@ extension ClaimTable {
         pool: pool.serial, in: table, of: pool.root < 0 ? entry.pool : pool.root, free: pool.free,
         holders: holders.map { (claims[$0.claim].run, $0.units) }, line: line)
       reached += holders.map { claims[$0.claim].run } + line
+      // The table keeps no reference to a run that has ended, but keeps its units for the runs inside it, so their waits are added here.
+      for holder in holders where claims[holder.claim].phase == .ended {
+        addWaits(of: claims[holder.claim].run, to: &graph, in: table, reached: &reached)
+      }
       return true
     }
   }

@@ -131,6 +131,35 @@ struct WaitCycleTests {
     }
   }
 
+  @Test("A run in the kept resource of an ended holder throws if it awaits one that waits for this resource")
+  func keptResource() async throws {
+    try await exploreSchedules(TestDepth.count(200)) { env in
+      let (queue, later) = (env.makeQueue(), Later())
+      let (isInside, exists) = (Locked(false), Locked(false))
+      let inside = ProcedureTask("inside") {
+        isInside { $0 = true }
+        while !exists.value { await Task.yield() }
+        try await later.handle.value
+      }.exclusive("a")
+      let left = Locked<Task<Void, any Error>?>(nil)
+      let holder = queue.add(
+        ProcedureTask("holder") {
+          let task = Task(executorPreference: env.executor) { try await inside() }
+          left { $0 = task }
+          while !isInside.value { await Task.yield() }
+        }.exclusive("a"))
+      try await holder.value
+      // The resource of the holder is kept for the run inside, which its body has left behind.
+      later.set(queue.add(ProcedureTask("next") {}.exclusive("a")))
+      exists { $0 = true }
+      let error = await deadlock(later.handle)
+      env.check(isCycle(error?.waits ?? [], of: ["inside", "next"]), "\(String(describing: error))")
+      let end = await left.value?.result
+      env.check(end.map { if case .failure = $0 { true } else { false } } == true)
+      await queue.shutDown()
+    }
+  }
+
   @Test("A longer cycle names all its members, also through dependents, claims and nested runs", arguments: 3...6)
   func longer(count: Int) async throws {
     try await exploreSchedules(TestDepth.count(1_000)) { env in
