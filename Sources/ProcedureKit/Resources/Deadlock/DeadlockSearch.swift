@@ -73,11 +73,10 @@ enum DeadlockSearch {
       let number = run.id.number
       let (waits, children, dependencies, mayClaim) = run.core.read {
         state -> ([(ObjectIdentifier, RunWait)], [Run], [any ProcedureDependency], Bool) in
-        let mayClaim = run.mayClaim(state.runs)
-        if run.outcome != nil { return ([], [], [], mayClaim) }
-        return (
+        (
           state.runs[run].details.waits.map { ($0.key, $0.value.wait) },
-          Array(state.runs[run].details.children.byID.values), state.runs[run].details.dependencies.handles, mayClaim
+          Array(state.runs[run].details.children.byID.values), state.runs[run].details.dependencies.handles,
+          run.mayClaim(state.runs)
         )
       }
       // Finished dependencies are removed below, since their outcomes have reached the run or are about to reach it.
