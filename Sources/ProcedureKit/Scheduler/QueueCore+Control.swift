@@ -288,7 +288,7 @@ extension QueueCore {
 
   /// Reserves room for one more run if the queue admits the run at once. Returns `false` instead of overtaking a caller or replacing a run.
   func reserveRoomAtOnce(for key: InternedKey?) -> Bool {
-    if read({ $0.isShutDown }), !isAround(ProcedureContext.current?.run.nearestUnfinished) { return false }
+    if read({ $0.isShutDown }) { return false }
     return !limitsWaiting
       || send { state, _ in state.limiter.reserveIfFree(for: key.map(ObjectIdentifier.init), state.machine) }
   }
