@@ -130,6 +130,100 @@ extension QueueCore {
       run.dependencySettled(other.identity, outcome, isOutside: other.core !== self)
     }
   }
+
+  // MARK: Workers
+
+  /// A run for a worker to execute.
+  struct Job: ~Copyable, Sendable {
+    let run: Run
+    /// The body of a run that has started, so the worker only has to call it; `nil` if the worker has to drive the run.
+    let startedBody: Run.Body?
+  }
+
+  /// Returns the next run for a worker; `nil` if there is none, in which case the worker ends.
+  func nextJob(for worker: Worker, isStarting: Bool) -> Job? {
+    let reading = time.reading()
+    return send { state, effects in takeNext(for: worker, isStarting: isStarting, at: reading, &state, &effects) }
+  }
+
+  /// Returns the next run for a worker that has executed `run`; `nil` if there is none, in which case the worker ends.
+  func nextJob(for worker: Worker, after run: Run) -> Job? {
+    let reading = time.reading()
+    return send { state, effects in
+      if state.runs[run].worker === worker { state.runs[run].worker = nil }
+      // The task of the worker may be cancelled, so it must not execute another run (C6).
+      if state.runs[run].details.isCancelledOrStopping { return nil }
+      return takeNext(for: worker, isStarting: false, at: reading, &state, &effects)
+    }
+  }
+
+  /// Gives the next run to a worker, and starts the body in the same visit to the lock if nothing has to be called before it.
+  private func takeNext(
+    for worker: Worker, isStarting: Bool, at reading: QueueClock.Reading, _ state: inout State, _ effects: inout Effects
+  ) -> Job? {
+    state.machine.workerAsked(isStarting: isStarting, &effects.next)
+    guard let member = effects.next.execute, let run = state.runs[member] else { return nil }
+    state.runs[run].worker = worker
+    guard run.canStartInline(state.runs) else { return Job(run: run, startedBody: nil) }
+    run.startBody(at: reading, &state, &effects)
+    // The worker holds the body from now on: nothing else calls it.
+    return Job(run: run, startedBody: state.runs[run].body.take())
+  }
+
+  /// The result of `finishInline` for a run that has ended: the next job of its worker.
+  struct Following: ~Copyable, Sendable {
+    let job: Job?
+    /// The references that the ended run no longer needs, to be released after the lock has been released.
+    let released: Run.ReleasedReferences
+  }
+
+  /// Ends a run whose body a worker has executed, and gives the worker its next run, in one visit to the lock (L4).
+  ///
+  /// - Returns: The next job of the worker; `nil` if the run has children, listeners, or a cancellation, and therefore cannot end inline.
+  @inline(__always)
+  func finishInline(_ run: Run, _ outcome: RunOutcome, _ worker: Worker) -> Following? {
+    var granted: [Run] = []
+    // Any other run has nothing to give back: this only saves the visits to the two locks.
+    if run.layer.needs.contains(.claim) {
+      let isOver = update { runs in
+        // The outcome is decided before the resources are released, so that a task that outlives the body claims nothing for the run.
+        runs[run].isDecided = runs[run].endsWithBody
+        return runs[run].isDecided
+      }
+      guard isOver else { return nil }
+      granted = resources.giveBack(run)
+      for other in granted where other.core !== self { other.claimGranted() }
+    }
+    let reading = time.reading()
+    let following = send { state, effects -> Following? in
+      let endsWithBody = state.runs[run].endsWithBody
+      if endsWithBody {
+        state.runs[run].worker = nil
+        run.endWithBody(outcome, at: reading, &state, &effects)
+      }
+      for other in granted where other.core === self { other.claimGranted(&state, &effects) }
+      guard endsWithBody else { return nil }
+      return Following(
+        job: takeNext(for: worker, isStarting: false, at: reading, &state, &effects),
+        released: run.detachReferences(keepingHooks: false, &state.runs))
+    }
+    guard let following else { return nil }
+    following.released.log?.close()
+    return following
+  }
+}
+
+extension RunState {
+  /// Whether the outcome of the run depends only on its body, in which case both can end in one visit to the lock, during which a worker
+  /// takes its next run.
+  ///
+  /// A run with listeners cannot: its dependents become ready before the worker takes another run. Neither can a run with tasks that wait for
+  /// its slot: they continue before the run leaves the machine.
+  var endsWithBody: Bool {
+    guard hasDetails else { return true }
+    return !details.isCancelledOrStopping && details.children.producedCount == 0 && details.children.failures.isEmpty
+      && details.observers.listeners.isEmpty && details.slotWaiters.isEmpty
+  }
 }
 
 extension Run {
