@@ -79,6 +79,41 @@ struct WaitCycleTests {
     #expect(isCycle(error?.waits ?? [], of: way == 4 ? ["outer"] : ["inner", "outer"]), "\(String(describing: error))")
   }
 
+  @Test("The error of a cycle names each wait of the cycle once, and no run that only contains the waiting one")
+  func namesOfWaits() async throws {
+    let (queue, own, other) = (ProcedureQueue("q", isSuspended: true), Later(), Later())
+    func names(_ error: ProcedureError?) -> Set<[String]> {
+      Set(error?.waits.map { [$0.procedure.name, $0.holder.name] } ?? [])
+    }
+    // A run that awaits a procedure around it, through levels and within another procedure.
+    let inner = ProcedureTask("inner") { try await own.handle.value }.timeout(.seconds(60)).map {}
+    let middle = ProcedureTask("middle") { try await inner() }.timeout(.seconds(60)).map {}
+    let outer = ProcedureTask("outer") { try await middle() }
+    let parent = queue.add(
+      ProcedureTask("around") {
+        if let child = ProcedureContext.current?.produce(outer) { own.set(child) }
+        _ = await own.handle.outcome
+      })
+    await queue.resume()
+    _ = await parent.outcome
+    let around = await deadlock(own.handle)
+    #expect(names(around) == [["inner", "outer"], ["outer", "middle"], ["middle", "inner"]])
+    #expect(around?.waits.count == 3)
+    // Two runs, one of which waits in a part.
+    await queue.suspend()
+    let part = ProcedureTask("part") { try await other.handle.value }
+    own.set(queue.add(ProcedureTask("a") { try await queue.run(part) }))
+    other.set(queue.add(ProcedureTask("b") { try await own.handle.value }))
+    await queue.resume()
+    var errors: [ProcedureError] = []
+    for later in [own, other] { if let error = await deadlock(later.handle) { errors.append(error) } }
+    #expect(!errors.isEmpty)
+    for error in errors {
+      #expect(names(error) == [["part", "b"], ["b", "a"]])
+      #expect(error.waits.count == 2)
+    }
+  }
+
   @Test("Hooks and conditions that await their own run throw")
   func hooksAndConditions() async throws {
     let (queue, own) = (ProcedureQueue("q", isSuspended: true), Later())
