@@ -255,6 +255,57 @@ import TestingProcedureKit
     }
   }
 
+  @Test("C5: if a node fails because its graph is being cancelled, its dependents end as cancelled, and not as failed")
+  func dependentsOfCancelledNode() async throws {
+    let (queue, closed) = (ProcedureQueue("q", executor: InlineExecutor()), ProcedureQueue("closed", isSuspended: true))
+    let recorder = EventRecorder(queue)
+    let opening = closed.add(ProcedureTask("opening") {})
+    let awaited = queue.add(ProcedureTask("awaited") {}, after: opening)
+    let graph = ProcedureGraph("g") { g in
+      let waiting = g.add("waiting") { try await awaited.value }
+      g.add("dependent", after: [waiting]) {}
+    }
+    let handle = queue.add(graph)
+    try await eventually { queue.snapshot().procedures.contains { $0.wait == .procedures([awaited.identity]) } }
+    // The awaited procedure ends first. Its end resumes the node at once, before the graph has been told that it is cancelled.
+    await queue.cancelAll(TestError(code: 1))
+    await #expect(throws: TestError(code: 1)) { try await handle.value }
+    await queue.shutDown()
+    try await recorder.waitUntilEnded()
+    let ends = recorder.events.filter { $0.kind == .didFinish && $0.graph != nil }
+    #expect(ends.map(\.name) == ["waiting", "dependent"])
+    #expect(ends.allSatisfy { $0.outcome?.isCancelled == true }, "\(ends)")
+    opening.cancel()
+  }
+
+  @Test("D4: a handler that a node of a clean-up graph registers after another node has failed is called at once")
+  func lateHandler() async throws {
+    let (started, isCalled) = (Signal(), Box(false))
+    let graph = ProcedureGraph("clean-up") { g in
+      g.add("bad") {
+        await started.wait()
+        throw TestError()
+      }
+      g.add("late") {
+        started.set()
+        try await eventually { ProcedureContext.current?.isCancelled == true }
+        await ProcedureContext.withCancellationHandler {
+        } onCancel: {
+          isCalled.update { $0 = true }
+        }
+      }
+    }
+    let body = ProcedureQueue("q").add(
+      ProcedureTask("body") {
+        await untilCancelled()
+        await #expect(throws: TestError()) { try await graph() }
+      })
+    try await eventually { body.state == .executing }
+    body.cancel()
+    #expect(await body.outcome.isCancelled)
+    #expect(isCalled.value)
+  }
+
   @Test("C5: a cancelled map starts no further element")
   func cancelledMap() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)

@@ -82,6 +82,28 @@ import TestingProcedureKit
     }
   }
 
+  @Test("A body can execute several graphs at the same time, whose nodes are runs")
+  func besideEachOther() async throws {
+    let (queue, started) = (ProcedureQueue("q"), (0..<3).map { _ in Signal() })
+    let graphs = started.indices.map { number in
+      ProcedureGraph("graph \(number)") { g in
+        let first = g.add("first") {
+          started[number].set()
+          for signal in started { await signal.wait() }
+          return number
+        }
+        return g.add(ProcedureTask("second") { (number: Int) in number + 1 }.condition("yes") { true }, from: first)
+      }
+    }
+    let body = ProcedureTask("body") {
+      async let first = graphs[0].execute()
+      async let second = graphs[1].execute()
+      async let third = graphs[2].execute()
+      return try await [first, second, third]
+    }
+    #expect(try await queue.run(body) == [1, 2, 3])
+  }
+
   @Test("map, compactMap, filter and reduce keep the order, and take an empty array", arguments: widths)
   func collections(width: Int) async throws {
     let graph = ProcedureGraph("g") { (g, numbers: Node<[Int]>) in
