@@ -204,6 +204,30 @@ import TestingProcedureKit
     #expect(result["graph"]?.total == .seconds(6))
   }
 
+  @Test("Nodes of a graph that had started before the first subscriber came have no metrics, even if they are skipped")
+  func lateSubscriber() async throws {
+    let queue = queue()
+    let (started, release) = (Signal(), Signal())
+    let graph = ProcedureGraph("graph") { g in
+      let bad = g.add("bad") {
+        started.set()
+        await release.wait()
+        throw TestError()
+      }
+      g.add("skipped", after: [bad]) {}
+    }
+    let handle = queue.add(graph)
+    await started.wait()
+    let recorder = EventRecorder(queue)
+    release.set()
+    await #expect(throws: TestError()) { try await handle.value }
+    await queue.shutDown()
+    try await recorder.waitUntilEnded()
+    let ends = recorder.events.filter { $0.kind == .didFinish && $0.graph != nil }
+    #expect(ends.map(\.name) == ["bad", "skipped"])
+    #expect(ends.allSatisfy { $0.metrics == nil }, "\(ends.map(\.metrics))")
+  }
+
   @Test("The didAttach event names the dependencies of a run or a node")
   func dependencies() async throws {
     let queue = queue()

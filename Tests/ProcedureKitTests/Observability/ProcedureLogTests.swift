@@ -154,6 +154,17 @@ import TestingProcedureKit
     #expect(collector.texts(.info).contains { $0.contains("\"child\"") && $0.contains("stops its parent") })
   }
 
+  @Test("The failure of a node that does not stop its graph is not told as one that does")
+  func collected() async throws {
+    let (queue, collector) = Self.queue()
+    let graph = ProcedureGraph("graph") { g in
+      g.add("bad") { throw TestError(code: 1) }
+      g.add("good") {}
+    }
+    _ = try? await queue.run(graph.onFailure(.collect))
+    #expect(collector.texts(.info).isEmpty)
+  }
+
   @Test("An unobserved failure is a warning that names the procedure, unless a function takes it")
   func unobserved() async throws {
     let (told, arrival) = (Box<[ProcedureLogMessage]>([]), Signal())

@@ -239,10 +239,14 @@ extension SnapshotTests {
   @Test("A node that a worker holds on a suspended queue waits until the queue resumes")
   func heldNode() async throws {
     let (queue, release) = (ProcedureQueue("q", maxConcurrentProcedures: 1), Signal())
+    let (isExecuting, end) = (Signal(), Signal())
     let handle = queue.add(
       ProcedureGraph("graph", returning: Void.self) { g in
         let first = g.add("first") { await release.wait() }
-        _ = g.add("second", after: [first]) {}
+        _ = g.add("second", after: [first]) {
+          isExecuting.set()
+          await end.wait()
+        }
         _ = g.add(ProcedureTask("third") {}.condition("yes") { true }, after: [first])
       })
     try await eventually { queue.snapshot().procedures.contains { $0.procedure.name == "first" && $0.wait == nil } }
@@ -253,8 +257,34 @@ extension SnapshotTests {
       queue.snapshot().procedures.first { $0.procedure.name == name }?.wait
     }
     try await eventually { wait(of: "second") == .resumption && wait(of: "third") == .resumption }
-    queue.resume()
+    await queue.resume()
+    await isExecuting.wait()
+    #expect(queue.snapshot().procedures.contains { $0.procedure.name == "second" && $0.state == .executing })
+    #expect(wait(of: "second") == nil)
+    end.set()
     try await handle.value
+  }
+
+  @Test("A snapshot of a graph that a failure has stopped has the nodes that still execute, and no others")
+  func stoppedGraph() async throws {
+    let (queue, fail, end) = (ProcedureQueue("q"), Signal(), Signal())
+    let graph = ProcedureGraph("graph") { g in
+      g.add("bad") {
+        await fail.wait()
+        throw TestError()
+      }
+      g.add("patient") { await end.wait() }
+      for number in 0..<3 { g.add("ready \(number)") {} }
+    }
+    let handle = queue.add(graph.limit(2))
+    func names() -> Set<String> { Set(queue.snapshot().procedures.map(\.procedure.name)) }
+    try await eventually { queue.snapshot().procedures.count { $0.parent != nil && $0.state == .executing } == 2 }
+    #expect(names().contains("ready 0"))
+    fail.set()
+    try await eventually { !names().contains("bad") }
+    #expect(names() == ["graph", "patient"])
+    end.set()
+    await #expect(throws: TestError()) { try await handle.value }
   }
 
   @Test("No snapshot has an empty wait, and no node disappears from a snapshot before it has ended")
