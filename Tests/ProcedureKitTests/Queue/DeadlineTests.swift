@@ -20,6 +20,30 @@ struct DeadlineTests {
     #expect((await handle.outcome.failure as? ProcedureError)?.kind == .timedOut)
   }
 
+  @Test("C5: a body does not start after its deadline, even if the timer of the deadline has not fired yet")
+  func lateTimer() async throws {
+    let (clock, hasStarted) = (VirtualClock(), Box(false))
+    // The timers use the clock of the queue, which does not advance.
+    let queue = ProcedureQueue("q", isSuspended: true, clock: VirtualClock())
+    let late = ProcedureTask("late") { hasStarted.update { $0 = true } }
+    let handle = queue.add(late.deadline(clock.now.advanced(by: .seconds(1)), on: clock))
+    clock.advance(by: .seconds(1))
+    await queue.resume()
+    #expect((await handle.outcome.failure as? ProcedureError)?.kind == .timedOut)
+    #expect(!hasStarted.value)
+  }
+
+  @Test("L2, C5: a node whose deadline has passed when it could start has one didAttach, and does not start")
+  func lateNode() async throws {
+    let (queue, clock) = (ProcedureQueue("q"), VirtualClock())
+    let recorder = EventRecorder(queue)
+    let graph = ProcedureGraph("graph") { g in g.add(ProcedureTask("late") {}.deadline(clock.now, on: clock)) }
+    await #expect(throws: ProcedureError.self) { try await queue.run(graph) }
+    await queue.shutDown()
+    try await recorder.waitUntilEnded()
+    #expect(recorder.events.filter { $0.name == "late" }.map(\.kind) == [.didAttach, .willFinish, .didFinish])
+  }
+
   @Test("C5: a procedure that a full queue refuses leaves no timer for its deadline")
   func refusedTimers() async throws {
     let queue = ProcedureQueue("q", isSuspended: true, clock: VirtualClock(), maxWaitingProcedures: 1)
