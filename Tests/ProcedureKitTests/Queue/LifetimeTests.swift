@@ -126,6 +126,19 @@ import TestingProcedureKit
     try await eventually { live.value == 0 }
   }
 
+  @Test("No worker stays with a run that pauses: the run is released when it has ended")
+  func pausedRuns() async throws {
+    weak var weakRun: Run?
+    do {
+      let queue = ProcedureQueue("q")
+      let failing = ProcedureTask<Void, Void> { throw TestError() }
+      let handle = queue.add(failing.retry(.constant(.nanoseconds(1)), maxAttempts: 2))
+      weakRun = handle.run
+      await #expect(throws: TestError()) { try await handle.value }
+    }
+    try await eventually { weakRun == nil }
+  }
+
   @Test("A dropped stream and an unread one do not retain the queue")
   func streamsAreReleased() async throws {
     weak var weakQueue: ProcedureQueue?

@@ -141,6 +141,54 @@ import TestingProcedureKit
     try await retried.value
   }
 
+  @Test("A caller whose key is full again keeps its place, although many callers were cancelled in the meantime")
+  func placeOfCaller() async throws {
+    let clock = VirtualClock()
+    var configuration = ProcedureQueue.Configuration("q")
+    configuration.clock = clock
+    configuration.maxWaitingProcedures = 2
+    configuration.maxWaitingProceduresPerKey = 1
+    let queue = ProcedureQueue(configuration)
+    let fail = [Signal(), Signal()]
+    let retried = fail.indices.map { number in
+      let task = ProcedureTask<Void, Void>("retried") {
+        await fail[number].wait()
+        throw TestError()
+      }
+      .retry(.constant(.seconds(1)), maxAttempts: 2)
+      return queue.add(number == 0 ? task : task.keyed(by: "key"))
+    }
+    try await eventually { retried.allSatisfy { $0.state == .executing } }
+    await queue.suspend()
+    let own = queue.add(ProcedureTask {}.keyed(by: "key"))
+    let order = Box<[Int]>([])
+    var callers: [Task<ProcedureHandle<Void>, any Error>] = []
+    for number in 1...2 {
+      let task = ProcedureTask { order.update { $0.append(number) } }.keyed(by: "key")
+      callers.append(Task { try await queue.enqueue(task) })
+      try await eventually { queue.core.read { $0.limiter.callerCount } == number }
+    }
+    let other = queue.add(ProcedureTask {}.keyed(by: "other"))
+    // The first caller comes next, since its key has room, but the queue has none: the pause takes room beyond the limit.
+    fail[0].set()
+    try await eventually { retried[0].state == .pausing }
+    own.cancel()
+    // The key is full again.
+    fail[1].set()
+    try await eventually { retried[1].state == .pausing }
+    for _ in 0..<64 {
+      let cancelled = Task { try await queue.enqueue(ProcedureTask {}) }
+      cancelled.cancel()
+      await #expect(throws: CancellationError.self) { _ = try await cancelled.value }
+    }
+    for handle in [other, retried[0]] { handle.cancel() }
+    #expect(queue.core.read { $0.limiter.callerCount } == 2)
+    retried[1].cancel()
+    await queue.resume()
+    for caller in callers { try await caller.value.value }
+    #expect(order.value == [1, 2])
+  }
+
   @Test(
     "tryAdd throws the reason: the queue is full, the key is, or the queue is shut down; the error names the procedure")
   func reasons() async throws {

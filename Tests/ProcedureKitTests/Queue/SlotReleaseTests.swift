@@ -1,6 +1,7 @@
 import ProcedureKit
 import TestSupport
 import Testing
+import TestingProcedureKit
 
 @Suite("Q3: a body holds no slot while it waits", .timeLimit(.minutes(10)))
 struct SlotReleaseTests {
@@ -58,6 +59,39 @@ struct SlotReleaseTests {
     queue.resume()
     try await body.value
     #expect(queue.snapshot().slotsInUse == 0)
+  }
+
+  @Test("C5: a body that is cancelled while it waits for its slot takes none")
+  func cancelledReturn() async throws {
+    let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1)
+    let (waits, go, isCancelled, end) = (Signal(), Signal(), Signal(), Signal())
+    let body = queue.add(
+      ProcedureTask("body") {
+        await ProcedureContext.withSlotReleased(waitingFor: "the signal") {
+          waits.set()
+          await go.wait()
+        }
+        isCancelled.set()
+        await end.wait()
+      })
+    await waits.wait()
+    let (hasSlot, endOther) = (Signal(), Signal())
+    let other = queue.add(
+      ProcedureTask("other") {
+        hasSlot.set()
+        await endOther.wait()
+      })
+    await hasSlot.wait()
+    go.set()
+    try await eventually { queue.snapshot().procedures.first { $0.procedure == body.identity }?.wait == .slot }
+    body.cancel()
+    await isCancelled.wait()
+    endOther.set()
+    try await other.value
+    let next = queue.add(ProcedureTask("next") {})
+    try await eventually { next.state == .finished }
+    end.set()
+    #expect(await body.outcome.isCancelled)
   }
 
   @Test("Q3: a task that a body leaves behind while the task waits for the slot continues when the body ends")

@@ -1,6 +1,7 @@
 import ProcedureKit
 import TestSupport
 import Testing
+import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct SuspensionTests {
   @Test("Q2: a part of an executing body acquires the resource that it waits for, although its queue is suspended")
@@ -23,6 +24,30 @@ import Testing
     try await holder.value
     try await eventually { body.state == .finished }
     #expect(try await body.value == 1)
+  }
+
+  @Test("Q2, C3: a graph that a cancelled body runs to clean up continues when its suspended queue is resumed")
+  func cleanUp() async throws {
+    let queue = ProcedureQueue("q")
+    let (started, hasEnded) = (Signal(), Box(false))
+    let graph = ProcedureGraph("graph") { g in
+      let first = g.add("first") { await queue.suspend() }
+      g.add("second", after: [first]) { hasEnded.update { $0 = true } }
+    }
+    let body = queue.add(
+      ProcedureTask("body") {
+        started.set()
+        await untilCancelled()
+        try await graph()
+      })
+    await started.wait()
+    body.cancel()
+    try await eventually {
+      queue.snapshot().procedures.contains { $0.procedure.name == "second" && $0.wait == .resumption }
+    }
+    await queue.resume()
+    #expect(await body.outcome.isCancelled)
+    #expect(hasEnded.value)
   }
 
   @Test("Q4: a body that has ended does not count as one that waits until the queue is idle")

@@ -36,6 +36,7 @@ struct CleanUpCallTests {
     case context
     case handler
     case graph
+    case children
     case nested
   }
 
@@ -149,6 +150,17 @@ struct CleanUpCallTests {
         return g.add("add", from: sum, isCancelled) { $0 + $1 }
       }
       return ({ try await graph() }, 12)
+    case .children:
+      let child = ProcedureTask("child") {
+        await pause(env, upTo: 4)
+        if ProcedureContext.current?.isCancelled == false { _ = count() }
+      }
+      return (
+        {
+          try await ProcedureTask { _ = ProcedureContext.current?.produce(child) }()
+          return starts.value
+        }, 1
+      )
     case .nested:
       let inner = Flaky(failing: 1, env).retry(.constant(.seconds(1)))
       return ({ try await ProcedureTask { try await inner() }.map { $0 }() }, 2)
