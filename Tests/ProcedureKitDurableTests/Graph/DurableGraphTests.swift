@@ -196,6 +196,16 @@ import TestingProcedureKit
     #expect(names.take() == ["fail"])
   }
 
+  @Test("The failure of a node whose value is not Codable is not remembered, and nothing is written for it")
+  func failureWithoutValue() async throws {
+    let graph = ProcedureGraph("failing") { g in g.add(step("fail") { () -> Names in throw Problem(text: "broken") }) }
+    for _ in 0..<2 {
+      await #expect(throws: Problem.self) { try await graph.durable(in: journal, rememberingFailures: true)() }
+    }
+    #expect(names.take() == ["fail", "fail"])
+    #expect(await journal.appendCount == 0)
+  }
+
   @Test("An append that fails, fails the run with its error, and the entries before are used")
   func fullJournal() async throws {
     let full = FullJournal(journal, room: 2)
