@@ -88,6 +88,43 @@ import TestingProcedureKit
     #expect(open.isEmpty, "seed \(seed): \(open.count) callers wait for ever")
   }
 
+  @Test(
+    "A cancelled call ends as cancelled, and not as failed, if its worker is lost or takes too long",
+    arguments: [true, false])
+  func cancelledCall(isLost: Bool) throws {
+    let start = ProcedureInstant(nanoseconds: 0)
+    var (machine, limits) = (Machine(memory: 1), RemoteLimits())
+    (limits.executionTimeout, limits.deliveries) = (.nanoseconds(90), 1)
+    limits.heartbeatTimeout = .nanoseconds(isLost ? 20 : 1_000)
+    let call = RemoteCall(RemoteName("p"), key: Machine.Key(run: "r", node: "n"), input: [], limits: limits)
+    _ = machine.called(call, by: 1, at: start)
+    let asked = machine.workerAsked(at: start)
+    let timer = try #require(asked?.effects.timer)
+    #expect(machine.callerCancelled(1, of: call.key, at: start).answers.isEmpty)
+    let answers = machine.timerWentOff(timer.token, at: timer.instant).answers
+    #expect(answers.map(\.callers) == [[1]])
+    #expect(throws: CancellationError.self) { try answers.first?.answer.get() }
+  }
+
+  @Test("A cancelled caller that has not waited for the end of the execution receives no answer, and the next one does")
+  func impatientCaller() throws {
+    let start = ProcedureInstant(nanoseconds: 0)
+    var machine = Machine(memory: 1)
+    let call = RemoteCall(RemoteName("p"), key: Machine.Key(run: "r", node: "n"), input: [])
+    _ = machine.called(call, by: 1, at: start)
+    let asked = machine.workerAsked(at: start)
+    _ = machine.callerCancelled(1, of: call.key, at: start)
+    machine.callerLeft(1, of: call.key)
+    #expect(machine.called(call, by: 2, at: start).answers.isEmpty)
+    #expect(machine.callerCancelled(1, of: call.key, at: start).answers.isEmpty)
+    let ended = machine.ended(try #require(asked).delivery.token, .cancelled, at: start)
+    #expect(ended?.answers.isEmpty == true)
+    // The call is delivered again, for the other caller.
+    let again = machine.workerAsked(at: start)
+    let finished = machine.ended(try #require(again).delivery.token, .finished([7]), at: start)
+    #expect(finished?.answers.map(\.callers) == [[2]])
+  }
+
   @Test("Calls that are cancelled or expire while no worker asks leave nothing, and the others keep their order")
   func staleCalls() {
     for isCancelled in [true, false] {
