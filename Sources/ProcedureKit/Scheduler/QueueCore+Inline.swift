@@ -107,6 +107,7 @@ extension QueueCore {
     _ run: Run, _ outcome: RunOutcome, at reading: QueueClock.Reading, nextFor worker: Worker?
   ) -> Following? {
     var granted: [Run] = []
+    // Any other run has nothing to give back: this only saves the visits to the two locks.
     if run.layer.needs.contains(.claim) {
       let isOver = update { runs in
         // The outcome is decided before the resources are released, so that a task that outlives the body claims nothing for the run.
