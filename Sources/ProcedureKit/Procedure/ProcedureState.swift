@@ -1,8 +1,9 @@
 /// The state of one run of a procedure.
 ///
-/// Every run ends in ``finished``, but can skip other states: for example, a run that is cancelled while it is ``pending`` moves directly
-/// to ``finishing``. A run can also return to a state: after a pause, its next attempt waits and executes again. Use ``hasStarted`` and
-/// ``isFinished`` to find out how far a run has progressed.
+/// A run ends in ``finished``, and can skip states: a cancelled run changes from ``pending`` directly to ``finishing``. The cases are not
+/// ordered in time: after a pause, the next attempt of a run waits and executes again, and a run to which
+/// ``ProcedureHandle/addDependency(_:)`` adds a dependency is pending again. Use ``hasStarted`` and ``isFinished`` to find out
+/// how far a run has progressed.
 public enum ProcedureState: Codable, Sendable, CaseIterable {
   /// The run is waiting for its dependencies.
   case pending

@@ -117,6 +117,23 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     }
   }
 
+  /// Adds a dependency to a procedure that has not started: the procedure starts only after the dependency has finished successfully.
+  ///
+  /// ```swift
+  /// let upload = queue.add(UploadAll())
+  /// for photo in photos { upload.addDependency(queue.add(Resize(), input: photo)) }
+  /// ```
+  ///
+  /// The dependency acts like one that was passed to `add`: if it fails, is cancelled or is ignored, so does the procedure. Until it has
+  /// finished, the state of the procedure is ``ProcedureState/pending`` again, and the procedure releases the resources that it has
+  /// claimed. A step in progress is completed first: the evaluation of conditions, a delay, or a claim. If the procedures wait for each
+  /// other, none of them could start, so the youngest dependent of the cycle fails with ``ProcedureError/Kind/exclusionDeadlock``.
+  ///
+  /// - Parameter dependency: The other procedure, on any queue.
+  /// - Returns: `false`, without an effect, if the body has started or the procedure has finished.
+  @discardableResult
+  public func addDependency(_ dependency: any ProcedureDependency) -> Bool { run.addDependency(dependency) }
+
   /// Cancels the procedure together with its children, nested runs and nodes.
   ///
   /// - Parameter reason: The error that ``value`` throws; `nil` for `CancellationError`.

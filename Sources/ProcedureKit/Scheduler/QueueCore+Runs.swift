@@ -122,7 +122,7 @@ extension QueueCore {
   // MARK: Dependencies
 
   /// Raises a dependency to the priority of its dependent (Q7), and settles it for the dependent when it finishes (D1).
-  private func watch(_ dependency: any ProcedureDependency, for run: Run, _ priority: UInt8) {
+  fileprivate func watch(_ dependency: any ProcedureDependency, for run: Run, _ priority: UInt8) {
     let dependency = dependency.asRunDependency
     let other = dependency.dependencyRun
     if priority > TaskPriority.background.rawValue { other.core.raise(other, to: priority) }
@@ -158,8 +158,31 @@ extension Run {
     }
   }
 
-  /// Records that a dependency of the run has finished (D1). After the last one, the run advances; a dependency that did not succeed ends
-  /// the run.
+  /// Adds a dependency to a run that has not started (D1). Returns `false` if the body has been called, or if the run has ended.
+  func addDependency(_ dependency: any ProcedureDependency) -> Bool {
+    let priority = core.send { state, effects -> UInt8? in
+      let member = state.runs[self].member
+      guard !state.runs[self].hasStarted, state.machine.phase(of: member).isBeforeStart else { return nil }
+      state.runs[self].details.dependencies.handles.append(dependency)
+      state.runs[self].details.dependencies.missingCount += 1
+      if state.machine.dependencyAdded(member) { releaseHeldClaim(&effects) }
+      return state.machine[member].priority
+    }
+    guard let priority else { return false }
+    core.watch(dependency, for: self, priority)
+    // The dependency may itself be waiting for this run.
+    if mayBeAwaited { DeadlockSearch.resolveDeadlock(from: self) }
+    return true
+  }
+
+  /// Fails the run, whose dependencies form a cycle, so none of its runs could start (R4).
+  func refuseDependencies(_ error: ProcedureError) {
+    let dependencies = core.update { $0[self].details.dependencies.handles.takeAll() }
+    for dependency in dependencies { dependency.asRunDependency.dependencyRun.forget(self) }
+    end(.failed(error))
+  }
+
+  /// A dependency of the run has finished (D1). After the last one, the run advances; a dependency that did not succeed ends the run.
   func dependencySettled(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>, isOutside: Bool) {
     switch outcome {
     case .finished:

@@ -6,9 +6,9 @@ enum DeadlockSearch {
   /// Refuses waits until the run is no longer in a deadlock, so that the other runs can continue. A run that is waiting for several runs
   /// can be in several cycles.
   ///
-  /// In each cycle, a claim is refused if there is one, or else a wait that can throw; if there is neither, one of the waiting runs fails.
-  /// If there are several candidates, the youngest run is chosen, so two simultaneous searches that find the same cycle choose the same
-  /// run.
+  /// In each cycle, a claim is refused if there is one; otherwise, a wait that can throw; otherwise, a waiting run fails, or, in a cycle of
+  /// dependencies, a dependent. If there are several, the youngest run is chosen, so two simultaneous searches that find the cycle choose
+  /// the same one.
   ///
   /// - Returns: The wait cycle if a claim of `run` was refused, in which case the caller reports the refusal; otherwise `nil`.
   @discardableResult
@@ -22,6 +22,8 @@ enum DeadlockSearch {
         let error = ProcedureError.exclusionDeadlock(procedure: refusal.run.layerIdentity, waits: refusal.waits)
         if let wait = refusal.wait {
           refusal.run.refuseWait(wait, error)
+        } else if refusal.isDependency {
+          refusal.run.refuseDependencies(error)
         } else if refusal.run.core.resources.withdraw(refusal.run) {
           if refusal.run === run { return refusal.waits }
           refusal.run.claimRefused(error)
@@ -45,9 +47,10 @@ enum DeadlockSearch {
 
   private struct Refusal {
     let run: Run
-    /// The wait to refuse in the body of the run; `nil` if a claim is to be refused.
+    /// The wait of the body that is refused; `nil` for a claim and for a dependency.
     let wait: ObjectIdentifier?
-    /// The wait cycle, starting with the refused wait.
+    let isDependency: Bool
+    /// The wait cycle, beginning with the refused wait.
     let waits: [ExclusionWait]
   }
 
@@ -56,6 +59,8 @@ enum DeadlockSearch {
     var runs: [RunNumber: Run] = [:]
     /// The waits in bodies, keyed by the waiting run and the awaited run.
     private var bodyWaits: [Edge: (key: ObjectIdentifier, wait: RunWait)] = [:]
+    /// The waits of runs that have not started for their dependencies.
+    private var dependencyWaits: Set<Edge> = []
 
     init(from start: Run) {
       var reached = [start]
@@ -79,8 +84,10 @@ enum DeadlockSearch {
           run.mayClaim(state.runs)
         )
       }
-      // Finished dependencies are removed below, since their outcomes have reached the run or are about to reach it.
-      var awaited = children + dependencies.map(\.asRunDependency.dependencyRun)
+      // A finished dependency is removed below: its outcome has reached the run, or is about to.
+      let dependencyRuns = dependencies.map(\.asRunDependency.dependencyRun)
+      for other in dependencyRuns { dependencyWaits.insert(Edge(run: number, blocker: other.id.number)) }
+      var awaited = children + dependencyRuns
       var oneOf: [Run] = []
       for (key, wait) in waits {
         let others: [Run]
@@ -106,10 +113,13 @@ enum DeadlockSearch {
 
     /// Returns the wait to refuse, and the cycle starting with that wait; `nil` if no wait in the cycle can be refused any longer.
     func refusal(in cycle: [WaitForGraph.Link]) -> Refusal? {
-      // Claims are preferred, then waits that can throw. A negative value means that the wait cannot be refused.
+      // Claims are refused first, then waits that can throw, then others, then dependencies. A negative value means that the wait cannot be
+      // refused: it is that of a run for its children.
       func strength(of link: WaitForGraph.Link) -> Int {
-        if link.resource != nil { return 2 }
-        return bodyWaits[Edge(run: link.run, blocker: link.blocker)].map { $0.wait.canThrow ? 1 : 0 } ?? -1
+        if link.resource != nil { return 3 }
+        let edge = Edge(run: link.run, blocker: link.blocker)
+        if let wait = bodyWaits[edge] { return wait.wait.canThrow ? 2 : 1 }
+        return dependencyWaits.contains(edge) ? 0 : -1
       }
       guard let rank = cycle.map(strength).max(), rank >= 0,
         let first = cycle.indices.filter({ strength(of: cycle[$0]) == rank }).max(by: { cycle[$0].run < cycle[$1].run }
@@ -118,7 +128,9 @@ enum DeadlockSearch {
       else { return nil }
       let wait =
         cycle[first].resource == nil ? bodyWaits[Edge(run: cycle[first].run, blocker: cycle[first].blocker)] : nil
-      return Refusal(run: run, wait: wait?.key, waits: (cycle[first...] + cycle[..<first]).compactMap(self.wait))
+      return Refusal(
+        run: run, wait: wait?.key, isDependency: rank == 0,
+        waits: (cycle[first...] + cycle[..<first]).compactMap(self.wait))
     }
 
     /// Returns the wait that a link represents, for the error message; `nil` if a run is waiting for a run inside itself.

@@ -147,9 +147,30 @@ struct QueueMachine: Sendable {
 
   /// Records that all dependencies of a run have succeeded (D1). Returns the next step.
   mutating func dependenciesSettled(_ member: MemberID, _ next: inout Next) -> RunStep {
-    guard advances(member, by: .dependenciesSettled) else { return .stale }
-    members[Int(member)].needs.remove(.dependencies)
-    return advance(member, &next)
+    let isPending = advances(member, by: .dependenciesSettled)
+    // A dependency that was added later has settled before the step in which the run was then has ended.
+    if phase(of: member).isBeforeStart { members[Int(member)].needs.remove(.dependencies) }
+    return isPending ? advance(member, &next) : .stale
+  }
+
+  /// A dependency was added to a run that has not started (D1). The run waits for it in `pending`; a run that is evaluating its conditions,
+  /// pausing or claiming first ends this step.
+  ///
+  /// - Returns: Whether the run held a claim, which it releases now and requests again later (R2).
+  mutating func dependencyAdded(_ member: MemberID) -> Bool {
+    let holdsClaim = members[Int(member)].holdsClaim
+    members[Int(member)].needs.insert(.dependencies)
+    switch members[Int(member)].phase {
+    case .held: held.remove(member)
+    case .ready:
+      dequeue(member)
+      keyChanged(members[Int(member)].key)
+      if holdsClaim { members[Int(member)].needs.insert(.claim) }
+    default: return false
+    }
+    meters?.dequeued(member)
+    move(member, to: .pending)
+    return holdsClaim
   }
 
   /// Records that the conditions of a run are about to be evaluated.
@@ -179,6 +200,11 @@ struct QueueMachine: Sendable {
   /// queue is resumed (R2).
   mutating func claimGranted(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .claimGranted) else { return .stale }
+    // The run cannot start before a dependency that was added in the meantime, so it must not hold the resources (R2).
+    if members[Int(member)].needs.contains(.dependencies) {
+      move(member, to: .pending)
+      return .releaseClaim
+    }
     // The queue was suspended while the run was waiting for the resources: the run cannot get a slot, so it must not hold them (R2).
     if isSuspended, !members[Int(member)].isNested {
       hold(member)
@@ -210,6 +236,11 @@ struct QueueMachine: Sendable {
   }
 
   private mutating func advance(_ member: MemberID, _ needs: Needs) -> RunStep {
+    // A dependency was added during the previous step.
+    if needs.contains(.dependencies) {
+      move(member, to: .pending)
+      return .wait
+    }
     // A suspended queue evaluates and claims nothing (Q2, R2). A delay can elapse if the run then needs nothing but a slot.
     if isSuspended, !members[Int(member)].isNested, needs != .delay {
       hold(member)

@@ -21,15 +21,16 @@
 enum RunPhase: UInt8, Sendable, CaseIterable {
   case pending, held, evaluating, pausing, claiming, ready, starting, executing, finishing, finished
 
-  /// The phases that can follow this one. A phase before the start leads to `finishing` when the run is cancelled or refused (C2).
+  /// The phases that can follow this one. A phase before the start leads to `finishing` when the run is cancelled or refused (C2), and to
+  /// `pending` when a dependency is added.
   var successors: Set<RunPhase> {
     switch self {
     case .pending: [.held, .evaluating, .pausing, .claiming, .ready, .starting, .finishing]
-    case .held: [.evaluating, .pausing, .claiming, .finishing]
-    case .evaluating: [.held, .pausing, .claiming, .ready, .starting, .finishing]
-    case .pausing: [.held, .claiming, .ready, .starting, .finishing]
-    case .claiming: [.held, .ready, .starting, .finishing]
-    case .ready: [.held, .starting, .finishing]
+    case .held: [.pending, .evaluating, .pausing, .claiming, .finishing]
+    case .evaluating: [.pending, .held, .pausing, .claiming, .ready, .starting, .finishing]
+    case .pausing: [.pending, .held, .claiming, .ready, .starting, .finishing]
+    case .claiming: [.pending, .held, .ready, .starting, .finishing]
+    case .ready: [.pending, .held, .starting, .finishing]
     case .starting: [.executing, .finishing]
     case .executing: [.pausing, .finishing]
     case .finishing: [.finished]

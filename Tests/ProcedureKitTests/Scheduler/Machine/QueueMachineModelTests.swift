@@ -7,10 +7,14 @@ import TestingProcedureKit
 /// Which phases an event may meet, and where it may lead; what the random scripts do is compared with this table.
 private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
   "dependenciesSettled": [.pending: [.held, .evaluating, .pausing, .claiming, .ready, .starting]],
-  "evaluationStarts": [.evaluating: [.evaluating, .held]],
-  "conditionsSatisfied": [.evaluating: [.held, .pausing, .claiming, .ready, .starting]],
-  "pauseEnded": [.pausing: [.held, .claiming, .ready, .starting]],
-  "claimGranted": [.claiming: [.held, .ready, .starting]],
+  "evaluationStarts": [.evaluating: [.evaluating, .held, .pending]],
+  "conditionsSatisfied": [.evaluating: [.pending, .held, .pausing, .claiming, .ready, .starting]],
+  "pauseEnded": [.pausing: [.pending, .held, .claiming, .ready, .starting]],
+  "claimGranted": [.claiming: [.pending, .held, .ready, .starting]],
+  "dependencyAdded": [
+    .pending: [.pending], .held: [.pending], .ready: [.pending], .evaluating: [.evaluating], .pausing: [.pausing],
+    .claiming: [.claiming],
+  ],
   "claimRefused": [.claiming: [.finishing]],
   "started": [.ready: [.starting]],
   "bodyStarted": [.starting: [.executing]],
@@ -141,7 +145,7 @@ private struct QueueScript {
   private mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
 
   private mutating func step() {
-    switch Int.random(in: 0..<12, using: &random) {
+    switch Int.random(in: 0..<13, using: &random) {
     case 0, 1, 2: arrive()
     case 3: event("suspended", nil) { machine, _ in _ = machine.suspended() }
     case 4, 5: event("resumed", nil) { $0.resumed(&$1) }
@@ -150,8 +154,15 @@ private struct QueueScript {
       event("widthChanged", nil) { $0.widthChanged(to: width, &$1) }
     case 7:
       guard let member = machine.present.randomElement(using: &random) else { return }
-      let priority = UInt8.random(in: 0...3, using: &random)
-      event("raised", nil) { machine, _ in _ = machine.raised(member, to: priority) }
+      let (priority, chance) = (UInt8.random(in: 0...3, using: &random), chance(50))
+      event("raised", nil) { machine, _ in
+        if chance { _ = machine.raised(member, to: priority) } else { machine.priorityChanged(member, to: priority) }
+      }
+    case 8:
+      guard let member = machine.present.randomElement(using: &random), machine[member].phase.isBeforeStart else {
+        return
+      }
+      event("dependencyAdded", member) { machine, _ in _ = machine.dependencyAdded(member) }
     default: follow(isEnding: false)
     }
   }
