@@ -12,7 +12,7 @@ extension ProcedureQueue {
   ///   - name: The name in events, errors and snapshots.
   ///   - operation: The function, which never executes on the caller's actor.
   /// - Returns: The value of the function.
-  /// - Throws: The error of the function, or an error of the queue, as ``run(_:input:)`` does.
+  /// - Throws: The errors of ``run(_:input:)``.
   @inlinable
   public nonisolated(nonsending) final func run<Output: Sendable>(
     _ name: String = "ProcedureTask", operation: @escaping @concurrent @Sendable () async throws -> Output
