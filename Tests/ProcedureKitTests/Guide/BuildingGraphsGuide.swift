@@ -100,8 +100,7 @@ import TestingProcedureKit
     let site = ProcedureGraph("site") { (g, index: Node<String>) in
       let paths = g.add("paths", from: index) { index in index.split(separator: " ").map(String.init) }
       let wanted = g.filter("wanted", paths) { path in !path.hasPrefix("#") }
-      // A procedure, for four elements at a time.
-      let pages = g.compactMap(wanted, with: Download().replacingErrorsWithNil(), maxConcurrentElements: 4)
+      let pages = g.compactMap(wanted, with: Download().replacingErrorsWithNil(), maxConcurrentElements: 4)  // four at a time
       let lengths = g.map("lengths", pages) { page in page.count }  // or a closure
       return g.reduce(lengths, 0) { sum, length in sum + length }
     }
