@@ -100,8 +100,9 @@ import TestingProcedureKit
     let site = ProcedureGraph("site") { (g, index: Node<String>) in
       let paths = g.add("paths", from: index) { index in index.split(separator: " ").map(String.init) }
       let wanted = g.filter("wanted", paths) { path in !path.hasPrefix("#") }
-      let pages = g.compactMap(wanted, with: Download().replacingErrorsWithNil(), maxConcurrentElements: 4)  // four at a time
-      let lengths = g.map("lengths", pages) { page in page.count }  // or a closure
+      // A procedure, or a function; four elements at a time.
+      let pages = g.compactMap(wanted, with: Download().replacingErrorsWithNil(), maxConcurrentElements: 4)
+      let lengths = g.map("lengths", pages) { page in page.count }
       return g.reduce(lengths, 0) { sum, length in sum + length }
     }
     #expect(try await site.execute("a #b ccc") == 8)
