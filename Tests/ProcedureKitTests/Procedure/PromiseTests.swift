@@ -61,10 +61,10 @@ import TestingProcedureKit
   @Test("C3: cancelAll ends the wait of a promise that run executes in the task of its caller")
   func cancelledByQueue() async throws {
     let (queue, promise) = (ProcedureQueue("q"), Promise<Int>("reply"))
-    async let value = queue.run(promise)
+    let caller = Task { try await queue.run(promise) }
     try await eventually { queue.snapshot().procedures.first?.wait == .events(of: "reply") }
     queue.cancelAll(TestError(code: 7))
-    await #expect(throws: TestError(code: 7)) { try await value }
+    await #expect(throws: TestError(code: 7)) { try await caller.value }
     promise.finish(returning: 1)
   }
 
