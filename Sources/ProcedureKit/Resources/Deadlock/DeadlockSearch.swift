@@ -140,7 +140,7 @@ enum DeadlockSearch {
         if case .execution(_, let key, _)? = bodyWaits[Edge(run: link.run, blocker: link.blocker)]?.wait {
           return ExclusionWait(procedure: run.layerIdentity, key: key, holder: blocker.layerIdentity)
         }
-        if blocker.ancestors.contains(where: { $0 === run }) { return nil }
+        if blocker !== run, blocker.ancestors.contains(where: { $0 === run }) { return nil }
         return ExclusionWait(procedure: run.layerIdentity, finishOf: blocker.layerIdentity)
       }
       guard let key = run.core.resources.key(of: resource) else { return nil }
