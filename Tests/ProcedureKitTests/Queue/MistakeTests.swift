@@ -14,7 +14,7 @@ import Testing
     }
     #expect(message(made).contains("\"narrow\": maxConcurrentProcedures must be at least 1, got 0"))
     let changed = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      await ProcedureQueue("narrow").setMaxConcurrentProcedures(-1)
+      ProcedureQueue("narrow").setMaxConcurrentProcedures(-1)
     }
     #expect(message(changed).contains("maxConcurrentProcedures must be at least 1, got -1"))
     let limited = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
