@@ -75,8 +75,8 @@ let package = Package(
     .executableTarget(
       name: "Benchmark",
       dependencies: [
-        "ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitDurable", "ProcedureKitFoundation",
-        "ProcedureKitNetwork", "ProcedureKitProcess", "LoopbackServer",
+        "ProcedureKit", "ProcedureKitDurable", "ProcedureKitFoundation", "ProcedureKitNetwork", "ProcedureKitProcess",
+        "LoopbackServer",
       ],
       path: "Examples/Benchmark",
       swiftSettings: settings),

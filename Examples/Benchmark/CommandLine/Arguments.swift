@@ -3,8 +3,8 @@ struct Arguments: Equatable, Sendable {
   enum Action: Equatable, Sendable {
     case measure
     case printHelp
-    /// Measure the memory of waiting work, in this process; used when the program starts itself.
-    case fill(Store, units: Int)
+    /// Execute a contestant in this process; used when the program starts itself.
+    case execute(Execution)
     /// Serve N1 and N2; used when the program starts itself.
     case serve
   }
@@ -15,14 +15,17 @@ struct Arguments: Equatable, Sendable {
   var names: [String] = []
 
   /// The number of measurements of each contestant.
-  var samples = 9
+  var samples = fewestForCheck
+
+  /// The smallest number of measurements by which a target is judged to be missed.
+  private static let fewestForCheck = 9
 
   /// The number of units of work; `nil` for each workload's own number.
   var units: Int?
 
   var printsJSON = false
 
-  /// Whether a missed target is a failure, unless it is excused.
+  /// Whether a missed target is a failure.
   var checks = false
 
   /// Whether long workloads are measured without being named.
@@ -42,7 +45,11 @@ struct Arguments: Equatable, Sendable {
       case "--json": printsJSON = true
       case "--check": checks = true
       case "--long": includesLong = true
-      case "--fill": action = .fill(try Self.store(&rest), units: try Self.number(argument, &rest))
+      case "--execute":
+        action = .execute(
+          Execution(
+            workload: try Self.text(argument, &rest), contestant: try Self.text(argument, &rest),
+            units: try Self.number(argument, &rest), times: try Self.number(argument, &rest)))
       case "--serve": action = .serve
       case "--help", "-h":
         action = .printHelp
@@ -51,18 +58,18 @@ struct Arguments: Equatable, Sendable {
       default: names.append(try Self.name(argument))
       }
     }
+    if checks { samples = max(samples, Self.fewestForCheck) }
+  }
+
+  private static func text(_ option: String, _ rest: inout ArraySlice<String>) throws(UsageError) -> String {
+    guard let text = rest.popFirst() else { throw .missingValue(option: option) }
+    return text
   }
 
   private static func number(_ option: String, _ rest: inout ArraySlice<String>) throws(UsageError) -> Int {
-    guard let text = rest.popFirst() else { throw .missingValue(option: option) }
+    let text = try text(option, &rest)
     guard let number = Int(text), number >= 1 else { throw .badNumber(option: option, given: text) }
     return number
-  }
-
-  private static func store(_ rest: inout ArraySlice<String>) throws(UsageError) -> Store {
-    guard let name = rest.popFirst() else { throw .missingValue(option: "--fill") }
-    guard let store = Store(rawValue: name) else { throw .unknownStore(name) }
-    return store
   }
 
   private static func name(_ text: String) throws(UsageError) -> String {

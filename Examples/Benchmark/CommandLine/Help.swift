@@ -4,18 +4,22 @@ extension Arguments {
     USAGE: Benchmark [OPTION]... [WORKLOAD|TARGET]...
 
     Measures what a procedure costs, compared with hand-written code (the floor), Foundation's OperationQueue
-    and Dispatch, in turn in every round. Prints medians, half the distance between the quartiles in percent,
-    and ratios, which are the medians of the ratios of the rounds. Build it for release: swift run -c release Benchmark.
+    and Dispatch, in turn in every round, each in a process of its own. Prints medians, half the distance between the
+    quartiles in percent, and ratios, which are the medians of the ratios of the rounds. Build it for release:
+    swift run -c release Benchmark.
 
-    BARE is a hand-written mechanism that does only that work. A target may specify which multiple of its cost is acceptable
-    when the limit is missed: it is then shown as missed, and not as MISSED, and --check does not fail.
+    BARE is a hand-written mechanism, or a program, that does only that work.
+
+    N1 and N2 load from nginx if it is installed, and otherwise from this program, in another process. The environment
+    variable BENCHMARK_SERVER names another server: http://127.0.0.1:8080. It must answer /1 to /10000 with the
+    \(HTTPServer.body.utf8.count) bytes '\(HTTPServer.body)', and /long/1024 with 1,024 MiB.
 
     WORKLOADS AND TARGETS; without any, all are measured. A target measures only what it compares:
     \(lines(Workload.all.filter { !$0.isLong }.map { ($0.id, $0.title(units: $0.units)) }))
-    \(lines(Target.all.map { ($0.id, $0.title) }))
+    \(lines(Target.all.map { ($0.id, $0.description) }))
 
     OPTIONS:
-      --samples N   how many times each is measured (default: 9)
+      --samples N   how many times each is measured (default: 9; at least 9 with --check)
       --units N     how many units of work, instead of each workload's own number
       --long        also P9, which is otherwise measured only if named
       --json        print all measurements as JSON

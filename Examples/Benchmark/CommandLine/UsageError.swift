@@ -4,7 +4,7 @@ enum UsageError: Error, Equatable, CustomStringConvertible {
   case unknownName(String)
   case missingValue(option: String)
   case badNumber(option: String, given: String)
-  case unknownStore(String)
+  case unknownContestant(String, workload: String)
 
   var description: String {
     switch self {
@@ -12,7 +12,7 @@ enum UsageError: Error, Equatable, CustomStringConvertible {
     case .unknownName(let name): "there is no workload or target \(name); 'Benchmark --help' lists them"
     case .missingValue(let option): "\(option) needs a value: see 'Benchmark --help'"
     case .badNumber(let option, let given): "\(option): '\(given)' is not a whole number from 1"
-    case .unknownStore(let name): "--fill: there is no '\(name)'"
+    case .unknownContestant(let name, let workload): "--execute: '\(workload)' has no contestant '\(name)'"
     }
   }
 }

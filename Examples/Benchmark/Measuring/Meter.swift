@@ -1,38 +1,49 @@
-/// Measures the contestants of a workload in turn, round by round.
+/// Measures the contestants of a workload in turn, round by round, each in a process of its own.
 struct Meter: Sendable {
   let samples: Int
   /// The number of units; `nil` for each workload's own number.
   let units: Int?
+  /// Returns the costs of an execution with additional environment variables. Tests execute in their own process.
+  var execute: @Sendable (Execution, _ environment: [String: String]) async throws -> [Double] = {
+    execution, environment in
+    try execution.costsInChild(environment)
+  }
 
   func units(of workload: Workload) -> Int {
     units ?? workload.units
   }
 
-  /// Measures each contestant once in every round; each round begins with another contestant, and the first round is not counted.
+  /// Measures each contestant once in every round; each round begins with another contestant.
   ///
   /// - Throws: The error of a contestant, or of the server that the workload needs.
   func measure(_ workload: Workload) async throws -> Measurement {
     guard workload.needsServer else { return try await measureRounds(workload) }
     return try await HTTPServer.whileRunning(mebibytes: units(of: workload)) { server in
-      try await HTTPWork.$server.withValue(server.url) { try await measureRounds(workload, server: server.name) }
+      try await measureRounds(workload, server)
     }
   }
 
-  private func measureRounds(_ workload: Workload, server: String? = nil) async throws -> Measurement {
+  private func measureRounds(_ workload: Workload, _ server: HTTPServer? = nil) async throws -> Measurement {
     let contestants = workload.contestants
     var costs = contestants.map { _ in [Double]() }
-    // Memory is counted and not timed, so it needs neither a warm-up nor many rounds.
-    let rounds = workload.countsBytes ? -1..<min(samples - 1, 2) : -1..<samples
-    for round in rounds {
+    // Memory is counted and not timed, so it does not need many rounds.
+    for round in 0..<(workload.countsBytes ? min(samples, 2) : samples) {
       for index in contestants.indices {
-        let turn = (index + max(round, 0)) % contestants.count
-        let cost = try await contestants[turn].cost(units: units(of: workload))
-        if round >= 0 || workload.countsBytes { costs[turn].append(cost) }
+        let turn = (index + round) % contestants.count
+        costs[turn].append(try await cost(of: contestants[turn], in: workload, server))
       }
     }
     return Measurement(
-      workload: workload, units: units(of: workload), server: server,
+      workload: workload, units: units(of: workload), server: server?.name,
       results: zip(contestants, costs).map { .init(contestant: $0.role, sample: Sample($1)) })
+  }
+
+  private func cost(of contestant: Contestant, in workload: Workload, _ server: HTTPServer?) async throws -> Double {
+    let execution = Execution(
+      workload: workload.id, contestant: "\(contestant.role)", units: units(of: workload),
+      times: workload.executions)
+    let costs = try await execute(execution, contestant.environment.merging(server?.environment ?? [:]) { $1 })
+    return costs.count == 1 ? costs[0] : Sample(Array(costs.dropFirst())).median
   }
 }
 

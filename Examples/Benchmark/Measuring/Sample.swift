@@ -23,6 +23,11 @@ struct Sample: Equatable, Sendable {
     return lower + (upper - lower) * (position - position.rounded(.down))
   }
 
+  /// Returns the differences of values that were measured in the same round.
+  func differences(to other: Sample) -> Sample {
+    Sample(zip(values, other.values).map { $0 - $1 })
+  }
+
   /// Returns the ratios of values that were measured in the same round, so that drift affects both.
   func ratios(to other: Sample) -> Sample {
     Sample(zip(values, other.values).map { $0 / $1 })

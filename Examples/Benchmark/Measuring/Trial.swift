@@ -1,4 +1,4 @@
-/// A prepared piece of work, ready to be timed.
+/// A prepared piece of work, ready to be timed, any number of times.
 struct Trial: Sendable {
   /// A result that differs from the only correct one.
   struct WrongResult: Error, CustomStringConvertible {

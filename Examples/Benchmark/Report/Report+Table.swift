@@ -26,7 +26,7 @@ extension Report {
 
   private func verdict(_ workload: String, _ way: String) -> String {
     verdicts.filter { $0.workload == workload && $0.contestant == way }.map {
-      "\($0.target) ≤ \($0.limit.brief): \($0.value.brief) \($0.isMet ? "met" : $0.failsCheck ? "MISSED" : "missed")\($0.timesBareInWords)"
+      "\($0.target) \($0.requirement): \($0.value.brief) \($0.isMet ? "met" : "MISSED")"
     }
     .joined(separator: ", ")
   }

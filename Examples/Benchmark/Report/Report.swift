@@ -27,11 +27,9 @@ struct Report: Encodable, Sendable {
     let baseline: String?
     let value: Double
     let limit: Double
+    /// The limit in words.
+    let requirement: String
     let isMet: Bool
-    /// The multiple of the bare mechanism's cost; `nil` if it does not count.
-    let timesBare: Double?
-    /// Whether a check fails for it: it is missed, and not excused by being close to the bare mechanism.
-    let failsCheck: Bool
   }
 
   let samples: Int
@@ -55,24 +53,16 @@ struct Report: Encodable, Sendable {
   mutating func judge(_ targets: [Target]) {
     verdicts = targets.flatMap { target in
       target.comparisons.compactMap { comparison in
-        measurements.lazy.compactMap { measurement in
-          comparison.value(in: measurement).map {
-            Verdict(target.id, comparison, $0, timesBare: comparison.timesBare(in: measurement))
-          }
-        }
-        .first
+        measurements.lazy.compactMap { comparison.value(in: $0) }.first.map { Verdict(target.id, comparison, $0) }
       }
     }
   }
 
-  /// The targets that fail a check, and by how much they are missed.
-  var failures: [String] { verdicts.filter(\.failsCheck).map(\.description) }
+  /// The targets that are missed, and by how much.
+  var failures: [String] { verdicts.filter { !$0.isMet }.map(\.description) }
 
-  /// The workloads in which a check fails.
-  var failedWorkloads: Set<String> { Set(verdicts.lazy.filter(\.failsCheck).map(\.workload)) }
-
-  /// The targets that are missed without failing a check, and by how much.
-  var excused: [String] { verdicts.filter { !$0.isMet && !$0.failsCheck }.map(\.description) }
+  /// The workloads in which targets are missed.
+  var failedWorkloads: Set<String> { Set(verdicts.lazy.filter { !$0.isMet }.map(\.workload)) }
 
   /// The whole report, for machines.
   ///
@@ -113,21 +103,18 @@ extension Report.Entry {
 }
 
 extension Report.Verdict {
-  fileprivate init(_ target: String, _ comparison: Target.Comparison, _ value: Double, timesBare: Double?) {
+  fileprivate init(_ target: String, _ comparison: Comparison, _ value: Double) {
     self.target = target
     workload = comparison.workload
     contestant = "\(comparison.contestant)"
     baseline = comparison.baseline.map { "\($0)" }
     self.value = value
     limit = comparison.limit
+    requirement = comparison.requirement
     isMet = value <= comparison.limit
-    self.timesBare = timesBare
-    failsCheck = !isMet && timesBare ?? .infinity > comparison.mostTimesBare ?? 0
   }
 
   fileprivate var description: String {
-    "\(target) (\(workload) \(contestant): \(value.brief), at most \(limit.brief)\(timesBareInWords))"
+    "\(target) (\(workload) \(contestant): \(value.brief), \(requirement))"
   }
-
-  var timesBareInWords: String { timesBare.map { ", \($0.brief) × bare" } ?? "" }
 }

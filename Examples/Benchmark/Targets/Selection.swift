@@ -18,7 +18,7 @@ struct Selection: Sendable {
     let named = Target.all.filter { names.contains($0.id) }
     let roles = Dictionary(
       named.flatMap(\.comparisons).map {
-        ($0.workload, Set([$0.contestant, $0.baseline, $0.bare].compactMap(\.self)))
+        ($0.workload, Set([$0.contestant, $0.baseline].compactMap(\.self)))
       },
       uniquingKeysWith: { $0.union($1) })
     workloads = Workload.all.compactMap { workload in

@@ -55,16 +55,26 @@ struct Contestant: Sendable {
     if case .bytes = method { true } else { false }
   }
 
-  /// Measures the contestant once.
+  /// The environment variables that the process needs.
+  var environment: [String: String] {
+    // One arena of the C library's allocator, so that memory which one thread releases is available to the others.
+    countsBytes ? ["MALLOC_ARENA_MAX": "1"] : [:]
+  }
+
+  /// Measures the contestant in this process.
   ///
-  /// - Returns: Nanoseconds or bytes per unit.
+  /// - Returns: Nanoseconds or bytes per unit, for each execution.
   /// - Throws: The error of the work.
-  func cost(units: Int) async throws -> Double {
+  func costs(units: Int, times: Int) async throws -> [Double] {
+    var costs: [Double] = []
     switch method {
-    case .time: try await trial(units: units)?.run() ?? 0
+    case .time(let trial):
+      let trial = trial(share(of: units))
+      for _ in 0..<times { costs.append(try await trial.run()) }
     case .bytes(let store, let value):
-      value(try MemoryProbe.measureInChild(store, units: share(of: units)))
+      for _ in 0..<times { costs.append(value(try await MemoryProbe.measure(store, units: share(of: units)))) }
     }
+    return costs
   }
 
   /// Returns the work for a number of units of the workload; `nil` if it is not timed.

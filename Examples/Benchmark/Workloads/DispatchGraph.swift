@@ -4,15 +4,11 @@ import Synchronization
 /// A block for each node of a shape, dispatched by the last of its inputs.
 final class DispatchGraph: Sendable {
   private final class Node: Sendable {
-    let missing: Atomic<Int>
-    let value: Atomic<Int>
-
-    init(missing: Int, value: Int) {
-      self.missing = Atomic(missing)
-      self.value = Atomic(value)
-    }
+    let missing = Atomic(0)
+    let value = Atomic(0)
   }
 
+  private let shape: Shape
   private let nodes: [Node]
   private let successors: [[Int]]
   private let roots: [Int]
@@ -20,9 +16,8 @@ final class DispatchGraph: Sendable {
   private let group = DispatchGroup()
 
   private init(_ shape: Shape) {
-    nodes = shape.inputs.map { inputs in
-      Node(missing: inputs.count, value: inputs.isEmpty ? Shape.root : shape.increment)
-    }
+    self.shape = shape
+    nodes = shape.inputs.map { _ in Node() }
     successors = shape.successors
     roots = shape.inputs.indices.filter { shape.inputs[$0].isEmpty }
   }
@@ -37,6 +32,10 @@ final class DispatchGraph: Sendable {
 
   /// - Returns: The value of the last node.
   private func run() -> Int {
+    for (node, inputs) in zip(nodes, shape.inputs) {
+      node.missing.store(inputs.count, ordering: .relaxed)
+      node.value.store(inputs.isEmpty ? Shape.root : shape.increment, ordering: .relaxed)
+    }
     for node in roots { dispatch(node) }
     group.wait()
     return nodes[nodes.count - 1].value.load(ordering: .relaxed)

@@ -28,9 +28,13 @@ struct HTTPServer: Sendable {
   let name: String
   let url: URL
 
-  /// The server that the user has started, if there is one.
-  static let other = ProcessInfo.processInfo.environment["BENCHMARK_SERVER"].flatMap { URL(string: $0) }
-    .map { HTTPServer(name: "\($0)", url: $0) }
+  private static let variable = "BENCHMARK_SERVER"
+
+  /// The address of the server that the user, or the parent of this process, has started.
+  static let running = ProcessInfo.processInfo.environment[variable].flatMap { URL(string: $0) }
+
+  /// The environment variable that tells the process of a contestant the address.
+  var environment: [String: String] { [Self.variable: url.absoluteString] }
 
   /// Calls a function while a server is running.
   ///
@@ -42,7 +46,7 @@ struct HTTPServer: Sendable {
   static func whileRunning<Result>(
     mebibytes: Int, _ body: (HTTPServer) async throws -> Result
   ) async throws -> Result {
-    if let other { return try await body(other) }
+    if let running { return try await body(HTTPServer(name: running.absoluteString, url: running)) }
     return try await withTemporaryFolder { folder in
       let log = folder.appending(path: "log")
       guard let nginx else {

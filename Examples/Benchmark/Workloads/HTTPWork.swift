@@ -23,8 +23,8 @@ enum HTTPWork {
   /// Whether the program `curl` exists.
   static let hasCurl = Program.path(of: "curl") != nil
 
-  /// The address of the server, while it is running.
-  @TaskLocal static var server: URL?
+  /// The address of the server. Tests bind another one.
+  @TaskLocal static var server = HTTPServer.running
 
   private static let width = 64
 

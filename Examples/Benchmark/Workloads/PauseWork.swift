@@ -15,19 +15,22 @@ enum PauseWork {
         for task in tasks { await task.value }
       }
     },
-    Contestant(.procedureKit("add")) { units in
-      let queue = ProcedureQueue("pause")
-      let pausing = FlatWork.empty.delay(.seconds(3_600))
-      return Trial(units: units) {
-        let handles = (0..<units).map { _ in queue.add(pausing) }
-        for handle in handles.reversed() { handle.cancel() }
-        for handle in handles {
-          _ = await handle.outcome
-          Tally.note()
-        }
-      }
-    },
+    add,
+    add.playing(.procedureKit("add, 1/10"), withUnitsDividedBy: 10),
   ]
+
+  private static let add = Contestant(.procedureKit("add")) { units in
+    let queue = ProcedureQueue("pause")
+    let pausing = FlatWork.empty.delay(.seconds(3_600))
+    return Trial(units: units) {
+      let handles = (0..<units).map { _ in queue.add(pausing) }
+      for handle in handles.reversed() { handle.cancel() }
+      for handle in handles {
+        _ = await handle.outcome
+        Tally.note()
+      }
+    }
+  }
 }
 
 /// Bodies that sleep and end in the opposite order of their starts.

@@ -3,8 +3,8 @@ import Foundation
 import ProcedureKit
 
 /// W7: a store of work that waits to be started.
-enum Store: String, CaseIterable, Sendable {
-  case tasks, operationQueue, dispatch, procedureQueue, pauses
+enum Store: CaseIterable, Sendable {
+  case tasks, operationQueue, dispatch, procedureQueue, delays, attempts
 
   /// The waiting work, and how it is removed.
   struct Content: Sendable {
@@ -17,17 +17,20 @@ enum Store: String, CaseIterable, Sendable {
     Contestant(.operationQueue, .operationQueue, mostUnits: 100_000) { $0.bytesEach },
     Contestant(.dispatch, .dispatch) { $0.bytesEach },
     Contestant(.procedureKit("add"), .procedureQueue) { $0.bytesEach },
-    Contestant(.procedureKit("pause"), .pauses, mostUnits: 10_000) { $0.bytesEach },
+    Contestant(.procedureKit("delay"), .delays, mostUnits: 10_000) { $0.bytesEach },
+    Contestant(.procedureKit("between attempts"), .attempts, mostUnits: 10_000) { $0.bytesEach },
     Contestant(.procedureKit("add once more"), .procedureQueue) { $0.regrowthEach },
   ]
 
-  func fill(_ units: Int) -> Content {
+  /// - Throws: `CancellationError` when the task is cancelled.
+  func fill(_ units: Int) async throws -> Content {
     switch self {
     case .tasks: Self.fillTasks(units)
     case .operationQueue: Self.fillOperationQueue(units)
     case .dispatch: Self.fillDispatch(units)
     case .procedureQueue: Self.fillProcedureQueue(units)
-    case .pauses: Self.fillPauses(units)
+    case .delays: try await Self.fillPauses(FlatWork.empty.delay(Self.hour), units)
+    case .attempts: try await Self.fillPauses(Self.failing.retry(.constant(Self.hour), maxAttempts: 2), units)
     }
   }
 
@@ -76,10 +79,17 @@ enum Store: String, CaseIterable, Sendable {
     }
   }
 
-  private static func fillPauses(_ units: Int) -> Content {
+  private struct Failure: Error {}
+
+  private static let failing = ProcedureTask("failing") { throw Failure() }
+  private static let hour = Duration.seconds(3_600)
+
+  private static func fillPauses(_ pausing: ProcedureTask<Void, Void>, _ units: Int) async throws -> Content {
     let queue = ProcedureQueue("pausing")
-    let pausing = FlatWork.empty.delay(.seconds(3_600))
     let handles = (0..<units).map { _ in queue.add(pausing) }
+    for handle in handles {
+      while handle.state != .pausing { try await Task.sleep(for: .milliseconds(1)) }
+    }
     return Content {
       queue.cancelAll()
       for handle in handles {

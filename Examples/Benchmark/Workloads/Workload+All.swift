@@ -1,9 +1,6 @@
 extension Workload {
   /// All workloads.
-  ///
-  /// Timeouts come last: a cancelled sleep stays with the system until its time is over, and the hundreds of thousands of them that the
-  /// hand-written tasks leave slow down later sleeps.
-  static let all: [Workload] = common + common.prefix { $0.id != "W6" }.map(\.growth) + http + [timeouts]
+  static let all: [Workload] = common + common.prefix { $0.id != "W6" }.map(\.growth)
 
   private static let common = [
     Workload("W1", "flat", units: 100_000, FlatWork.contestants),
@@ -13,19 +10,16 @@ extension Workload {
     Workload("W4", "layers, 3 inputs each", units: 10_000, LayerWork.contestants),
     Workload("W5", "binary tree", units: 32_767, TreeWork.contestants),
     Workload("W6", "all exclude each other", units: 10_000, ExclusiveWork.contestants),
+    Workload("W8", "a timeout each", units: 100_000, TimeoutWork.contestants),
     Workload("P14", "enqueue where there is room", units: 100_000, RoomWork.contestants),
     Workload("P15", "elements, at most 8 at once", units: 100_000, ElementWork.contestants),
-    Workload("W7", "bytes of what waits", units: 1_000_000, Store.contestants),
-    Workload("P16", "an hour's pause, cancelled", units: 10_000, PauseWork.contestants),
-    Workload("P17", "sleep, end in the opposite order", units: 16_000, ReverseSleepWork.contestants),
-    Workload("P12", "sleep 1 ms, 100 at once", units: 10_000, SleepWork.contestants),
-    Workload("W9", "remembered in a file", units: 10_000, DurableWork.contestants),
+    Workload("W7", "bytes of what waits", units: 1_000_000, executions: 1, Store.contestants),
+    Workload("P16", "an hour's pause, cancelled", units: 50_000, PauseWork.contestants),
+    Workload("P17", "sleep, end in the opposite order", units: 16_000, executions: 2, ReverseSleepWork.contestants),
+    Workload("P12", "sleep 1 ms, 100 at once", units: 10_000, executions: 2, SleepWork.contestants),
+    Workload("W9", "remembered in a file", units: 10_000, executions: 2, DurableWork.contestants),
+    Workload(
+      "N1", "small bodies over HTTP, 64 at once", units: 10_000, needsServer: true, executions: 2, HTTPWork.small),
+    Workload("N2", "a body over HTTP to a file, MiB", units: 1_024, needsServer: true, executions: 2, HTTPWork.large),
   ]
-
-  private static let http = [
-    Workload("N1", "small bodies over HTTP, 64 at once", units: 10_000, needsServer: true, HTTPWork.small),
-    Workload("N2", "a body over HTTP to a file, MiB", units: 1_024, needsServer: true, HTTPWork.large),
-  ]
-
-  private static let timeouts = Workload("W8", "a timeout each", units: 100_000, TimeoutWork.contestants)
 }

@@ -8,10 +8,12 @@ struct Workload: Sendable {
   let isLong: Bool
   /// Whether the contestants need an HTTP server.
   let needsServer: Bool
+  /// The number of executions in one process. The first of several is the warm-up, and the median of the others counts.
+  let executions: Int
   private(set) var contestants: [Contestant]
 
   init(
-    _ id: String, _ name: String, units: Int, isLong: Bool = false, needsServer: Bool = false,
+    _ id: String, _ name: String, units: Int, isLong: Bool = false, needsServer: Bool = false, executions: Int = 6,
     _ contestants: [Contestant]
   ) {
     self.id = id
@@ -19,6 +21,7 @@ struct Workload: Sendable {
     self.units = units
     self.isLong = isLong
     self.needsServer = needsServer
+    self.executions = executions
     self.contestants = contestants
   }
 
@@ -47,7 +50,7 @@ struct Workload: Sendable {
         contestant.playing(contestant.role, withUnitsDividedBy: 1),
       ]
     }
-    return Workload("P9 \(id)", "\(name), and a hundredth of", units: largest, isLong: true, pairs)
+    return Workload("P9 \(id)", "\(name), and a hundredth of", units: largest, isLong: true, executions: 2, pairs)
   }
 
   private static let growing: Set = ["run", "add"]

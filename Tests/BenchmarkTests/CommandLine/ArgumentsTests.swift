@@ -24,10 +24,16 @@ import Testing
     #expect(arguments == expected)
   }
 
-  @Test("The program starts itself to measure memory, and to serve")
+  @Test("The program starts itself to execute a contestant, and to serve")
   func startsItself() throws {
+    let execution = Execution(workload: "W1", contestant: "add, observed", units: 7, times: 2)
+    #expect(try Arguments(parsing: execution.arguments).action == .execute(execution))
     #expect(try Arguments(parsing: ["--serve"]).action == .serve)
-    #expect(try Arguments(parsing: ["--fill", "dispatch", "7"]).action == .fill(.dispatch, units: 7))
+  }
+
+  @Test("A check measures at least nine times", arguments: [("3", 9), ("21", 21)])
+  func check(_ samples: String, _ count: Int) throws {
+    #expect(try Arguments(parsing: ["--check", "--samples", samples]).samples == count)
   }
 
   @Test("Help wins over what follows, and lists every workload and target")
@@ -43,8 +49,8 @@ import Testing
       (["--samples"], .missingValue(option: "--samples")),
       (["--samples", "0"], .badNumber(option: "--samples", given: "0")),
       (["--units", "many"], .badNumber(option: "--units", given: "many")),
-      (["--fill", "bucket", "1"], .unknownStore("bucket")), (["--fill"], .missingValue(option: "--fill")),
-      (["--fill", "tasks"], .missingValue(option: "--fill")),
+      (["--execute", "W1", "run", "0", "1"], .badNumber(option: "--execute", given: "0")),
+      (["--execute", "W1"], .missingValue(option: "--execute")),
     ])
   func errors(_ commandLine: [String], _ error: UsageError) {
     #expect(throws: error) { try Arguments(parsing: commandLine) }

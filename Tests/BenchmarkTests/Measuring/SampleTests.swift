@@ -24,9 +24,10 @@ import Testing
     #expect(Sample([10, 10, 10, 10, 5_000]).spread == 0)
   }
 
-  @Test("Ratios are those of the same round")
+  @Test("Ratios and differences are those of the same round")
   func ratios() {
     let drifting = Sample([10, 20, 40])
     #expect(drifting.ratios(to: Sample([5, 10, 20])) == Sample([2, 2, 2]))
+    #expect(drifting.differences(to: Sample([9, 19, 39])) == Sample([1, 1, 1]))
   }
 }

@@ -16,60 +16,32 @@ import Testing
           .init(contestant: .procedureKit("run"), sample: Sample([100, 200, 400])),
         ]))
     report.judge([
-      Target("P0", "generous", atMost: 0.2, ("W0", "run")), Target("P00", "strict", atMost: 0.05, ("W0", "run")),
-      Target("P000", "absolute", atMost: 200, of: nil, ("W0", "run")),
-      Target("P0000", "of something that was not measured", atMost: 1, ("W0", "add")),
+      Target("P0", "generous", [.ratio("W0", "run", atMost: 0.2)]),
+      Target("P00", "strict", [.ratio("W0", "run", atMost: 0.05)]),
+      Target("P000", "absolute", [.cost("W0", "run", atMost: 200)]),
+      Target("P0000", "a difference", [.excess("W0", "run", over: .floor, atMost: -1_700)]),
+      Target("P00000", "of something that was not measured", [.ratio("W0", "add", atMost: 1)]),
     ])
     return report
   }()
 
-  @Test("What was measured is judged: ratios of rounds, and numbers as they are")
+  @Test("What was measured is judged: ratios and differences of rounds, and numbers as they are")
   func verdicts() {
-    #expect(Self.report.verdicts.map(\.target) == ["P0", "P00", "P000"])
-    #expect(Self.report.verdicts.map(\.isMet) == [true, false, true])
-    #expect(Self.report.verdicts.map(\.value) == [0.1, 0.1, 200])
+    #expect(Self.report.verdicts.map(\.target) == ["P0", "P00", "P000", "P0000"])
+    #expect(Self.report.verdicts.map(\.isMet) == [true, false, true, true])
+    #expect(Self.report.verdicts.map(\.value) == [0.1, 0.1, 200, -1_800])
   }
 
   @Test("What is missed is named, with by how much")
   func missed() {
-    #expect(Self.report.failures == ["P00 (W0 run: 0.10, at most 0.05)"])
-  }
-
-  @Test(
-    "Where a target says so, what is missed fails no check if it is near the bare mechanism, and is shown",
-    arguments: [(50.0, true), (40, true), (39, false)])
-  func bare(_ bare: Double, isNear: Bool) throws {
-    var report = Report(samples: 2)
-    report.append(
-      Measurement(
-        workload: Workload("W0", "made up", units: 1_000, []), units: 1_000,
-        results: [
-          .init(contestant: .floor, sample: Sample([1_000, 2_000])),
-          .init(contestant: .bare("run"), sample: Sample([bare, 2 * bare])),
-          .init(contestant: .procedureKit("run"), sample: Sample([80, 160])),
-        ]))
-    report.judge([
-      Target("P0", "corrected", atMost: 0.05, orTimesBare: 2, ("W0", "run")),
-      Target("P00", "met", atMost: 0.1, orTimesBare: 1, ("W0", "run")),
-      Target("P000", "as it was", atMost: 0.05, ("W0", "run")),
-    ])
-    let times = (80 / bare).brief
-    let text = "P0 (W0 run: 0.08, at most 0.05, \(times) × bare)"
-    #expect(report.excused == (isNear ? [text] : []))
-    #expect(report.failures == (isNear ? [] : [text]) + ["P000 (W0 run: 0.08, at most 0.05)"])
-    #expect(report.verdicts.map(\.isMet) == [false, true, false])
-    #expect(report.table.contains("P0 ≤ 0.05: 0.08 \(isNear ? "missed" : "MISSED"), \(times) × bare"))
-    let root = try JSONSerialization.jsonObject(with: Data(try report.json.utf8)) as? [String: Any]
-    let verdicts = try #require(root?["verdicts"] as? [[String: Any]])
-    #expect(verdicts.map { $0["failsCheck"] as? Bool } == [!isNear, false, true])
-    #expect(verdicts.map { $0["timesBare"] as? Double } == [80 / bare, 80 / bare, nil])
+    #expect(Self.report.failures == ["P00 (W0 run: 0.10, ≤ 0.05 × floor)"])
   }
 
   @Test("What is measured again is judged together with what was measured before, round by round")
   func again() {
     var report = Report(samples: 1)
     let workload = Workload("W0", "made up", units: 1_000, [])
-    let target = Target("P0", "near", atMost: 0.2, ("W0", "run"))
+    let target = Target("P0", "near", [.ratio("W0", "run", atMost: 0.2)])
     var workloadsThatFailed: [Set<String>] = []
     for run in [300.0, 100, 150] {
       report.append(
@@ -92,7 +64,9 @@ import Testing
   func table() {
     let lines = Self.report.table.split(separator: "\n")
     #expect(lines.count == 2)
-    for text in ["W0", "made up, 1,000: run", "2,000 ±38 %", "200 ±38 %", "0.10", "P0 ≤ 0.20: 0.10 met", "MISSED"] {
+    for text in [
+      "W0", "made up, 1,000: run", "2,000 ±38 %", "200 ±38 %", "0.10", "P0 ≤ 0.20 × floor: 0.10 met", "MISSED",
+    ] {
       #expect(lines[1].contains(text), "\(text)")
     }
     // Flush right, under its heading.
@@ -112,7 +86,8 @@ import Testing
     #expect(results[0]["samples"] as? [Double] == [1_000, 2_000, 4_000])
     #expect(results[0]["median"] as? Double == 2_000)
     let verdicts = try #require(root?["verdicts"] as? [[String: Any]])
-    #expect(verdicts.map { $0["isMet"] as? Bool } == [true, false, true])
+    #expect(verdicts.map { $0["isMet"] as? Bool } == [true, false, true, true])
+    #expect(verdicts[1]["requirement"] as? String == "≤ 0.05 × floor")
     #expect(verdicts[2]["baseline"] == nil)
   }
 

@@ -11,7 +11,6 @@ import Testing
         let roles = Workload.all.first { $0.id == comparison.workload }?.contestants.map(\.role) ?? []
         #expect(roles.contains(comparison.contestant), "\(target.id)")
         if let baseline = comparison.baseline { #expect(roles.contains(baseline), "\(target.id)") }
-        if let bare = comparison.bare { #expect(roles.contains(bare), "\(target.id)") }
       }
     }
   }

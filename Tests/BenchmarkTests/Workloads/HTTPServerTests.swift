@@ -19,7 +19,7 @@ import Testing
 
   @Test(
     "nginx answers as long as it is needed, and is stopped afterwards, also after an error",
-    .enabled(if: HTTPServer.nginx != nil && HTTPServer.other == nil, "nginx is missing"))
+    .enabled(if: HTTPServer.nginx != nil && HTTPServer.running == nil, "nginx is missing"))
   func nginx() async throws {
     var address: URL?
     await #expect(throws: Interrupted.self) {

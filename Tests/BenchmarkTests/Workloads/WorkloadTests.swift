@@ -1,4 +1,5 @@
 import LoopbackServer
+import Synchronization
 import Testing
 
 @testable import Benchmark
@@ -26,9 +27,9 @@ import Testing
   }
 
   @Test("What waits is not executed before it is let go, and then all of it is", arguments: Store.allCases)
-  func stores(_ store: Store) async {
-    let count = await Tally.counting {
-      let content = store.fill(100)
+  func stores(_ store: Store) async throws {
+    let count = try await Tally.counting {
+      let content = try await store.fill(100)
       await content.empty()
     }
     #expect(count == 100)
@@ -40,15 +41,38 @@ import Testing
     await #expect(throws: Trial.WrongResult.self) { try await trial.run() }
   }
 
-  @Test("All are measured in every round, and the first round is not counted")
+  @Test("All are measured in every round, each round begins with another, and the warm-up is not counted")
   func rounds() async throws {
-    let meter = Meter(samples: 3, units: 2)
-    let workload = Workload("W0", "nothing", units: 9, FlatWork.contestants)
-    var measurement: Measurement?
-    let count = try await Tally.counting { measurement = try await meter.measure(workload) }
-    #expect(count == 4 * 2 * FlatWork.contestants.count)
-    #expect(measurement?.results.map(\.contestant) == FlatWork.contestants.map(\.role))
-    #expect(measurement?.results.allSatisfy { $0.sample.values.count == 3 } == true)
+    let order = Mutex<[String]>([])
+    let meter = Meter(samples: 2, units: 3) { execution, _ in
+      order.withLock { $0.append(execution.contestant) }
+      return [1_000] + [Double](repeating: Double(execution.units), count: execution.times - 1)
+    }
+    let workload = Workload("W0", "nothing", units: 9, Array(FlatWork.contestants.prefix(3)))
+    let measurement = try await meter.measure(workload)
+    #expect(order.withLock(\.self) == ["floor", "OperationQueue", "Dispatch", "OperationQueue", "Dispatch", "floor"])
+    #expect(measurement.results.map(\.contestant) == [.floor, .operationQueue, .dispatch])
+    #expect(measurement.results.map(\.sample) == [Sample([3, 3]), Sample([3, 3]), Sample([3, 3])])
+  }
+
+  @Test("Memory is measured once in each process, with one arena")
+  func memory() async throws {
+    let meter = Meter(samples: 9, units: 1) { execution, environment in
+      #expect(execution.times == 1)
+      return [environment["MALLOC_ARENA_MAX"] == "1" ? 1 : 0]
+    }
+    let measurement = try await meter.measure(Workload("W0", "bytes", units: 1, executions: 1, Store.contestants))
+    #expect(measurement.results.allSatisfy { $0.sample == Sample([1, 1]) })
+  }
+
+  @Test("A contestant can be executed again", arguments: timed)
+  func again(_ workload: Workload) async throws {
+    guard !workload.needsServer else { return }
+    for contestant in workload.contestants {
+      let execution = Execution(workload: workload.id, contestant: "\(contestant.role)", units: 10, times: 2)
+      let count = try await Tally.counting { #expect(try await execution.costs().count == 2) }
+      #expect(count == 2 * (try #require(contestant.trial(units: 10)).units), "\(workload.id), \(contestant.role)")
+    }
   }
 
   @Test("Of a workload that grows, a hundredth is measured beside the whole")
