@@ -40,6 +40,15 @@ extension Target {
         .ratio("P16", "add", to: .procedureKit("add, 1/10"), atMost: 2),
       ]),
     Target("P17", "bodies that end in the opposite order", [.ratio("P17", "add", atMost: 1.1)]),
+    Target(
+      "P18", "retry, timeout, breaker, limiter and hedge, in ns",
+      [.excess("P18", "run", over: .procedureKit("run, body alone"), atMost: 1_500)]),
+    Target(
+      "P19", "a node remembered in a file, without a flush and with one, in ns",
+      [
+        .cost("W9", "no flush", atMost: 12_000),
+        .excess("W9", DurableWork.flushed, over: .bare(DurableWork.flushed), atMost: 20_000),
+      ]),
     Target("N1", "small bodies over HTTP, with curl as bare", [.ratio("N1", "load", to: .bare("load"), atMost: 1.3)]),
     Target(
       "N2", "a body over HTTP to a file, with curl as bare",

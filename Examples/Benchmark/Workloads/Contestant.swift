@@ -13,7 +13,7 @@ struct Contestant: Sendable {
   }
 
   private enum Method: Sendable {
-    case time(@Sendable (Int) -> Trial)
+    case time(@Sendable (Int) throws -> Trial)
     case bytes(Store, @Sendable (MemoryProbe) -> Double)
   }
 
@@ -37,7 +37,7 @@ struct Contestant: Sendable {
   ///   - role: The implementation.
   ///   - mostUnits: The maximum number of units.
   ///   - trial: Prepares the work for a number of units.
-  init(_ role: Role, mostUnits: Int = .max, _ trial: @escaping @Sendable (Int) -> Trial) {
+  init(_ role: Role, mostUnits: Int = .max, _ trial: @escaping @Sendable (Int) throws -> Trial) {
     self.init(role, .time(trial), mostUnits: mostUnits, divisor: 1)
   }
 
@@ -69,7 +69,7 @@ struct Contestant: Sendable {
     var costs: [Double] = []
     switch method {
     case .time(let trial):
-      let trial = trial(share(of: units))
+      let trial = try trial(share(of: units))
       for _ in 0..<times { costs.append(try await trial.run()) }
     case .bytes(let store, let value):
       for _ in 0..<times { costs.append(value(try await MemoryProbe.measure(store, units: share(of: units)))) }
@@ -78,8 +78,10 @@ struct Contestant: Sendable {
   }
 
   /// Returns the work for a number of units of the workload; `nil` if it is not timed.
-  func trial(units: Int) -> Trial? {
-    if case .time(let trial) = method { trial(share(of: units)) } else { nil }
+  ///
+  /// - Throws: The error of the preparation.
+  func trial(units: Int) throws -> Trial? {
+    if case .time(let trial) = method { try trial(share(of: units)) } else { nil }
   }
 
   private func share(of units: Int) -> Int {

@@ -39,12 +39,31 @@ enum DurableWork {
     },
     durable("no flush", .never),
     durable("a flush for every 100", .every(100)),
-    durable("a flush for each", .everyEntry),
+    durable("flushes that nodes share", .everyEntry),
+    // Nodes that are remembered at the same time would share a flush.
+    durable(flushed, .everyEntry, width: 1, mostUnits: mostFlushes),
+    Contestant(.bare(flushed), mostUnits: mostFlushes) { units in
+      Trial(units: units) {
+        try await withTemporaryFolder { folder in
+          let file = try FileHandle.creating(folder.appending(path: "values"))
+          for _ in 0..<units {
+            Tally.note()
+            try file.write(contentsOf: Data(count: 100))
+            try file.synchronize()
+          }
+        }
+      }
+    },
   ]
 
-  private static func durable(_ name: String, _ flush: FileJournal.Flush) -> Contestant {
-    Contestant(.procedureKit(name)) { units in
-      let (queue, graph) = (ProcedureQueue("durable"), graph(units))
+  static let flushed = "a flush for each"
+  private static let mostFlushes = 500
+
+  private static func durable(
+    _ name: String, _ flush: FileJournal.Flush, width: Int = .max, mostUnits: Int = .max
+  ) -> Contestant {
+    Contestant(.procedureKit(name), mostUnits: mostUnits) { units in
+      let (queue, graph) = (ProcedureQueue("durable", maxConcurrentProcedures: width), graph(units))
       return Trial(units: units) {
         // A new file for each measurement, so that it contains no values.
         try await withTemporaryFolder { folder in

@@ -17,7 +17,7 @@ import Testing
         // A program that some machines do not have.
         if workload.needsServer, case .bare = contestant.role, !HTTPWork.hasCurl { continue }
         for units in [1, 2, 3, 10, 100, 301] {
-          let trial = try #require(contestant.trial(units: units))
+          let trial = try #require(try contestant.trial(units: units))
           let count = try await Tally.counting { _ = try await trial.run() }
           #expect(count == trial.units, "\(workload.id), \(contestant.role), \(units)")
           #expect(trial.units <= units)
@@ -71,14 +71,14 @@ import Testing
     for contestant in workload.contestants {
       let execution = Execution(workload: workload.id, contestant: "\(contestant.role)", units: 10, times: 2)
       let count = try await Tally.counting { #expect(try await execution.costs().count == 2) }
-      #expect(count == 2 * (try #require(contestant.trial(units: 10)).units), "\(workload.id), \(contestant.role)")
+      #expect(count == 2 * (try #require(try contestant.trial(units: 10)).units), "\(workload.id), \(contestant.role)")
     }
   }
 
   @Test("Of a workload that grows, a hundredth is measured beside the whole")
   func growth() throws {
     let growth = try #require(Workload.all.first { $0.id == "P9 W4" })
-    #expect(growth.contestants.map { $0.trial(units: 10_000)?.units } == [100, 10_000])
+    #expect(try growth.contestants.map { try $0.trial(units: 10_000)?.units } == [100, 10_000])
   }
 }
 
