@@ -6,8 +6,7 @@ import ProcedureKit
 #endif
 
 func download(_ urls: [URL]) async throws -> [Data] {
-  let fetch = ProcedureTask("fetch") { (url: URL) in try await URLSession.shared.data(from: url).0 }
-  return try await ProcedureQueue(maxConcurrentProcedures: 4).map(urls, with: fetch)
+  try await ProcedureQueue(maxConcurrentProcedures: 4).map(urls) { try await URLSession.shared.data(from: $0).0 }
 }
 
 struct Fetch: Procedure {
