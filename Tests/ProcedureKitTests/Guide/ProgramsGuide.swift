@@ -48,9 +48,8 @@ import TestingProcedureKit
 
     /// The procedure for a page: its key is the host.
     func following(_ page: Page) -> ProcedureTask<Page, Void?> {
-      timeout(.seconds(10)).retry(.exponential(from: .seconds(1)).jittered(), maxAttempts: 3).replacingErrorsWithNil()
-        .keyed(
-          by: page.host)
+      timeout(.seconds(10)).retry(.exponential(from: .seconds(1)).jittered(), maxAttempts: 3)
+        .replacingErrorsWithNil().keyed(by: page.host)
     }
   }
 
