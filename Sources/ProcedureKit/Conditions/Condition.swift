@@ -25,7 +25,7 @@ public struct Condition: Sendable {
   /// - Parameters:
   ///   - name: The name of the condition in errors, outcomes and logs.
   ///   - prepare: A function that establishes the state that `evaluate` tests, for example by requesting permission or by connecting to a
-  ///     server. It is called before `evaluate`. If `prepare` throws, the condition fails without being evaluated. ``silent(_:)`` omits
+  ///     server. It is called before `evaluate`. If `prepare` throws, the condition fails without being evaluated. ``silenced()`` omits
   ///     this step.
   ///   - evaluate: A function that returns `true` if the condition is satisfied, and `false` to ignore the procedure. If it throws, the
   ///     procedure fails.

@@ -2,7 +2,8 @@
 /// fails.
 ///
 /// An element whose condition is not satisfied does not count as failed: it is ignored, and omitted from the result. To omit failed
-/// elements as well, use ``Procedure/optional()``. To receive a `Result` for each element, use ``Procedure/asResult``:
+/// elements as well, use ``Procedure/replacingErrorsWithNil()``. To receive a `Result` for each element, use
+/// ``Procedure/catchingErrors()``:
 ///
 /// ```swift
 /// let pages = try await queue.map(urls, with: Download().replacingErrorsWithNil()).compactMap(\.self)  // [Page]
