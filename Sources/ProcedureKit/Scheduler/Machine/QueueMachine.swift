@@ -149,7 +149,7 @@ struct QueueMachine: Sendable {
   mutating func dependenciesSettled(_ member: MemberID, _ next: inout Next) -> RunStep {
     let isPending = advances(member, by: .dependenciesSettled)
     // A dependency that was added later has settled before the step in which the run was then has ended.
-    if phase(of: member).isBeforeStart { members[Int(member)].needs.remove(.dependencies) }
+    if phase(of: member).awaitsStart { members[Int(member)].needs.remove(.dependencies) }
     return isPending ? advance(member, &next) : .stale
   }
 
