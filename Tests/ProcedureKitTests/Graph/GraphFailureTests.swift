@@ -261,14 +261,14 @@ import TestingProcedureKit
     let recorder = EventRecorder(queue)
     let opening = closed.add(ProcedureTask("opening") {})
     let awaited = queue.add(ProcedureTask("awaited") {}, after: opening)
-    let graph = ProcedureGraph("g") { g in
+    let graph = ProcedureGraph("g", returning: Void.self) { g in
       let waiting = g.add("waiting") { try await awaited.value }
       g.add("dependent", after: [waiting]) {}
     }
     let handle = queue.add(graph)
     try await eventually { queue.snapshot().procedures.contains { $0.wait == .procedures([awaited.identity]) } }
     // The awaited procedure ends first. Its end resumes the node at once, before the graph has been told that it is cancelled.
-    await queue.cancelAll(TestError(code: 1))
+    queue.cancelAll(TestError(code: 1))
     await #expect(throws: TestError(code: 1)) { try await handle.value }
     await queue.shutDown()
     try await recorder.waitUntilEnded()
@@ -281,7 +281,7 @@ import TestingProcedureKit
   @Test("D4: a handler that a node of a clean-up graph registers after another node has failed is called at once")
   func lateHandler() async throws {
     let (started, isCalled) = (Signal(), Box(false))
-    let graph = ProcedureGraph("clean-up") { g in
+    let graph = ProcedureGraph("clean-up", returning: Void.self) { g in
       g.add("bad") {
         await started.wait()
         throw TestError()

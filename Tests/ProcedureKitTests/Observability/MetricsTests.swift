@@ -208,7 +208,7 @@ import TestingProcedureKit
   func lateSubscriber() async throws {
     let queue = queue()
     let (started, release) = (Signal(), Signal())
-    let graph = ProcedureGraph("graph") { g in
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
       let bad = g.add("bad") {
         started.set()
         await release.wait()

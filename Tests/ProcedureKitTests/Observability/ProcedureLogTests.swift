@@ -157,7 +157,7 @@ import TestingProcedureKit
   @Test("The failure of a node that does not stop its graph is not told as one that does")
   func collected() async throws {
     let (queue, collector) = Self.queue()
-    let graph = ProcedureGraph("graph") { g in
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
       g.add("bad") { throw TestError(code: 1) }
       g.add("good") {}
     }

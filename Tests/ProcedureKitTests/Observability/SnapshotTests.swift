@@ -257,7 +257,7 @@ extension SnapshotTests {
       queue.snapshot().procedures.first { $0.procedure.name == name }?.wait
     }
     try await eventually { wait(of: "second") == .resumption && wait(of: "third") == .resumption }
-    await queue.resume()
+    queue.resume()
     await isExecuting.wait()
     #expect(queue.snapshot().procedures.contains { $0.procedure.name == "second" && $0.state == .executing })
     #expect(wait(of: "second") == nil)
@@ -268,7 +268,7 @@ extension SnapshotTests {
   @Test("A snapshot of a graph that a failure has stopped has the nodes that still execute, and no others")
   func stoppedGraph() async throws {
     let (queue, fail, end) = (ProcedureQueue("q"), Signal(), Signal())
-    let graph = ProcedureGraph("graph") { g in
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
       g.add("bad") {
         await fail.wait()
         throw TestError()
@@ -276,7 +276,7 @@ extension SnapshotTests {
       g.add("patient") { await end.wait() }
       for number in 0..<3 { g.add("ready \(number)") {} }
     }
-    let handle = queue.add(graph.limit(2))
+    let handle = queue.add(graph.maxConcurrentNodes(2))
     func names() -> Set<String> { Set(queue.snapshot().procedures.map(\.procedure.name)) }
     try await eventually { queue.snapshot().procedures.count { $0.parent != nil && $0.state == .executing } == 2 }
     #expect(names().contains("ready 0"))

@@ -28,7 +28,7 @@ struct DeadlineTests {
     let late = ProcedureTask("late") { hasStarted.update { $0 = true } }
     let handle = queue.add(late.deadline(clock.now.advanced(by: .seconds(1)), on: clock))
     clock.advance(by: .seconds(1))
-    await queue.resume()
+    queue.resume()
     #expect((await handle.outcome.failure as? ProcedureError)?.kind == .timedOut)
     #expect(!hasStarted.value)
   }

@@ -159,7 +159,7 @@ import TestingProcedureKit
       return queue.add(number == 0 ? task : task.keyed(by: "key"))
     }
     try await eventually { retried.allSatisfy { $0.state == .executing } }
-    await queue.suspend()
+    queue.suspend()
     let own = queue.add(ProcedureTask {}.keyed(by: "key"))
     let order = Box<[Int]>([])
     var callers: [Task<ProcedureHandle<Void>, any Error>] = []
@@ -184,7 +184,7 @@ import TestingProcedureKit
     for handle in [other, retried[0]] { handle.cancel() }
     #expect(queue.core.read { $0.limiter.callerCount } == 2)
     retried[1].cancel()
-    await queue.resume()
+    queue.resume()
     for caller in callers { try await caller.value.value }
     #expect(order.value == [1, 2])
   }

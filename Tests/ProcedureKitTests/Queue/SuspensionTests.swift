@@ -30,8 +30,8 @@ import TestingProcedureKit
   func cleanUp() async throws {
     let queue = ProcedureQueue("q")
     let (started, hasEnded) = (Signal(), Box(false))
-    let graph = ProcedureGraph("graph") { g in
-      let first = g.add("first") { await queue.suspend() }
+    let graph = ProcedureGraph("graph", returning: Void.self) { g in
+      let first = g.add("first") { queue.suspend() }
       g.add("second", after: [first]) { hasEnded.update { $0 = true } }
     }
     let body = queue.add(
@@ -45,7 +45,7 @@ import TestingProcedureKit
     try await eventually {
       queue.snapshot().procedures.contains { $0.procedure.name == "second" && $0.wait == .resumption }
     }
-    await queue.resume()
+    queue.resume()
     #expect(await body.outcome.isCancelled)
     #expect(hasEnded.value)
   }

@@ -94,17 +94,17 @@ struct WaitCycleTests {
         if let child = ProcedureContext.current?.produce(outer) { own.set(child) }
         _ = await own.handle.outcome
       })
-    await queue.resume()
+    queue.resume()
     _ = await parent.outcome
     let around = await deadlock(own.handle)
     #expect(names(around) == [["inner", "outer"], ["outer", "middle"], ["middle", "inner"]])
     #expect(around?.waits.count == 3)
     // Two runs, one of which waits in a part.
-    await queue.suspend()
+    queue.suspend()
     let part = ProcedureTask("part") { try await other.handle.value }
     own.set(queue.add(ProcedureTask("a") { try await queue.run(part) }))
     other.set(queue.add(ProcedureTask("b") { try await own.handle.value }))
-    await queue.resume()
+    queue.resume()
     var errors: [ProcedureError] = []
     for later in [own, other] { if let error = await deadlock(later.handle) { errors.append(error) } }
     #expect(!errors.isEmpty)

@@ -44,9 +44,9 @@ struct AdmissionSystem: ProgramSystem {
     case .enqueue(let plan): startCaller { await enqueue(plan) }
     case .call(let plan, let place): startCaller { await call(plan, on: queues[place]) }
     case .cancel(let number): handle(number)?.cancel(Reason())
-    case .suspend(let place): await queues[place].suspend()
-    case .resume(let place): await queues[place].resume()
-    case .cancelAll(let place): await queues[place].cancelAll(Reason())
+    case .suspend(let place): queues[place].suspend()
+    case .resume(let place): queues[place].resume()
+    case .cancelAll(let place): queues[place].cancelAll(Reason())
     case .cancelCallers: for caller in callers.value { caller.cancel() }
     }
   }

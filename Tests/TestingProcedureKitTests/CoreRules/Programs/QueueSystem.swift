@@ -36,12 +36,12 @@ struct QueueSystem: ProgramSystem {
       let caller = world.startTask { await call(first, second, on: place) }
       callers { $0.append(caller) }
     case .cancel(let number): handle(number)?.cancel(Reason())
-    case .suspend(let place): await queues[place].suspend()
-    case .resume(let place): await queues[place].resume()
+    case .suspend(let place): queues[place].suspend()
+    case .resume(let place): queues[place].resume()
     case .resize(let place, let width):
       widest { $0[place] = max($0[place], width) }
-      await queues[place].setMaxConcurrentProcedures(width)
-    case .cancelAll(let place): await queues[place].cancelAll(Reason())
+      queues[place].setMaxConcurrentProcedures(width)
+    case .cancelAll(let place): queues[place].cancelAll(Reason())
     case .cancelCallers: for caller in callers.value { caller.cancel() }
     }
   }
