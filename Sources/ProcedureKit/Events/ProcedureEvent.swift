@@ -231,7 +231,7 @@ extension ProcedureEvent {
 
   /// The collection of which the run is an element, for ``Kind-swift.struct/didAttach``: the name of the procedure that
   /// ``ProcedureQueue/map(_:with:maxConcurrentElements:onFailure:elementName:)``, the functions of a ``GraphBuilder`` or
-  /// ``ProcedureQueue/results(of:over:maxConcurrentElements:ordered:elementName:)-16roi`` execute for each element. The value is `nil` for
+  /// ``ProcedureQueue/results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx`` execute for each element. The value is `nil` for
   /// every other run.
   public var collection: String? {
     if case .didAttach(_, let collection)? = details?.content { collection } else { nil }

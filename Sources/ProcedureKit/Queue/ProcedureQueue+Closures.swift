@@ -145,7 +145,7 @@ extension ProcedureQueue {
   /// for try await row in rows { … }
   /// ```
   ///
-  /// The values are returned as by ``results(of:over:maxConcurrentElements:ordered:elementName:)-16roi``.
+  /// The values are returned as by ``results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx``.
   public nonisolated func results<Inputs: Sequence & Sendable, Output: Sendable>(
     _ name: String = "results", over inputs: Inputs, maxConcurrentElements limit: Int? = nil,
     ordered isOrdered: Bool = true, elementName: (@Sendable (Inputs.Element) -> String)? = nil,
@@ -158,7 +158,7 @@ extension ProcedureQueue {
 
   /// Returns the value of a function for each element of an asynchronous sequence while the caller iterates.
   ///
-  /// The values are returned as by ``results(of:over:maxConcurrentElements:ordered:elementName:)-16roi``.
+  /// The values are returned as by ``results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx``.
   public nonisolated func results<Inputs: AsyncSequence & Sendable, Output: Sendable>(
     _ name: String = "results", over inputs: Inputs, maxConcurrentElements limit: Int? = nil,
     ordered isOrdered: Bool = true, elementName: (@Sendable (Inputs.Element) -> String)? = nil,

@@ -47,7 +47,7 @@ extension ProcedureQueue {
 
   /// Runs a procedure for each element of an asynchronous sequence, with a limited number of elements in progress.
   ///
-  /// The values are returned while the caller iterates; see ``results(of:over:maxConcurrentElements:ordered:elementName:)-16roi`` for a
+  /// The values are returned while the caller iterates; see ``results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx`` for a
   /// plain sequence.
   ///
   /// A separate task on the queue reads `inputs`, so each element starts as soon as it arrives, even while the caller is processing a

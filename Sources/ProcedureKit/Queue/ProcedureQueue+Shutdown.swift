@@ -38,7 +38,7 @@ extension ProcedureQueue {
   /// Procedures that are pausing, before the first attempt or between two attempts, are cancelled, too.
   ///
   /// Executing bodies continue, with their nodes, produced children, nested calls and elements of
-  /// ``results(of:over:maxConcurrentElements:ordered:elementName:)-16roi``, even those that are waiting. A call of `run` by a body of
+  /// ``results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx``, even those that are waiting. A call of `run` by a body of
   /// another queue does not belong to a body of this queue. Callers that are waiting for room are not cancelled; they are admitted when
   /// cancelled procedures make room.
   ///
