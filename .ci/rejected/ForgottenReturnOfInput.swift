@@ -1,4 +1,4 @@
-// error: return the node with the value of the graph
+// error: return the node with the value; a graph without a value has the parameter returning: Void.self
 import ProcedureKit
 
 let double = ProcedureGraph("double") { (g, number: Node<Int>) in

@@ -21,8 +21,15 @@ import Testing
   private static let requirements: Set<Substring> = ["associatedtype", "func", "init", "subscript", "var"]
 
   private static func isDocumented(_ index: Int, in file: TextFile) -> Bool {
-    let above = file.lines[..<index].last { !$0.trimmed.hasPrefix("@") }
-    return above?.trimmed.hasPrefix("///") == true
+    var above = file.lines[..<index]
+    while let line = above.last?.trimmed, line.hasPrefix("@") || line == ")" {
+      // The formatter breaks a long attribute into several lines, of which the last is the parenthesis.
+      if line == ")" {
+        while let part = above.last?.trimmed, !part.isEmpty, !part.hasPrefix("@") { above.removeLast() }
+      }
+      _ = above.popLast()
+    }
+    return above.last?.trimmed.hasPrefix("///") == true
   }
 
   @Test("Public declarations are documented")
@@ -54,6 +61,8 @@ import Testing
       ("public struct A {}", 1), ("/// A.\n\npublic struct A {}", 1), ("// A.\nnonisolated public func a()", 1),
       ("/// A.\npublic indirect enum A {\n  /// B.\n  case b\n  case c(Int)\n}", 1),
       ("/// A.\n@available(*, deprecated)\npublic protocol A {\n  func b()\n}", 1),
+      ("/// A.\n@available(\n  *, deprecated\n)\npublic func a()", 0),
+      ("@available(\n  *, deprecated\n)\npublic func a()", 1),
       ("struct A {\n  @inlinable public private(set) var b = 1\n}", 1), ("@frozen\npublic struct A {}", 1),
       ("/// A.\npublic protocol A {\n  /// B.\n  associatedtype B\n  static var c: Int { get }\n}", 1),
       ("/// A.\n@frozen\npublic struct A {\n  var b = 1\n}", 0), ("@_exported public import C", 0),

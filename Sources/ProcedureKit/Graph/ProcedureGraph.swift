@@ -72,8 +72,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// Unavailable: the builder forgets to return a node.
   @available(
     *, unavailable,
-    message:
-      "return the node with the value of the graph; a graph without a value has the parameter returning: Void.self"
+    message: "return the node with the value; a graph without a value has the parameter returning: Void.self"
   )
   @_disfavoredOverload  // A single-line closure can also match the overload with a value.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Void) where Output == Void {
@@ -83,8 +82,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// Unavailable: the builder forgets to return a node.
   @available(
     *, unavailable,
-    message:
-      "return the node with the value of the graph; a graph without a value has the parameter returning: Void.self"
+    message: "return the node with the value; a graph without a value has the parameter returning: Void.self"
   )
   @_disfavoredOverload  // A single-line closure can also match the overload with a value.
   public init(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Functions in place of procedures")
+@Suite("Functions in place of procedures", .timeLimit(.atDepth))
 struct ClosureTests {
   @Test("run and add call a function like a procedure of the same name")
   func runAndAdd() async throws {

@@ -81,7 +81,7 @@ private struct KeyScript {
   private mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
 
   private mutating func step() {
-    switch Int.random(in: 0..<12, using: &random) {
+    switch Int.random(in: 0..<13, using: &random) {
     case 0, 1, 2, 3: arrive()
     case 4:
       if machine.fairQueue.members.contains(where: { isBeside($0) && machine[$0].holdsClaim }) {
@@ -95,8 +95,15 @@ private struct KeyScript {
     case 7:
       guard let member = machine.present.randomElement(using: &random) else { return }
       if isBeside(member) { seen.insert("raised beside") }
-      let priority = UInt8.random(in: 0...3, using: &random)
-      event("raised") { machine, _ in _ = machine.raised(member, to: priority) }
+      let (priority, raises) = (UInt8.random(in: 0...3, using: &random), chance(50))
+      event("raised") { machine, _ in
+        if raises { _ = machine.raised(member, to: priority) } else { machine.priorityChanged(member, to: priority) }
+      }
+    case 8:
+      guard let member = machine.present.randomElement(using: &random), machine[member].phase.isBeforeStart else {
+        return
+      }
+      event("dependencyAdded \(member)") { machine, _ in _ = machine.dependencyAdded(member) }
     default: follow(isEnding: false)
     }
   }
@@ -133,7 +140,8 @@ private struct KeyScript {
     case .executing: execute(member, isEnding: isEnding)
     case .finishing: event("finished \(member)") { machine, _ in machine.finished(member) }
     case .pausing: event("pauseEnded \(member)") { _ = $0.pauseEnded(member, &$1) }
-    case .pending, .evaluating, .finished: break
+    case .pending: event("dependenciesSettled \(member)") { _ = $0.dependenciesSettled(member, &$1) }
+    case .evaluating, .finished: break
     }
   }
 

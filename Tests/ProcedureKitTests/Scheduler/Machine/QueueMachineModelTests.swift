@@ -159,9 +159,9 @@ private struct QueueScript {
         if chance { _ = machine.raised(member, to: priority) } else { machine.priorityChanged(member, to: priority) }
       }
     case 8:
-      guard let member = machine.present.randomElement(using: &random), machine[member].phase.awaitsStart else {
-        return
-      }
+      guard chance(50), let member = machine.present.randomElement(using: &random),
+        machine[member].phase.awaitsStart
+      else { return }
       event("dependencyAdded", member) { machine, _ in _ = machine.dependencyAdded(member) }
     default: follow(isEnding: false)
     }
@@ -192,7 +192,7 @@ private struct QueueScript {
       return ask(isStarting: true)
     }
     guard let member = machine.present.randomElement(using: &random) else { return }
-    if chance(10) { comeLate(to: member) }
+    if chance(20) { comeLate(to: member) }
     switch machine[member].phase {
     case .pending:
       if chance(20) { return end(member) }
