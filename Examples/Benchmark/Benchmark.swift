@@ -3,9 +3,11 @@ import Foundation
 /// Measures ProcedureKit and alternatives that do the same work. `Benchmark --help` explains its use.
 @main
 struct Benchmark {
-  static func main() async {
+  static func main() {
     // Not on the main actor: ProcedureKit's calls would return to it, and the alternatives would not.
-    exit(await Task.detached { await run(CommandLine.arguments.dropFirst()) }.value)
+    Task.detached { exit(await run(CommandLine.arguments.dropFirst())) }
+    // Not an asynchronous `main`, whose thread ends and is then one in which valgrind 3.19 crashes.
+    RunLoop.main.run()
   }
 
   /// The maximum number of measurements of a failed check. On a busy machine, work that two cores share is slower for minutes, so a
@@ -20,6 +22,7 @@ struct Benchmark {
       case .printHelp: Console.print(Arguments.help)
       case .execute(let execution): Console.print(Execution.line(try await execution.costs()))
       case .serve: try await HTTPServer.serve()
+      case .countInstructions: Console.print(try await InstructionCount.table())
       case .measure: return try await measure(arguments)
       }
       return 0

@@ -3,6 +3,7 @@ struct Arguments: Equatable, Sendable {
   enum Action: Equatable, Sendable {
     case measure
     case printHelp
+    case countInstructions
     /// Execute a contestant in this process; used when the program starts itself.
     case execute(Execution)
     /// Serve N1 and N2; used when the program starts itself.
@@ -50,6 +51,7 @@ struct Arguments: Equatable, Sendable {
           Execution(
             workload: try Self.text(argument, &rest), contestant: try Self.text(argument, &rest),
             units: try Self.number(argument, &rest), times: try Self.number(argument, &rest)))
+      case "--instructions": action = .countInstructions
       case "--serve": action = .serve
       case "--help", "-h":
         action = .printHelp

@@ -25,6 +25,8 @@ extension Arguments {
       --json        print all measurements as JSON
       --check       fail if a target is MISSED; its workload is first measured again, up to twice, and
                     the target judged by all measurements
+      --instructions
+                    count the instructions of some of ProcedureKit's ways instead, with valgrind
       -h, --help    print this
 
     EXIT STATUS: 0; 1 when a target is MISSED and --check was given, or when a contestant had a wrong result; 2 when

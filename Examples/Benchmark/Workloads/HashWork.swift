@@ -23,12 +23,7 @@ enum HashWork {
     Contestant(.operationQueue) { units in
       let queue = OperationQueue()
       queue.maxConcurrentOperationCount = width
-      return try trial(units) { files in
-        let sum = Sum()
-        for file in files { queue.addOperation { sum.add { try hash(file) } } }
-        queue.waitUntilAllOperationsAreFinished()
-        return sum.value
-      }
+      return try trial(units) { addOperations($0, to: queue) }
     },
     Contestant(.dispatch) { units in
       let queue = DispatchQueue(label: "hash", attributes: .concurrent)
@@ -36,8 +31,8 @@ enum HashWork {
     },
     Contestant(.procedureKit("map")) { units in
       let queue = ProcedureQueue("hash", maxConcurrentProcedures: width)
-      let hash = ProcedureTask("hash") { try hash($0) }
-      return try trial(units) { files in try await queue.map(files, with: hash).reduce(0, +) }
+      let hashing = ProcedureTask("hash") { (file: URL) in try hash(file) }
+      return try trial(units) { files in try await queue.map(files, with: hashing).reduce(0, +) }
     },
   ]
 
@@ -78,6 +73,13 @@ enum HashWork {
       defer { withExtendedLifetime(files) {} }
       return try await work(files.all)
     }
+  }
+
+  private static func addOperations(_ files: [URL], to queue: OperationQueue) -> Int {
+    let sum = Sum()
+    for file in files { queue.addOperation { sum.add { try hash(file) } } }
+    queue.waitUntilAllOperationsAreFinished()
+    return sum.value
   }
 
   private static func dispatch(_ files: [URL], to queue: DispatchQueue) -> Int {

@@ -24,6 +24,11 @@ import Testing
     #expect(arguments == expected)
   }
 
+  @Test("Instructions are counted on request")
+  func instructions() throws {
+    #expect(try Arguments(parsing: ["--instructions"]).action == .countInstructions)
+  }
+
   @Test("The program starts itself to execute a contestant, and to serve")
   func startsItself() throws {
     let execution = Execution(workload: "W1", contestant: "add, observed", units: 7, times: 2)

@@ -1,0 +1,77 @@
+import Foundation
+import ProcedureKit
+import ProcedureKitProcess
+
+/// The instructions of a unit of work, counted by valgrind: they are repeatable, also on a busy machine, where times are not.
+///
+/// A contestant is executed once in one process, and several times in another. The difference leaves out what starts and prepares.
+struct InstructionCount: Sendable {
+  struct Failed: Error, CustomStringConvertible {
+    let output: String
+
+    var description: String { "valgrind does not report the number of instructions. It printed: '\(output)'" }
+  }
+
+  let name: String
+  let workload: String
+  let way: String
+
+  static let all = [
+    InstructionCount(name: "run", workload: "W1", way: "run"),
+    InstructionCount(name: "add", workload: "W1", way: "add"),
+    InstructionCount(name: "width 2", workload: "W2", way: "add"),
+    InstructionCount(name: "chain", workload: "W3", way: "run"),
+    InstructionCount(name: "layers", workload: "W4", way: "run"),
+    InstructionCount(name: "map", workload: "P15", way: "map"),
+    InstructionCount(name: "results", workload: "P15", way: "results"),
+    InstructionCount(name: "exclusive", workload: "W6", way: "add"),
+  ]
+
+  /// A square, so that the layers have as many nodes.
+  private static let units = 2_500
+  private static let furtherExecutions = 6
+
+  /// Counts all.
+  ///
+  /// - Returns: A line for each.
+  /// - Throws: `ProcessError` if a program is missing or fails; ``Failed``.
+  static func table() async throws -> String {
+    try await withTemporaryFolder { folder in
+      // Versions of valgrind that are older than the compiler do not read its debug information.
+      let program = folder.appending(path: "benchmark").path
+      let arguments = ["-g", "-o", program, Bundle.main.executablePath ?? CommandLine.arguments[0]]
+      _ = try await ProcessProcedure("strip")(ProcessRequest("strip", arguments.map { SystemText($0) }))
+      var lines: [String] = []
+      for count in all {
+        lines.append("\(try await count.instructions(of: program))".padding(8, onTheLeft: true) + "  " + count.name)
+      }
+      return lines.joined(separator: "\n")
+    }
+  }
+
+  private func instructions(of program: String) async throws -> Int {
+    async let several = instructions(of: program, executions: 1 + Self.furtherExecutions)
+    async let one = instructions(of: program, executions: 1)
+    return try await (several - one) / (Self.furtherExecutions * Self.units)
+  }
+
+  private func instructions(of program: String, executions: Int) async throws -> Int {
+    let execution = Execution(workload: workload, contestant: way, units: Self.units, times: executions)
+    // One processor, so that the pool has one thread, and the order of what the threads do does not vary.
+    let command = ["-c", "0", "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program]
+    var request = ProcessRequest("taskset", (command + execution.arguments).map { SystemText($0) })
+    request.environment = Self.environment
+    request.mergesErrorOutput = true
+    let result = try await ProcessProcedure("valgrind")(request)
+    guard let count = result.text.firstMatch(of: /Collected : (\d+)/).flatMap({ Int($0.1) }) else {
+      throw Failed(output: result.text)
+    }
+    return count
+  }
+
+  /// The same for everyone, with the same seed of hash values in each run.
+  private static let environment: [SystemText: SystemText] = [
+    "PATH": ProcessRequest.inheritedEnvironment["PATH"] ?? "/usr/bin",
+    "SWIFT_DETERMINISTIC_HASHING": "1",
+  ]
+}
