@@ -100,7 +100,7 @@ private struct KeyScript {
         if raises { _ = machine.raised(member, to: priority) } else { machine.priorityChanged(member, to: priority) }
       }
     case 8:
-      guard let member = machine.present.randomElement(using: &random), machine[member].phase.isBeforeStart else {
+      guard let member = machine.present.randomElement(using: &random), machine[member].phase.awaitsStart else {
         return
       }
       event("dependencyAdded \(member)") { machine, _ in _ = machine.dependencyAdded(member) }
