@@ -55,8 +55,8 @@ import TestingProcedureKit
     continuation.finish()
     var printed: [String] = []
     for await line in lines { printed.append(line) }
-    #expect(printed.filter { $0 == "3: attempt 1 failed" }.count == 1)
-    #expect(printed.count == 11)
+    #expect(printed.count { $0 == "3: attempt 1 failed" } == 1)
+    #expect(printed.count { $0.contains(" of 10: ") } == 10, "\(printed)")
     #expect(printed.last?.hasPrefix("10 of 10: ") == true, "\(printed)")
   }
 

@@ -19,8 +19,8 @@ import Testing
       (nowhere, "has no URL"), (URLRequest(URL(string: "ftp://127.0.0.1/")!), "only http"),
       (URLRequest(URL(filePath: "/etc/hosts")), "only http"), (URLRequest(URL(string: "kitten")!), "only http"),
       (URLRequest(url, "GET", body: "a"), "set httpMethod"), (URLRequest(url, "G T"), "its method"),
-      (URLRequest(url, headers: ["X A": "1"]), "a name of"),
-      (stream, "a stream"),
+      (URLRequest(url, headers: ["X A": "1"]), "the name of a header field"),
+      (stream, "httpBodyStream"),
     ]
   }()
 
@@ -28,7 +28,7 @@ import Testing
   func refused(_ request: URLRequest, _ reason: String) async throws {
     let error = await networkError { try await NetworkDataProcedure()(request) }
     #expect(error?.kind == .invalidRequest)
-    #expect(error?.description.contains("was not sent, since") == true)
+    #expect(error?.description.contains("was not sent because") == true)
     #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
   }
 

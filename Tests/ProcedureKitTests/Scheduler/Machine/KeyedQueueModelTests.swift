@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-@Suite struct KeyedQueueModelTests {
+@Suite(.timeLimit(.minutes(10))) struct KeyedQueueModelTests {
   @Test(
     "Fairness: in random scripts no key starts twice before another that waits, no limit is exceeded, and nothing is forgotten"
   )
