@@ -1,1 +1,0 @@
-for f in .ci/rejected/*.swift; do m=$(sed -n 's|^// error: ||p' $f|head -1); swiftc -typecheck -swift-version 6 -I .build/debug/Modules $f >/tmp/o 2>&1 && echo "$f compiles"; grep -qF -- "$m" /tmp/o || { echo "== $f"; grep error: /tmp/o | head -3; }; done
