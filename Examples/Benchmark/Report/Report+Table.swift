@@ -21,7 +21,7 @@ extension Report {
 
   private func cell(_ sample: Sample?) -> String {
     guard let sample else { return "" }
-    return "\(Int(sample.median.rounded()).grouped) ±\(Int((sample.spread * 100).rounded())) %"
+    return "\(Int(sample.median.rounded()).grouped) ±\(Int((sample.spread * 100).rounded()))%"
   }
 
   private func verdict(_ workload: String, _ way: String) -> String {

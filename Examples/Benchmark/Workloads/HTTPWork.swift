@@ -16,7 +16,7 @@ enum HTTPWork {
     let status: Int32
 
     var description: String {
-      status == 127 ? "the program curl is missing" : "curl has ended with the status \(status)"
+      status == 127 ? "the program curl is missing" : "curl has ended with status \(status)"
     }
   }
 

@@ -77,7 +77,7 @@ final class Manners: Sendable {
     (error as? NetworkError)?.response.flatMap { pause(of: $0) }
   }
 
-  /// Returns the pause that a host requests with `Retry-After` in a response with the status 429 or 503.
+  /// Returns the pause that a host requests with `Retry-After` in a response with status 429 or 503.
   static func pause(of response: HTTPURLResponse) -> Duration? {
     guard response.statusCode == 429 || response.statusCode == 503 else { return nil }
     return response.retryAfter().map { min($0, longestPause) }

@@ -2,16 +2,16 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// A hash of texts and of the contents of files. Different sequences of texts have different hashes.
+/// A hash of strings and of the contents of files. Different sequences of strings have different hashes.
 struct Fingerprint {
   private var hash = SHA256()
 
-  /// Adds a text, preceded by its length, so that different sequences of texts have different hashes.
+  /// Adds a string, preceded by its length, so that different sequences of strings have different hashes.
   mutating func add(_ text: SystemText) {
     hash.add(Array("\(text.bytes.count):".utf8) + text.bytes)
   }
 
-  /// Adds a text.
+  /// Adds a string.
   mutating func add(_ text: String) { add(SystemText(text)) }
 
   /// Returns the hash as hexadecimal digits.

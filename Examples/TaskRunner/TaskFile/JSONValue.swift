@@ -35,7 +35,7 @@ struct JSONValue: Sendable {
   }
 }
 
-/// An error at a position in a text.
+/// An error at a position in the text.
 struct Problem: Error, Equatable {
   /// The position, in bytes from the beginning of the text.
   let offset: Int

@@ -196,7 +196,7 @@ extension ProcedureError {
   ///   - dependency: The direct dependency.
   ///   - origin: The run that failed with `error`; `nil` if it is the dependency.
   ///   - error: The error of `origin`.
-  /// - Returns: An error of the kind ``Kind/dependencyFailed``.
+  /// - Returns: An error of kind ``Kind/dependencyFailed``.
   static func dependencyFailed(
     of procedure: ProcedureIdentity, _ dependency: ProcedureIdentity, origin: ProcedureIdentity? = nil,
     _ error: any Error

@@ -82,7 +82,7 @@ extension ProcedureOutcome {
 
   /// Creates the outcome of a body that threw `error` and whose run was not cancelled.
   ///
-  /// If the error is of the kind ``ProcedureError/Kind/ignored``, the run counts as ignored, too.
+  /// If the error is of kind ``ProcedureError/Kind/ignored``, the run counts as ignored, too.
   init(thrown error: any Error) {
     if let error = error as? ProcedureError, error.kind == .ignored, let condition = error.condition {
       self = .ignored(by: condition)

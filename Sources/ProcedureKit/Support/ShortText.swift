@@ -7,7 +7,7 @@
 extension StringProtocol {
   /// The text on one line, without control characters. O(n).
   ///
-  /// Control characters and line ends become spaces. Invisible characters, such as those that change the direction of text, are removed,
+  /// Control characters and line breaks become spaces. Invisible characters, such as those that change the direction of text, are removed,
   /// and so are all but the first four accents of a letter, since any more of them would be drawn over other lines.
   package var inOneLine: String {
     // Most names are plain ASCII, and need no access to the Unicode tables.
@@ -15,7 +15,7 @@ extension StringProtocol {
     return unicodeScalars.harmless()
   }
 
-  /// The text without control characters, but with its line ends; see ``inOneLine``. O(n).
+  /// The text without control characters, but with its line breaks; see ``inOneLine``. O(n).
   package var inLines: String {
     if utf8.allSatisfy({ (0x20..<0x7f).contains($0) || $0 == UInt8(ascii: "\n") }) { return String(self) }
     return split(omittingEmptySubsequences: false) { $0.isNewline }.map(\.inOneLine).joined(separator: "\n")
@@ -66,7 +66,7 @@ extension BinaryInteger {
 extension Sequence where Element == Unicode.Scalar {
   /// Returns the scalars as text on one line; see ``Swift/StringProtocol/inOneLine``.
   ///
-  /// - Parameter control: The replacement for control characters other than line ends and tabs, which become spaces.
+  /// - Parameter control: The replacement for control characters other than line breaks and tabs, which become spaces.
   /// - Returns: The text.
   package func harmless(control: Unicode.Scalar = " ") -> String {
     var (text, accents) = (String.UnicodeScalarView(), 0)

@@ -72,10 +72,10 @@ public struct RunReport: Sendable {
   /// The number of runs for each outcome.
   public var counts: [(outcome: RunRecord.Outcome, count: Int)] { recording.counts }
 
-  /// Returns the percentage of the recording that a duration accounts for, for example `42 %`.
+  /// Returns the percentage of the recording that a duration accounts for, for example `42%`.
   func share(_ duration: Duration) -> String {
     let all = recording.duration.inSeconds
-    return all > 0 ? "\(Int((duration.inSeconds / all * 100).rounded())) %" : "–"
+    return all > 0 ? "\(Int((duration.inSeconds / all * 100).rounded()))%" : "–"
   }
 
   /// Returns an explanation of what the runs in a row of the critical path waited for, and which of them was the slowest. Returns `nil` if

@@ -25,7 +25,7 @@ struct TerminalLines {
     text.split(omittingEmptySubsequences: false) { $0.isNewline }.map { line($0, limit: 100_000) + "\n" }.joined()
   }
 
-  /// Returns the live line, for example `[12/40] 3 running, 1 failed: link 45 %, compile a.c`.
+  /// Returns the live line, for example `[12/40] 3 running, 1 failed: link 45%, compile a.c`.
   func status(_ status: TerminalStatus, columns limit: Int) -> String {
     guard status.total > 0, limit > 0 else { return "" }
     let failed = status.counts[.failed, default: 0]
@@ -36,7 +36,7 @@ struct TerminalLines {
     var (text, columns) = TerminalText.line(head, columns: limit)
     var separator = ": "
     for (name, percent) in status.firstExecuting(limit / 2) {
-      let suffix = percent.map { " \($0) %" } ?? ""
+      let suffix = percent.map { " \($0)%" } ?? ""
       let room = limit - columns - suffix.count
       // A few letters of a name would not be enough to identify it.
       guard room > separator.count + 3 else { break }

@@ -14,7 +14,7 @@ public import ProcedureKit
 /// ```
 /// [ 7/23] load torn: failed
 ///     torn.ppm is truncated
-/// [12/23] 2 running, 1 failed: resize cat-64.png 45 %, write kitten-256.png
+/// [12/23] 2 running, 1 failed: resize cat-64.png 45%, write kitten-256.png
 /// ```
 ///
 /// In a file or a pipe, and on a terminal with `TERM=dumb`, a line is written for each procedure that has finished or failed. A summary is

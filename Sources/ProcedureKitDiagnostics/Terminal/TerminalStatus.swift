@@ -27,7 +27,7 @@ struct TerminalStatus {
   }
 
   private var runs: [ProcedureID: Run] = [:]
-  /// The latest starts of executing runs, with the oldest first. Some of these runs may have ended since.
+  /// The starts of executing runs, oldest first. Some of these runs may have ended or started again since.
   private var starts: [(id: ProcedureID, number: Int)] = []
   private var startCount = 0
   /// The number of runs.

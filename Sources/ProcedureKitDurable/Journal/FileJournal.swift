@@ -20,7 +20,7 @@ public import ProcedureKitFoundation
 /// locks.
 ///
 /// The file must not be renamed, removed, or replaced while the journal is open. If this happens, the next append throws a `JournalError`
-/// of the kind `moved`. If the journal creates the file, only the file's owner can read and write it.
+/// of kind `moved`. If the journal creates the file, only the file's owner can read and write it.
 ///
 /// The journal keeps the positions of all entries in memory, but not their values. It reads and writes on a separate thread.
 public actor FileJournal: ProcedureJournal {

@@ -8,7 +8,7 @@ public struct Location: Hashable, Codable, Sendable {
   public var longitude: Double
   /// The source's estimate of the horizontal error, in metres; `nil` if the source does not provide one.
   ///
-  /// The true position is within a circle of this radius with a probability of 95 % for gpsd, and of about 68 % for Core Location.
+  /// The true position is within a circle of this radius with a probability of 95% for gpsd, and of about 68% for Core Location.
   public var horizontalAccuracy: Double?
   /// The height in metres above mean sea level.
   public var altitude: Double?

@@ -8,7 +8,7 @@ import ProcedureKit
 /// A policy that determines which redirects are followed, and which header fields are removed from the next request (RFC 9110, section
 /// 15.4).
 ///
-/// A response is a redirect if it has the status 301, 302, 303, 307 or 308 and a `Location` field. After a 303, and after a 301 or 302 in
+/// A response is a redirect if it has status 301, 302, 303, 307 or 308 and a `Location` field. After a 303, and after a 301 or 302 in
 /// response to a `POST`, the next request is a `GET` without a body; otherwise, the method and the body are kept.
 ///
 /// A request to another origin does not contain the credentials of the previous request, and later requests in the chain do not contain

@@ -15,7 +15,7 @@ public import ProcedureKit
 /// | a certificate is not trusted, a body is too long, there are too many redirects, … | throws the error |
 ///
 /// When ``maxAttempts`` attempts have failed, or when the server asks for a longer pause than ``longestRetryAfter``, the procedure throws
-/// the last error. For a status, this is a ``NetworkError`` of the kind ``NetworkError/Kind-swift.struct/unacceptableStatus``.
+/// the last error. For a status, this is a ``NetworkError`` of kind ``NetworkError/Kind-swift.struct/unacceptableStatus``.
 ///
 /// If ``isRepeatable`` returns `false` for a request, the request is repeated only if the server cannot have acted on it, because no
 /// connection was made or because the status is 408, 429 or 503.

@@ -54,7 +54,7 @@ final class ReceivedResponse: Sendable {
       guard let source,
         let response = HTTPURLResponse(
           url: source.url, statusCode: status, httpVersion: source.head.version, headerFields: source.head.fields)
-      else { preconditionFailure("there is no response for the status \(status)") }
+      else { preconditionFailure("there is no response for status \(status)") }
       made = response
       return response
     }

@@ -92,7 +92,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   /// The status code of the response, if its head was received.
   public var status: HTTPStatusCode? { response.map { HTTPStatusCode(rawValue: $0.statusCode) } }
 
-  /// The code of the connection error, for errors of the kind ``Kind-swift.struct/transferFailed``.
+  /// The code of the connection error, for errors of kind ``Kind-swift.struct/transferFailed``.
   public var code: URLError.Code? { (underlying as? URLError)?.code }
 
   /// A sentence that contains the request, the failure, and the cause, but no credentials and no query of a URL.
@@ -105,7 +105,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .incomplete: "failed because the body of the response is incomplete: \(detail)."
     case .fileFailed: "failed because \(detail)\(underlying.map { ": \($0.localizedDescription)" } ?? ".")"
     case .tooLarge: "was stopped because the body of the response is longer than \(detail). Raise sizeLimit if needed."
-    case .unacceptableStatus: "failed with the status \(status.map { "\($0)" } ?? "?")."
+    case .unacceptableStatus: "failed with status \(status.map { "\($0)" } ?? "?")."
     case .tooManyRedirects: "failed: the server redirected more than \(detail)."
     case .invalidRedirect: "failed: the server redirects to \"\(detail)\", which is not an HTTP address."
     case .refusedRedirect: "was not redirected because \(detail)."

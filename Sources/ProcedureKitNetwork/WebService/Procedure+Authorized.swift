@@ -8,7 +8,7 @@ public import ProcedureKit
 extension Procedure where Input: NetworkRequest {
   /// Returns a procedure that sends the token of a web service with each request (`Authorization: Bearer`, RFC 6750).
   ///
-  /// If the service responds with the status 401, a single new token is requested for all procedures whose token was refused, and each of
+  /// If the service responds with status 401, a single new token is requested for all procedures whose token was refused, and each of
   /// their requests is sent once more. A second 401 is returned like any other status. The token is not sent to another origin after a
   /// redirect, nor to the original one if another redirect leads back, so a 401 in response to such a request does not lead to a new token.
   ///
@@ -41,7 +41,7 @@ extension Procedure where Input: NetworkRequest {
     }
   }
 
-  /// Returns a procedure that throws ``RejectedToken`` for the status 401, whether or not that status is accepted.
+  /// Returns a procedure that throws ``RejectedToken`` for status 401, whether or not that status is accepted.
   ///
   /// A 401 does not count if the request was sent without the token. A redirect to another origin removes the token, and a redirect back
   /// does not restore it.
@@ -74,12 +74,12 @@ extension NetworkRequest {
   }
 }
 
-/// An error that is thrown if the service rejects a token with the status 401.
+/// An error that is thrown if the service rejects a token with status 401.
 private struct RejectedToken<Payload: Sendable>: Error, CustomStringConvertible, CustomReflectable {
   let token: BearerToken
   let answer: Result<HTTPPayloadResponse<Payload>, any Error>
 
-  var description: String { "the service no longer accepts the token (the status 401)" }
+  var description: String { "the service no longer accepts the token (status 401)" }
 
   /// An empty mirror, because the response contains the complete URL and all header fields.
   var customMirror: Mirror { Mirror(self, children: []) }

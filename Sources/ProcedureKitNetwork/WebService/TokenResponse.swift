@@ -40,16 +40,16 @@ struct TokenResponse {
       }
       // Many servers refuse a client with a plain 401, without the JSON that RFC 6749 requires.
       if response.status == 401 {
-        throw OAuthError(.refused, service, code: "invalid_client", "the status 401")
+        throw OAuthError(.refused, service, code: "invalid_client", "status 401")
       }
-      throw OAuthError(.invalidResponse, service, "the status \(response.status)")
+      throw OAuthError(.invalidResponse, service, "status \(response.status)")
     }
     guard let success = try? decoder.decode(Success.self, from: response.payload) else {
       throw OAuthError(.invalidResponse, service, "a body that is not the JSON that RFC 6749 requires")
     }
     guard success.tokenType.lowercased() == "bearer" else {
       throw OAuthError(
-        .invalidResponse, service, "a token of the type \(success.tokenType.quotable), not Bearer")
+        .invalidResponse, service, "a token of type \(success.tokenType.quotable) instead of Bearer")
     }
     guard let token = BearerToken(success.accessToken) else {
       throw OAuthError(.invalidResponse, service, "a token that is not valid in a header field")

@@ -34,11 +34,11 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
   public let request: ProcessRequest
   /// The procedure that started the program, as it appears in events and snapshots; `nil` outside a procedure.
   public let procedure: ProcedureIdentity?
-  /// The result of the program, for errors of the kind ``Kind-swift.struct/uncleanExit``.
+  /// The result of the program, for errors of kind ``Kind-swift.struct/uncleanExit``.
   public let result: ProcessResult?
   /// The error that caused this one, if any.
   ///
-  /// For errors of the kind ``Kind-swift.struct/launchFailed``, this is the error from the system. For the kind
+  /// For errors of kind ``Kind-swift.struct/launchFailed``, this is the error from the system. For the kind
   /// ``Kind-swift.struct/noInterpreter``, it is the problem with the interpreter.
   public let underlying: (any Error)?
 
@@ -50,7 +50,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     self.underlying = underlying
   }
 
-  /// The status with which the program ended, for errors of the kind ``Kind-swift.struct/uncleanExit``.
+  /// The status with which the program ended, for errors of kind ``Kind-swift.struct/uncleanExit``.
   public var status: ProcessStatus? { result?.status }
 
   /// A message that names the program, and explains what failed and, in some cases, what can be done about it.

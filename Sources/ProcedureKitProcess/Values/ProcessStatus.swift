@@ -5,7 +5,7 @@ public enum ProcessStatus: Hashable, Sendable, CustomStringConvertible {
   /// The program was terminated by a signal.
   case signalled(Int32)
 
-  /// Whether the program exited with the status 0.
+  /// Whether the program exited with status 0.
   public var isSuccess: Bool { self == .exited(0) }
 
   /// The status as a shell would report it, which is the exit status, or 128 plus the number of the signal.

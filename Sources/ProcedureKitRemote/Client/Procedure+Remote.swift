@@ -61,7 +61,7 @@ extension Procedure {
     }
   }
 
-  /// Returns a procedure that has the same name as this one and the version 1, but is executed by a worker. For details, see
+  /// Returns a procedure that has version 1 and the same name as this one, but is executed by a worker. For details, see
   /// `remote(on:as:coder:limits:key:onProgress:)`.
   public func remote(on executor: any ProcedureExecutor, coder: any ProcedureCoder) -> ProcedureTask<Input, Output>
   where Input: Codable, Output: Codable {
@@ -91,7 +91,7 @@ extension Procedure {
       on: executor, as: signature, coder: JSONProcedureCoder(), limits: limits, key: key, onProgress: onProgress)
   }
 
-  /// Returns a procedure that has the same name as this one and the version 1, but is executed by a worker. Its input, value, and errors
+  /// Returns a procedure that has version 1 and the same name as this one, but is executed by a worker. Its input, value, and errors
   /// are encoded as JSON.
   ///
   /// Cancelling the procedure also cancels the execution by the worker.

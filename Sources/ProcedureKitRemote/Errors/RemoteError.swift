@@ -42,7 +42,7 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
   public let kind: Kind
   /// The procedure.
   public let procedure: RemoteName
-  /// The reason, as part of a sentence.
+  /// The reason, as it appears after the colon in ``description``.
   public let reason: String
 
   /// Creates an error. Executors use this initializer.
@@ -50,7 +50,7 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
   /// - Parameters:
   ///   - kind: The kind of the error.
   ///   - procedure: The procedure.
-  ///   - reason: The reason, as part of a sentence.
+  ///   - reason: The reason, as it appears after the colon in ``description``.
   public init(_ kind: Kind, procedure: RemoteName, reason: String) {
     (self.kind, self.procedure, self.reason) = (kind, procedure, reason)
   }

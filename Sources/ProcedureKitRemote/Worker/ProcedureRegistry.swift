@@ -78,11 +78,11 @@ public struct ProcedureRegistry: Sendable {
     guard !versions.isEmpty else {
       let known = Set(names.map { ByteText($0.name) }).sorted().map(\.text).joined(separator: ", ")
       let reason =
-        "the worker has no procedure of this name, \(known.isEmpty ? "and no other one" : "only: \(known)"). Register it"
+        "the worker has no procedure of this name, \(known.isEmpty ? "and no other procedures" : "only: \(known)"). Register it"
       return signature.failure(RemoteError(.unknownProcedure, procedure: name, reason: reason), with: coder)
     }
     let known = versions.map(String.init).joined(separator: ", ")
-    let reason = "the worker has only other versions of it: \(known). Register the version, or call one of these"
+    let reason = "the worker has only other versions of it: \(known). Register this version, or call a listed one"
     return signature.failure(RemoteError(.wrongVersion, procedure: name, reason: reason), with: coder)
   }
 }

@@ -94,7 +94,7 @@ public protocol RemoteTask: Sendable {
   ///
   /// - Parameter progress: The latest progress; `nil` if no progress has been reported.
   /// - Returns: Whether the caller has cancelled the call.
-  /// - Throws: A ``RemoteError`` of the kind ``RemoteError/Kind/superseded`` if the call no longer belongs to the worker. Any other error
+  /// - Throws: A ``RemoteError`` of kind ``RemoteError/Kind/superseded`` if the call no longer belongs to the worker. Any other error
   ///   means that the heartbeat may not have arrived.
   func heartbeat(_ progress: RemoteProgress?) async throws -> Bool
 

@@ -22,17 +22,17 @@ public final class ConditionProbe: Sendable {
     self.name = name
   }
 
-  /// Makes the oldest waiting evaluation return `true`, or the next evaluation if none is waiting.
+  /// Makes the oldest waiting evaluation, or the next one if none is waiting, return `true`.
   public func satisfy() {
     commands.send(.success(true))
   }
 
-  /// Makes the oldest waiting evaluation return `false`, or the next evaluation if none is waiting.
+  /// Makes the oldest waiting evaluation, or the next one if none is waiting, return `false`.
   public func ignore() {
     commands.send(.success(false))
   }
 
-  /// Makes the oldest waiting evaluation throw `error`, or the next evaluation if none is waiting.
+  /// Makes the oldest waiting evaluation, or the next one if none is waiting, throw `error`.
   public func fail(_ error: any Error) {
     commands.send(.failure(error))
   }

@@ -89,12 +89,12 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
 
   // MARK: Instructions
 
-  /// Makes the oldest waiting execution return `value`, or the next execution if none is waiting.
+  /// Makes the oldest waiting execution, or the next one if none is waiting, return `value`.
   public func finish(_ value: Output) {
     commands.send(.success(value))
   }
 
-  /// Makes the oldest waiting execution throw `error`, or the next execution if none is waiting.
+  /// Makes the oldest waiting execution, or the next one if none is waiting, throw `error`.
   public func fail(_ error: any Error) {
     commands.send(.failure(error))
   }
@@ -175,7 +175,7 @@ extension ProbeProcedure where Input == Void, Output == Void {
 }
 
 extension ProbeProcedure where Output == Void {
-  /// Makes the oldest waiting execution return, or the next execution if none is waiting.
+  /// Makes the oldest waiting execution, or the next one if none is waiting, return.
   public func finish() {
     finish(())
   }

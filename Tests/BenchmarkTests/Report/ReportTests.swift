@@ -65,13 +65,13 @@ import Testing
     let lines = Self.report.table.split(separator: "\n")
     #expect(lines.count == 2)
     for text in [
-      "W0", "made up, 1,000: run", "2,000 ±38 %", "200 ±38 %", "0.10", "P0 ≤ 0.20 × floor: 0.10 met", "MISSED",
+      "W0", "made up, 1,000: run", "2,000 ±38%", "200 ±38%", "0.10", "P0 ≤ 0.20 × floor: 0.10 met", "MISSED",
     ] {
       #expect(lines[1].contains(text), "\(text)")
     }
     // Flush right, under its heading.
     let heading = lines[0].firstRange(of: "ProcedureKit").map { lines[0][..<$0.upperBound].count }
-    let cell = lines[1].firstRange(of: " 200 ±38 %").map { lines[1][..<$0.upperBound].count }
+    let cell = lines[1].firstRange(of: " 200 ±38%").map { lines[1][..<$0.upperBound].count }
     #expect(heading != nil && heading == cell)
   }
 

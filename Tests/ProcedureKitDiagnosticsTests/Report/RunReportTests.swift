@@ -78,10 +78,10 @@ import Testing
     #expect(text.hasPrefix("5 runs in 50 ms: 3 finished, 1 failed, 1 skipped\n"))
     #expect(text.contains("  resize: no memory\n"))
     #expect(text.contains("  write: skipped because resize failed\n"))
-    #expect(text.contains(/resize +28 ms +1 +28 ms +0 s +56 %\n/))
+    #expect(text.contains(/resize +28 ms +1 +28 ms +0 s +56%\n/))
     // The time of a graph is the time of its nodes, but for what the graph itself adds to the critical path.
     #expect(text.matches(of: #/  graph/#).count == 1)
-    #expect(text.contains(/graph +6 ms +6 ms +12 %\n/))
+    #expect(text.contains(/graph +6 ms +6 ms +12%\n/))
   }
 
   @Test("A long explanation is there as a whole, in lines of at most 80 columns")

@@ -115,7 +115,7 @@ import TestingProcedureKit
         ProcedureContext.current?.progress.report(9, of: 20)
         for await _ in rest {}
       })
-    await advance(until: terminal) { $0 == ["[0/1] 1 running: copy copy copy c… 45 %"] }
+    await advance(until: terminal) { $0 == ["[0/1] 1 running: copy copy copy co… 45%"] }
     go.finish()
     _ = await copying.outcome
     await progress.finish()

@@ -57,7 +57,7 @@ import Testing
     #expect(error?.kind == .unacceptableStatus)
     #expect(error?.status?.rawValue == status)
     #expect(error?.body == response.payload)
-    #expect(error?.description == "GET http://127.0.0.1:\(server.port)/kitten failed with the status \(status).")
+    #expect(error?.description == "GET http://127.0.0.1:\(server.port)/kitten failed with status \(status).")
   }
 
   @Test("A body of a status that is not accepted is read up to 64 KB")

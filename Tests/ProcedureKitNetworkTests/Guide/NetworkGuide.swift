@@ -77,7 +77,7 @@ struct CannedKitten: HTTPTransport {
       let download = NetworkDownloadProcedure("photograph", to: folder.file("kitten"))
       let handle = queue.add(download.resilient(), input: URLRequest(url: url))
       for await progress in handle.progress {
-        print(progress)  // 512 of 1024 (50 %)
+        print(progress)  // 512 of 1024 (50%)
       }
       #expect(await handle.progress.first { _ in true }?.totalUnits == 15)
     }

@@ -50,7 +50,7 @@ import TestingProcedureKit
     let error = await networkError { try await handle.value }
     #expect(error?.kind == .unacceptableStatus)
     #expect(error?.body == Data("no kittens".utf8))
-    #expect(error?.description == "GET http://127.0.0.1:\(server.port)/a?… failed with the status 503.")
+    #expect(error?.description == "GET http://127.0.0.1:\(server.port)/a?… failed with status 503.")
     #expect(server.requests.count == 3)
   }
 

@@ -48,7 +48,7 @@ import Testing
     let handle = queue.add(load, input: URLRequest(server.url("/")))
     async let last = watch(handle, until: 25_000)
     queue.resume()
-    #expect(try await last.description == "100000 of 100000 (100 %)")
+    #expect(try await last.description == "100000 of 100000 (100%)")
   }
 
   @Test("Uploading is as far as the body was sent, however long the response takes", arguments: [true, false])
@@ -59,7 +59,7 @@ import Testing
     defer { server.stop() }
     let body = isFile ? HTTPBody.file(folder.file("kitten")) : .data(Self.bytes)
     let handle = queue.add(NetworkUploadProcedure(), input: HTTPPayloadRequest(body, to: server.url("/")))
-    #expect(try await watch(handle, until: 100_000).description == "100000 of 100000 (100 %)")
+    #expect(try await watch(handle, until: 100_000).description == "100000 of 100000 (100%)")
   }
 
   @Test("A download that goes on counts the part that is there")
@@ -75,7 +75,7 @@ import Testing
     resilience.backoff = .immediate
     let download = NetworkDownloadProcedure(to: folder.file("kitten")).resilient(resilience)
     let handle = queue.add(download, input: URLRequest(server.url("/")))
-    #expect(try await watch(handle, until: 50_000).description == "100000 of 100000 (100 %)")
+    #expect(try await watch(handle, until: 50_000).description == "100000 of 100000 (100%)")
     #expect(server.requests.count == 2)
   }
 
@@ -113,6 +113,6 @@ import Testing
         }
         return seen
       })
-    #expect(seen.map { $0?.description } == ["0 of 3 (0 %)", "1 of 3 (33 %)", "2 of 3 (66 %)"])
+    #expect(seen.map { $0?.description } == ["0 of 3 (0%)", "1 of 3 (33%)", "2 of 3 (66%)"])
   }
 }

@@ -165,7 +165,7 @@ import TestingProcedureKit
         ServerResponse.status(400, body: Data(#"{"error": "invalid_grant", "error_description": "gone"}"#.utf8)), "gone"
       ),
       (.status(401, body: Data(#"{"error": "invalid_client"}"#.utf8)), "invalid_client"),
-      (.status(404), "the status 404"), (.redirect(to: "/elsewhere"), "the status 302"),
+      (.status(404), "status 404"), (.redirect(to: "/elsewhere"), "status 302"),
       (.ok("<html>"), "not the JSON"),
       (.ok(#"{"access_token": "a", "token_type": "mac"}"#), "the type mac"),
       (.ok(#"{"access_token": "a\r\nX: b", "token_type": "bearer"}"#), "not valid in a header field"),

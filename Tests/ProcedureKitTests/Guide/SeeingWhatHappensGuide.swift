@@ -61,7 +61,7 @@ struct PrintHandler: ProcedureLogHandler {
     for await progress in handle.progress {
       lines.append("\(progress)" + (progress.remaining.map { ", \($0) left" } ?? ""))
     }
-    #expect(lines.last == "100 %, 0.0 seconds left")
+    #expect(lines.last == "100%, 0.0 seconds left")
   }
 
   @Test("Metrics")
@@ -86,7 +86,7 @@ struct PrintHandler: ProcedureLogHandler {
     let queue = ProcedureQueue(configuration)
     try await queue.run(ProcedureTask("job") {})
     let totals = queue.snapshot().totals
-    let slowest = totals?.waiting.quantile(0.99)  // only 1 % have waited longer
+    let slowest = totals?.waiting.quantile(0.99)  // only 1% have waited longer
     #expect(totals?.finishedCount == 1 && slowest != nil)
   }
 }

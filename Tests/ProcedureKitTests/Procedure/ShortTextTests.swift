@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "One line has no control character, no line end, and none that changes the direction of text", arguments: hostile)
+    "One line has no control character, no line break, and none that changes the direction of text", arguments: hostile)
   func oneLine(_ text: String) {
     #expect(isHarmless(text.inOneLine))
     #expect(isHarmless(text.shortened(to: 20)) && text.shortened(to: 20).count <= 20)

@@ -177,7 +177,7 @@ import Testing
     #expect(try await sandbox.run("--graph").status == .exited(0))
   }
 
-  @Test("A bad file is an error with the place, and the status 2")
+  @Test("A bad file is an error with the place, and status 2")
   func badFile() async throws {
     let run = try await Sandbox("[{\"name\": \"a\"\n}}").run()
     #expect(run.status == .exited(2) && run.errorText.hasPrefix("tasks.json:2:2: '}'"))

@@ -43,12 +43,12 @@ public struct ServerResponse: Sendable {
     ServerResponse(status: status, headers: headers, body: body)
   }
 
-  /// Creates a response with the status 200.
+  /// Creates a response with status 200.
   public static func ok(_ body: Data, headers: HeaderFields = [:]) -> ServerResponse {
     .status(200, headers: headers, body: body)
   }
 
-  /// Creates a response with the status 200, whose body is a text in UTF-8.
+  /// Creates a response with status 200, whose body is UTF-8 text.
   public static func ok(_ text: String, headers: HeaderFields = [:]) -> ServerResponse {
     .ok(Data(text.utf8), headers: headers)
   }

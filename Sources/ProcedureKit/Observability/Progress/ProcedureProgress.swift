@@ -11,10 +11,10 @@ public struct ProcedureProgress: Hashable, Sendable {
 }
 
 extension ProcedureProgress: CustomStringConvertible {
-  /// The progress as it appears in logs: `45 %`, `9 of 20 (45 %)`.
+  /// The progress as it appears in logs: `45%`, `9 of 20 (45%)`.
   public var description: String {
-    guard let completedUnits, let totalUnits else { return "\(percent) %" }
-    return "\(completedUnits) of \(totalUnits) (\(percent) %)"
+    guard let completedUnits, let totalUnits else { return "\(percent)%" }
+    return "\(completedUnits) of \(totalUnits) (\(percent)%)"
   }
 
   /// The completed percentage, rounded down. For example, 29 of 100 units are 29 percent, even though the `Double` nearest to 0.29 is
@@ -44,7 +44,7 @@ extension ProcedureContext {
 ///
 /// The published progress never decreases: the progress of a second attempt, which starts again from zero, becomes visible only when it
 /// exceeds that of the first. A finished run has a progress of 1; a run that has failed or was cancelled keeps the last value. For each
-/// whole percent, an event of the kind ``ProcedureEvent/Kind-swift.struct/progress`` is published for the procedure and for each procedure
+/// whole percent, an event of kind ``ProcedureEvent/Kind-swift.struct/progress`` is published for the procedure and for each procedure
 /// that encloses it.
 ///
 /// Progress costs nothing for a procedure whose progress is neither reported nor read. All functions can be called from any task, return

@@ -92,7 +92,8 @@ extension Run {
 }
 
 extension ProgressNode {
-  /// Counts a run that a body has started. Nodes are counted by their graph, and layers report their progress as that of the run.
+  /// Adds a run as a child whose progress counts. Other kinds of runs are not added: nodes are counted by their graph, and the progress of a
+  /// layer is that of the run it belongs to.
   func adopt(_ child: Run) {
     guard child.kind == .added || child.kind == .structured else { return }
     let id = child.id

@@ -38,7 +38,7 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// Returns whether a run can move from this phase to another one.
+  /// Returns whether `next` can follow this phase. Every phase can follow itself.
   func leads(to next: RunPhase) -> Bool { self == next || Self.table[Int(rawValue)] & 1 << next.rawValue != 0 }
 
   /// The successors of each phase, one bit each.

@@ -33,7 +33,7 @@ final class CurlRequest: Sendable {
   let offeredCodings: Set<String>
   let idleLimit: Duration?
 
-  /// - Throws: ``NetworkError`` of the kind `invalidRequest`.
+  /// - Throws: ``NetworkError`` of kind `invalidRequest`.
   init(_ request: URLRequest, _ body: HTTPBody?) throws(NetworkError) {
     guard let url = request.url else { throw NetworkError(.invalidRequest, request, "it has no URL") }
     self.url = url.absoluteString

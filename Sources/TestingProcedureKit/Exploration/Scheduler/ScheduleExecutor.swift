@@ -350,7 +350,8 @@ extension ScheduleExecutor {
     if !isControlled { arrivals.signal() }
   }
 
-  /// Moves the clock to its next deadline, or to the next end of a wait in real time. The calling thread must have the run token.
+  /// Moves the clock to its next deadline, or to the end of the next wait in real time, whichever comes first. The
+  /// calling thread must have the run token.
   ///
   /// - Returns: Whether there was a deadline.
   func moveToNextDeadline(of clock: VirtualClock) -> Bool {
