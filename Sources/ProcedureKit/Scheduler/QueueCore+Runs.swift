@@ -158,6 +158,17 @@ extension Run {
     }
   }
 
+  /// Ends the run with the outcome of a dependency, unless its body has started, and interrupts the step in progress.
+  ///
+  /// A dependency that was added later can settle while the conditions are evaluated, or during the delay: the evaluation and the timer would
+  /// otherwise outlive the run.
+  private func endInterrupted(_ outcome: RunOutcome) {
+    core.send { state, effects in
+      guard endWithoutStart(outcome, &state) else { return }
+      interrupt(endsAtOnce: true, &state, &effects) { self.inheritedReason }
+    }
+  }
+
   /// Adds a dependency to a run that has not started (D1). Returns `false` if the body has been called, or if the run has ended.
   func addDependency(_ dependency: any ProcedureDependency) -> Bool {
     let priority = core.send { state, effects -> UInt8? in
@@ -179,7 +190,7 @@ extension Run {
   func refuseDependencies(_ error: ProcedureError) {
     let dependencies = core.update { $0[self].details.dependencies.handles.takeAll() }
     for dependency in dependencies { dependency.asRunDependency.dependencyRun.forget(self) }
-    end(.failed(error))
+    endInterrupted(.failed(error))
   }
 
   /// A dependency of the run has finished (D1). After the last one, the run advances; a dependency that did not succeed ends the run.
@@ -198,9 +209,9 @@ extension Run {
       _ = released
     case .failed(let error):
       if isOutside { core.update { $0[self].details.dependencies.failsFromOutside = true } }
-      end(.failed(ProcedureError.dependencyFailed(of: identity, dependency, error)))
+      endInterrupted(.failed(ProcedureError.dependencyFailed(of: identity, dependency, error)))
     case .cancelled(let reason): cancel(reason)
-    case .ignored(let condition): end(.ignored(by: condition))
+    case .ignored(let condition): endInterrupted(.ignored(by: condition))
     }
   }
 

@@ -1,7 +1,8 @@
-import ProcedureKit
 import TestSupport
 import Testing
 import TestingProcedureKit
+
+@testable import ProcedureKit
 
 /// Dependencies that are added to a run that has not started.
 @Suite(.timeLimit(.atDepth)) struct AddedDependencyTests {
@@ -163,6 +164,41 @@ import TestingProcedureKit
     try await eventually { delayed.state == .pending }
     gate.set()
     #expect(try await (conditional.value, claiming.value, delayed.value) == (1, 2, 3))
+  }
+
+  @Test("D1: an added dependency that fails interrupts the delay, the conditions or the claim of the run")
+  func interrupts() async throws {
+    let other = ProcedureQueue("other")
+    let failing = other.add("failing") { throw TestError(code: 1) }
+    _ = await failing.outcome
+
+    let delayed = ProcedureQueue("delayed", clock: VirtualClock())
+    let pausing = delayed.add(ProcedureTask { 1 }.delay(.seconds(3600)))
+    try await eventually { pausing.state == .pausing }
+    #expect(pausing.addDependency(failing))
+    #expect((await pausing.outcome.failure as? ProcedureError)?.kind == .dependencyFailed)
+    #expect(delayed.core.timers.count == 0)
+
+    let (queue, evaluates, isCancelled) = (ProcedureQueue("q"), Signal(), Signal())
+    let conditional = queue.add(
+      ProcedureTask { 1 }.condition("asks") {
+        evaluates.set()
+        await untilCancelled()
+        isCancelled.set()
+        return true
+      })
+    await evaluates.wait()
+    #expect(conditional.addDependency(failing))
+    #expect((await conditional.outcome.failure as? ProcedureError)?.kind == .dependencyFailed)
+    try await eventually { isCancelled.isSet }
+
+    let holder = queue.add(ProcedureTask("holder") { await gate.wait() }.exclusive("failed dependency"))
+    try await eventually { holder.state == .executing }
+    let claiming = queue.add(ProcedureTask { 1 }.exclusive("failed dependency"))
+    #expect(claiming.addDependency(failing))
+    #expect((await claiming.outcome.failure as? ProcedureError)?.kind == .dependencyFailed)
+    gate.set()
+    try await queue.run(ProcedureTask {}.exclusive("failed dependency"))
   }
 
   @Test("C2: a run that waits for an added dependency ends at once when it is cancelled")

@@ -39,14 +39,14 @@ extension Run {
     }
   }
 
-  /// Adds the effects of a cancellation or a stop: on the children, the handlers, and the worker's task (C3).
+  /// Adds the effects of a cancellation, a stop, or a dependency that did not succeed: on the children, the handlers, and the worker's task (C3).
   ///
   /// - Parameters:
   ///   - endsAtOnce: Whether the body is not executing, so the run finishes now.
   ///   - state: The state.
   ///   - effects: Receives the effects.
   ///   - reason: Returns the reason with which the children are cancelled. Called after the lock was released.
-  private func interrupt(
+  func interrupt(
     endsAtOnce: Bool, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects,
     childReason reason: @escaping @Sendable () -> (any Error)?
   ) {
