@@ -200,9 +200,8 @@ extension Run {
       let released = core.send { state, effects -> [any ProcedureDependency] in
         state.runs[self].details.dependencies.missingCount -= 1
         guard state.runs[self].details.dependencies.missingCount == 0 else { return [] }
+        // The step is `stale` if the run has ended, or is still in the step during which the dependency was added.
         let step = state.machine.dependenciesSettled(state.runs[self].member, &effects.next)
-        // The run was cancelled, or another dependency has failed, so the run has already ended.
-        if step == .stale { return [] }
         QueueCore.deliver(step, to: self, &state.runs, &effects)
         return state.runs[self].details.dependencies.handles.takeAll()
       }

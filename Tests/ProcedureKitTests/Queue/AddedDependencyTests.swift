@@ -201,6 +201,28 @@ import TestingProcedureKit
     try await queue.run(ProcedureTask {}.exclusive("failed dependency"))
   }
 
+  @Test("D1: a run does not keep a dependency that has finished while the run was evaluating its conditions")
+  func releasesDependency() async throws {
+    let (queue, live, executed) = (ProcedureQueue("q"), Box(0), Signal())
+    let (evaluates, decides) = (Signal(), Signal())
+    let handle = queue.add(
+      ProcedureTask { 1 }.condition("asks") {
+        evaluates.set()
+        await decides.wait()
+        return true
+      })
+    await evaluates.wait()
+    let dependency = ProcedureTask("dependency") {
+      executed.set()
+      return Tracked(live)
+    }
+    #expect(handle.addDependency(queue.add(dependency)))
+    await executed.wait()
+    try await eventually { live.value == 0 && queue.snapshot().procedures.count == 1 }
+    decides.set()
+    #expect(try await handle.value == 1)
+  }
+
   @Test("C2: a run that waits for an added dependency ends at once when it is cancelled")
   func cancelled() async throws {
     let queue = ProcedureQueue("q", isSuspended: true)
