@@ -339,6 +339,21 @@ import TestingProcedureKit
     #expect(many < few * 5)
   }
 
+  @Test(
+    "A procedure that pauses between two attempts has started, so a newer one does not replace it",
+    arguments: [QueueOverflow.replaceOldest, .replaceNewest])
+  func pausingIsNotReplaced(overflow: QueueOverflow) async throws {
+    let queue = makeQueue(1, overflow: overflow, isSuspended: false)
+    let retried = queue.add(
+      ProcedureTask("retried") { throw TestError() }.retry(.constant(.seconds(3_600)), maxAttempts: 2))
+    try await eventually { retried.state == .pausing }
+    let refused = queue.add(ProcedureTask("newer") {})
+    let outcome = await refused.outcome
+    #expect((outcome.error as? ProcedureError)?.kind == .queueFull, "\(outcome)")
+    #expect(retried.state == .pausing)
+    retried.cancel()
+  }
+
   @Test("enqueue takes the values of other procedures, typed and as an array, and waits for room")
   func enqueueFrom() async throws {
     let queue = makeQueue(2)
