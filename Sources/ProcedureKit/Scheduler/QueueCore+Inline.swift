@@ -164,7 +164,7 @@ extension Run {
   /// - Returns: The next job of the worker; `nil` if there is none.
   @inline(__always) @concurrent
   func execute(_ body: consuming @escaping Body, by worker: Worker) async -> QueueCore.Job? {
-    if layer.hasTimeout, let timeout = layer.traits.timeout { arm(timeout) }
+    startTimeout()
     let value: any Sendable
     do {
       value = try await ProcedureContext.bound.withValue(ProcedureContext(self)) { [body] in

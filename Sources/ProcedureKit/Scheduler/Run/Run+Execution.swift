@@ -111,7 +111,7 @@ extension Run {
       return .finish
     }
     // A timeout, a deadline, or a hedge cancels these bodies but not the caller, so they execute in a child of the caller's task (C5).
-    let needsTask = !isDrivenByWorker && (layer.traits.timeout != nil || layer.traits.deadline != nil || kind == .copy)
+    let needsTask = !isDrivenByWorker && (layer.hasTimeout || layer.traits.deadline != nil || kind == .copy)
     let end: BodyEnd
     if needsTask || hasBindings {
       let box = ResultBox<BodyEnd>()
@@ -147,6 +147,7 @@ extension Run {
     await ProcedureContext.bound.withValue(ProcedureContext(self)) {
       do {
         if isFirst {
+          startTimeout()
           if layer.reuses, try await reuse() { return .ended }
           try await callWillExecuteHooks()
         }
@@ -224,7 +225,6 @@ extension Run {
 
   /// Looks up an existing value to use as the result of the body. Returns whether there is one.
   private func reuse() async throws -> Bool {
-    if let timeout = layer.traits.timeout { arm(timeout) }
     let (body, name) = core.read { ($0.runs[self].body, $0.runs[self].closures?.reuse?.name) }
     guard let body, let name, let reused = try await body(self, .reuse) as? ModifierLayer.Reused else { return false }
     core.update { runs in
@@ -236,9 +236,8 @@ extension Run {
     return true
   }
 
-  /// Starts the timeout (C5), and calls the hooks that precede the body.
+  /// Calls the hooks that precede the body.
   private func callWillExecuteHooks() async throws {
-    if let timeout = layer.traits.timeout, !layer.reuses { arm(timeout) }
     guard layer.hasWillExecuteHooks, let body = core.read({ $0.runs[self].body }) else { return }
     _ = try await body(self, .hooks)
   }
@@ -345,8 +344,9 @@ extension Run {
 
   // MARK: Limits
 
-  /// Starts the timer of the timeout (C5).
-  func arm(_ timeout: Duration) {
+  /// Starts the timer of the timeout (C5), if there is one.
+  func startTimeout() {
+    guard layer.hasTimeout, let timeout = layer.traits.timeout else { return }
     let identity = layerIdentity
     schedule(after: timeout) { [self] in
       cancel(ProcedureError.timedOut(procedure: identity, duration: timeout, hasStarted: true))
