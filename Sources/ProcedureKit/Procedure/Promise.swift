@@ -87,7 +87,7 @@ private final class PromiseState<Value: Sendable>: Sendable {
       return contents.waiters
     }
     // The signals are sent after the lock has been released, in the order of the waits.
-    for waiter in (waiters ?? [:]).sorted(by: { $0.key < $1.key }) { waiter.value.signal() }
+    for waiter in (waiters ?? [:]).inOrder { waiter.signal() }
     return waiters != nil
   }
 

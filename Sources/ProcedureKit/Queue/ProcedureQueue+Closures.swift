@@ -121,8 +121,7 @@ extension ProcedureQueue {
     operation: @escaping @concurrent @Sendable (Element) async throws -> Output
   ) async throws -> [Output] {
     try await map(
-      elements, with: ProcedureTask("map", operation: operation), maxConcurrentElements: limit, onFailure: policy,
-      elementName: elementName)
+      "map", elements, maxConcurrentElements: limit, onFailure: policy, elementName: elementName, operation: operation)
   }
 
   /// Calls a function for each element of a collection, in a run with a name.
