@@ -107,15 +107,16 @@ extension QueueCore {
     _ run: Run, _ outcome: RunOutcome, at reading: QueueClock.Reading, nextFor worker: Worker?
   ) -> Following? {
     var granted: [Run] = []
-    // Any other run has nothing to give back: this only saves the visits to the two locks.
-    if run.layer.needs.contains(.claim) {
-      let isOver = update { runs in
-        // The outcome is decided before the resources are released, so that a task that outlives the body claims nothing for the run.
+    // Any other run has nothing to release before its end is published: this only saves the visits to the locks.
+    if run.layer.hasTimeout || run.layer.needs.contains(.claim) {
+      // The outcome is decided first, so that a task that outlives the body claims nothing for the run, and starts no timer.
+      let timers = update { runs -> [TimerHeap.ID]? in
         runs[run].isDecided = runs[run].endsWithBody
-        return runs[run].isDecided
+        return runs[run].isDecided ? runs[run].changeDetails { $0.timers.takeAll() } ?? [] : nil
       }
-      guard isOver else { return nil }
-      granted = resources.giveBack(run)
+      guard let timers else { return nil }
+      for timer in timers { self.timers.cancel(timer) }
+      if run.layer.needs.contains(.claim) { granted = resources.giveBack(run) }
       for other in granted where other.core !== self { other.resumeClaimants() }
     }
     let following = send { state, effects -> Following? in
@@ -132,10 +133,7 @@ extension QueueCore {
         job: takeNext(for: worker, isStarting: false, at: reading, &state, &effects), released: released)
     }
     guard let following else { return nil }
-    if let details = following.released.details {
-      for timer in details.timers { timers.cancel(timer) }
-      details.log?.close()
-    }
+    following.released.details?.log?.close()
     return following
   }
 }

@@ -137,8 +137,6 @@ struct RunDetails: ~Copyable, Sendable {
   final class References: Sendable {
     /// The dependencies, if at least one of them has not finished.
     let dependencies: [any ProcedureDependency]
-    /// The timers of a run that ends inline, which have to be cancelled. Those of other runs were cancelled when the outcome was decided.
-    let timers: [TimerHeap.ID]
     /// The event log, which ends with the run.
     let log: EventLog?
     let bindings: [ContextCarrier.Binding]
@@ -146,8 +144,8 @@ struct RunDetails: ~Copyable, Sendable {
     let result: Result<any Sendable, any Error>?
 
     fileprivate init(takenFrom details: inout RunDetails) {
-      (dependencies, timers) = (details.dependencies.handles.takeAll(), details.timers.takeAll())
-      (log, bindings) = (details.observers.log, details.bindings.takeAll())
+      (dependencies, log) = (details.dependencies.handles.takeAll(), details.observers.log)
+      bindings = details.bindings.takeAll()
       (repetition, result) = (details.pause.repetition.take(), details.result.take())
     }
   }
