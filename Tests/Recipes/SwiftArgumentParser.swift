@@ -19,6 +19,6 @@ struct Convert: AsyncParsableCommand {
   }
 
   func validate() throws {
-    guard jobs > 0, attempts > 0 else { throw ValidationError("--jobs and --attempts are at least 1.") }
+    guard jobs > 0, attempts > 0 else { throw ValidationError("--jobs and --attempts must be at least 1.") }
   }
 }

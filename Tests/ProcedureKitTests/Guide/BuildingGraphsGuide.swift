@@ -76,7 +76,7 @@ import TestingProcedureKit
     let disk = Disk()
     let report = ProcedureGraph("report") { (g, month: Node<Int>) in
       let title = g.add("title", from: month) { month in "Month \(month)" }
-      let body = g.add(Download(), input: "body")  // known now, the same in every run
+      let body = g.add(Download(), input: "body")  // known now, and the same in every run
       let folder = g.add("folder") { try await disk.makeFolder() }
       let text = g.add("text", from: title, body) { title, body in "\(title): \(body)" }
       return g.add("save", from: text, after: [folder]) { text in "saved \(text)" }
@@ -100,7 +100,7 @@ import TestingProcedureKit
     let site = ProcedureGraph("site") { (g, index: Node<String>) in
       let paths = g.add("paths", from: index) { index in index.split(separator: " ").map(String.init) }
       let wanted = g.filter("wanted", paths) { path in !path.hasPrefix("#") }
-      // A procedure, or a function; four elements at a time.
+      // `with` takes a procedure or a function. At most four elements are processed at a time.
       let pages = g.compactMap(wanted, with: Download().replacingErrorsWithNil(), maxConcurrentElements: 4)
       let lengths = g.map("lengths", pages) { page in page.count }
       return g.reduce(lengths, 0) { sum, length in sum + length }
