@@ -58,7 +58,7 @@ import TestingProcedureKit
       .retry(.exponential(from: .seconds(1)), maxAttempts: 5, countedIn: journal, as: "upload")
       .timeout(.seconds(6 * 3_600), countedIn: journal, as: "upload")
       .remembered(in: journal, as: "upload")
-    let address = try await upload(photo)  // the first time: executed, and written
+    let address = try await upload(photo)  // the first time, executes the procedure and stores its value
     let same = try await upload(photo)  // from the journal
     #expect(address == same)
   }
