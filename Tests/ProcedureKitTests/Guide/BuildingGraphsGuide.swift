@@ -46,7 +46,7 @@ import TestingProcedureKit
   func building() async throws {
     let queue = ProcedureQueue("images", maxConcurrentProcedures: 2)
     let thumbnails = thumbnails
-    let images = try await queue.run(thumbnails, input: "kitten.ppm")  // in this task, cancelled with it
+    let images = try await queue.run(thumbnails, input: "kitten.ppm")  // is cancelled with this task
     let handle = queue.add(thumbnails, input: "cat.ppm")  // outlives this task
     let others = try await handle.value
     #expect(images.map(\.side) == [64, 512] && others.map(\.side) == [64, 512])
@@ -76,7 +76,7 @@ import TestingProcedureKit
     let disk = Disk()
     let report = ProcedureGraph("report") { (g, month: Node<Int>) in
       let title = g.add("title", from: month) { month in "Month \(month)" }
-      let body = g.add(Download(), input: "body")  // known now, and the same in every run
+      let body = g.add(Download(), input: "body")  // the same in every run
       let folder = g.add("folder") { try await disk.makeFolder() }
       let text = g.add("text", from: title, body) { title, body in "\(title): \(body)" }
       return g.add("save", from: text, after: [folder]) { text in "saved \(text)" }

@@ -16,7 +16,7 @@ import TestingProcedureKit
 
   private func makeJobs(log: @escaping @Sendable (String) -> Void = { _ in }) -> ProcedureQueue {
     var configuration = ProcedureQueue.Configuration("jobs", maxConcurrentProcedures: 8)
-    configuration.maxWaitingProcedures = 1_000  // beyond that, refuse
+    configuration.maxWaitingProcedures = 1_000  // further procedures are refused
     configuration.fairness = .byKey  // tenants take turns
     configuration.maxConcurrentProceduresPerKey = 2
     configuration.contextCarriers = [ContextCarrier(RequestID.$current)]
