@@ -38,10 +38,10 @@ extension QueueCore {
     }
   }
 
-  /// Whether the queue is suspended, read without the lock.
+  /// Whether the queue is suspended. Reading this property does not take the lock.
   var isGated: Bool { gate.load(ordering: .relaxed) }
 
-  /// Called when the `ProcedureQueue` is deallocated. Resumes a suspended queue, and lets the event streams end with the last run (Q4).
+  /// Resumes a suspended queue when the `ProcedureQueue` is deallocated, and lets the event streams end with the last run (Q4).
   func release() {
     send { state, effects in
       state.isReleased = true
@@ -63,12 +63,12 @@ extension QueueCore {
   var width: Int { read { $0.machine.width } }
   var isSuspended: Bool { read { $0.machine.isSuspended } }
 
-  /// Cancels all runs in one visit to the lock, so that the end of one run does not let another one start.
+  /// Cancels all runs in one critical section, so that the end of one run does not let another one start.
   func cancelAll(_ reason: (any Error)?, includesLater: Bool = false) {
     cancelRuns(includesLater: includesLater) { _, _ in RunDetails.Cancellation(reason: reason) }
   }
 
-  /// Cancels, in one visit to the lock, the runs for which `choose` returns a cancellation. `choose` is called under the lock.
+  /// Cancels, in one critical section, the runs for which `choose` returns a cancellation. `choose` is called under the lock.
   func cancelRuns(
     includesLater: Bool = false, _ choose: (Run, QueueMachine.Member) -> RunDetails.Cancellation?
   ) {
@@ -88,14 +88,14 @@ extension QueueCore {
     send { state, effects in
       state.isShutDown = true
       resumed(&state, &effects)
-      // The waits for room end, and the callers receive the refusal.
+      // The callers that are waiting for room continue, and the queue refuses their runs.
       for caller in state.limiter.takeAllCallers(state.machine) { effects.add(.giveRoom(caller)) }
       Self.wakeIfIdle(&state, &effects)
     }
   }
 
-  /// Waits until the queue has no runs. In a body on this queue, waits until every other run is also waiting for the queue to become idle
-  /// (Q4).
+  /// Waits until the queue has no runs. When called in a body on this queue, it waits only until every other run is also waiting for the
+  /// queue to become idle (Q4).
   func waitUntilIdle() async {
     let bodies = ProcedureContext.current?.run.nearestUnfinished?.ancestors.filter { $0.core === self } ?? []
     let signal = OneShotSignal()
@@ -123,7 +123,7 @@ extension QueueCore {
     if !state.idleWaiters.isEmpty, state.machine.isIdle { effects.send(state.idleWaiters.takeAll()) }
   }
 
-  /// Returns the runs that a run awaits while it waits for this queue to become idle, for the search for deadlocks (R4).
+  /// Returns the runs that `run` awaits while it is waiting for this queue to become idle. The deadlock search uses this function (R4).
   func runs(awaitedBy run: Run) -> [Run] {
     let isInside = run.ancestors.contains { $0.core === self }
     return read { state in
@@ -165,7 +165,7 @@ extension QueueCore {
     state.failures.append(ProcedureFailure(procedure: run.identity, error: error))
   }
 
-  /// Reports a failure that no code has observed to the handler of the queue, or to the log.
+  /// Reports an unobserved failure to the handler of the queue, or to the log.
   func reportUnobservedFailure(_ failure: ProcedureFailure) {
     switch failureHandling {
     case .scope(_, let handler), .unobserved(let handler): handler.map { $0(failure) } ?? logUnobserved(failure)
@@ -174,7 +174,8 @@ extension QueueCore {
 
   // MARK: Priority
 
-  /// Returns the unfinished run with an id; `nil` if this queue has none. Layers and attempts report under the id of their run.
+  /// Returns the unfinished run with an id; `nil` if this queue has none. Layers and attempts are skipped, since they report under the id
+  /// of their run.
   func unfinishedRun(_ id: ProcedureID) -> Run? {
     read { state in
       for member in state.machine.present {
@@ -184,12 +185,12 @@ extension QueueCore {
     }
   }
 
-  /// Changes the priority of a run that waits to start. Returns `false` if its body is executing, or if the run has ended.
+  /// Changes the priority of a run that is waiting to start. Returns `false` if its body is executing, or if the run has ended.
   func setPriority(_ priority: UInt8, of run: Run) -> Bool {
     let isRaised = send { state, _ -> Bool? in
       let member = state.runs[run].member
       guard state.machine.phase(of: member).awaitsStart else { return nil }
-      // `raise` also raises the runs for which this one waits.
+      // `raise` also raises the runs that this run is waiting for.
       guard state.machine[member].priority >= priority else { return true }
       state.machine.priorityChanged(member, to: priority)
       return false
@@ -198,7 +199,8 @@ extension QueueCore {
     return isRaised != nil
   }
 
-  /// Raises the priority of a run, and of the runs that it waits for: dependencies, children, and holders of the claimed resources (Q7).
+  /// Raises the priority of a run, and of the runs that it is waiting for: dependencies, children, and holders of the claimed resources
+  /// (Q7).
   func raise(_ run: Run, to priority: UInt8) {
     let (isClaiming, dependencies, children) = send { state, _ -> (Bool, [any ProcedureDependency], [Run]) in
       let member = state.runs[run].member
@@ -241,7 +243,7 @@ extension QueueCore {
     }
   }
 
-  /// Reports a stall, or schedules the next check. `callsBefore` is the number of timers that had been called when this one was scheduled.
+  /// Reports a stall, or schedules the next check. `callsBefore` is the number of timers that had fired when this timer was scheduled.
   private func stallTimerFired(_ number: UInt64, callsBefore: Int) {
     // Another timer that has fired since may have resumed a task that has not reached the queue yet.
     let awaitsTimer = timers.count > 0 || timers.calledCount > callsBefore + 1
@@ -257,7 +259,7 @@ extension QueueCore {
 }
 
 extension QueueCore {
-  /// Waits until the queue and the key have room for one more run, and reserves the room. A body that waits holds no slot (Q3).
+  /// Waits until the queue and the key have room for one more run, and reserves the room. A body holds no slot while it waits (Q3).
   ///
   /// - Throws: `CancellationError`, or the reason for the cancellation, if the caller is cancelled before there is room;
   ///   `exclusionDeadlock` if the caller is a body that the waiting runs depend on (R4).
@@ -265,7 +267,8 @@ extension QueueCore {
     guard limitsWaiting else { return }
     let id = key.map(ObjectIdentifier.init)
     if send({ state, _ in state.limiter.reserveIfFree(for: id, state.machine) }) { return }
-    // The queue or the key is full, so the caller waits. There may be room by now, and a queue that was shut down refuses the run later.
+    // The queue or the key is full, so the caller waits, unless there is room by now, or the queue has been shut down and will refuse the
+    // run.
     let signal = OneShotSignal()
     let hasRoom = send { state, _ in
       if state.isShutDown { state.limiter.addReservation(id) }
@@ -293,7 +296,8 @@ extension QueueCore {
       || send { state, _ in state.limiter.reserveIfFree(for: key.map(ObjectIdentifier.init), state.machine) }
   }
 
-  /// Returns the runs of which one has to start to make room; empty if there is room, or if room is about to be used.
+  /// Returns the waiting runs, one of which has to start to make room. The array is empty if there is room, or if another caller has
+  /// reserved room but has not added its run yet.
   func runsWaiting(for key: InternedKey?) -> [Run] {
     let id = key.map(ObjectIdentifier.init)
     return read { state in
@@ -322,12 +326,12 @@ extension QueueCore {
     return facts
   }
 
-  /// Logs a failure whose handle was released before any code observed the outcome.
+  /// Logs the failure of a run whose handle was released before any code observed the outcome.
   func logUnobserved(_ failure: ProcedureFailure) {
     log.from { [self] in logFacts(of: failure.procedure, attempt: nil, parent: nil) }
       .log(
         level: .warning,
-        "\(failure.procedure) failed, and its handle was dropped unread: \(failure.error). "
+        "\(failure.procedure) failed, and its handle was released before any code read its outcome: \(failure.error). "
           + "Await its value, or set onUnobservedFailure.")
   }
 
@@ -368,7 +372,7 @@ extension Run {
     guard var metrics = state.machine.meters?.metrics(of: member, at: instant.nanoseconds) else { return nil }
     let pause = state.runs[self].details.pause
     metrics.attempts = state.runs[self].hasStarted ? pause.latestAttempt + pause.innerRetryCount : 0
-    // A node has been pending since its graph began, and its run was admitted only when it was ready.
+    // A node has been pending since its graph started, but its run was not admitted until the node was ready.
     if kind == .node, let parent, let graph = state.runs[parent].details.extensions.graph {
       metrics.pending += graph.timeSinceStart(to: instant, without: metrics.total)
     }

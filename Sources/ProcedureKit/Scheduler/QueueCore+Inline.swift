@@ -1,13 +1,13 @@
 /// Runs that start and end inline.
 ///
-/// Most runs have only a body. For them, the functions in this file combine several steps in one visit to the lock: the admission and the
-/// start of a run in its caller's task, and the end of one run and the start of the next one in a worker. Each step is the function that
-/// all other runs use as well (`admitted`, `startBody`, `recordBodyEnd`, `end`), so the rules are stated only once.
+/// Most runs have only a body. For these runs, the functions in this file combine several steps in one critical section: the admission and
+/// the start of a run in its caller's task, and the end of one run and the start of the next one in a worker. Each step calls the same
+/// function as for all other runs (`admitted`, `startBody`, `recordBodyEnd`, `end`), so the rules are stated only once.
 ///
 /// | the run is executed by | it starts inline if | it ends inline if |
 /// |---|---|---|
-/// | its caller's task (`run`) | it has only a body and resources (`ModifierLayer.canStartInCallersTask`), no enclosing run, and the queue has no hooks; its task is not cancelled; the resources and a slot are free | its body has succeeded, its task is not cancelled, and `RunState.endsWithBody` |
-/// | a worker (`add`) | it has only a body, resources, and a timeout, after any conditions and delay (`Run.canStartInline`) | `RunState.endsWithBody` |
+/// | its caller's task (`run`) | it has only a body and resources (`ModifierLayer.canStartInCallersTask`), and no enclosing run; the queue has no hooks; its task is not cancelled; and the resources and a slot are free | its body has succeeded, its task is not cancelled, and `RunState.endsWithBody` is `true` |
+/// | a worker (`add`) | it has only a body, conditions, a delay, resources, and a timeout (`Run.canStartInline`) | `RunState.endsWithBody` is `true` |
 ///
 /// Every other run is driven by `Run.drive` and ends in `Run.finish`.
 extension QueueCore {
@@ -16,8 +16,8 @@ extension QueueCore {
   /// Creates the run of a procedure that the caller's task executes, and starts it if it needs nothing but resources and a slot, all of
   /// which are free.
   ///
-  /// - Returns: The run, and whether its body has started. If it has not, `drive` admits the run, unless it is waiting already, and drives
-  ///   it.
+  /// - Returns: The run, and whether its body has started. If it has not, `drive` drives the run, and admits it first if this function has
+  ///   not already done so.
   @usableFromInline
   func startStructured(_ layer: ModifierLayer) -> (run: Run, starts: Bool) {
     let parent = ProcedureContext.current?.run.nearestUnfinished
@@ -32,11 +32,11 @@ extension QueueCore {
       if step == .start { run.startBody(at: reading, &state, &effects) }
       return step
     }
-    // The next step is `wait` if the resources or a slot are not free. In that case, `drive` awaits the step that follows.
+    // The next step is `wait` if the resources or all slots are taken. In that case, `drive` awaits the step that follows.
     return (run, (step == .claim ? run.claim(startsInline: true) : step) == .start)
   }
 
-  /// Ends a run that `startStructured` started, after its body has succeeded, in one visit to the lock.
+  /// Ends a run that `startStructured` started, after its body has succeeded, in one critical section.
   ///
   /// - Returns: Whether the run has ended. If it has not, the caller has to call `finish`.
   @usableFromInline
@@ -71,7 +71,7 @@ extension QueueCore {
     }
   }
 
-  /// Gives the next run to a worker, and starts the body in the same visit to the lock if nothing has to be called before it.
+  /// Gives the next run to a worker, and starts the body in the same critical section if nothing has to be called before it.
   private func takeNext(
     for worker: Worker, isStarting: Bool, at reading: QueueClock.Reading, _ state: inout State, _ effects: inout Effects
   ) -> Job? {
@@ -80,7 +80,7 @@ extension QueueCore {
     state.runs[run].worker = worker
     guard run.canStartInline(state.runs) else { return Job(run: run, startedBody: nil) }
     run.startBody(at: reading, &state, &effects)
-    // The worker holds the body from now on: nothing else calls it.
+    // The worker now owns the body, and nothing else calls it.
     return Job(run: run, startedBody: state.runs[run].body.take())
   }
 
@@ -90,16 +90,16 @@ extension QueueCore {
   struct Following: ~Copyable, Sendable {
     /// The next job of the worker, if there is one.
     let job: Job?
-    /// What the ended run no longer needs, to be released after the lock has been released.
+    /// The references that the ended run no longer needs. They are released after the lock has been released.
     let released: Run.ReleasedReferences
   }
 
-  /// Ends a run whose body has ended, and gives its worker the next run, in one visit to the lock (L4).
+  /// Ends a run whose body has ended, and gives its worker the next run, in one critical section (L4).
   ///
   /// - Parameters:
   ///   - run: The run.
   ///   - outcome: The outcome of its body.
-  ///   - reading: The instant.
+  ///   - reading: The instant at which the run ends.
   ///   - worker: The worker that has executed the body; `nil` if the caller's task has.
   /// - Returns: The next job of the worker; `nil` if the run has children, listeners, or a cancellation, and therefore cannot end inline.
   @inline(__always)
@@ -107,9 +107,9 @@ extension QueueCore {
     _ run: Run, _ outcome: RunOutcome, at reading: QueueClock.Reading, nextFor worker: Worker?
   ) -> Following? {
     var granted: [Run] = []
-    // Any other run has nothing to release before its end is published: this only saves the visits to the locks.
+    // Only these runs have timers or resources to release before the end is published, so all other runs avoid taking the locks.
     if run.layer.hasTimeout || run.layer.needs.contains(.claim) {
-      // The outcome is decided first, so that a task that outlives the body claims nothing for the run, and starts no timer.
+      // The outcome is decided first, so that a task that outlives the body neither claims resources for the run nor starts a timer.
       let timers = update { runs -> [TimerHeap.ID]? in
         runs[run].isDecided = runs[run].endsWithBody
         return runs[run].isDecided ? runs[run].changeDetails { $0.timers.takeAll() } ?? [] : nil
@@ -139,11 +139,11 @@ extension QueueCore {
 }
 
 extension RunState {
-  /// Whether the outcome of the run depends only on its body, in which case both can end in one visit to the lock, during which a worker
-  /// takes its next run.
+  /// Whether the outcome of the run depends only on its body. If it does, the body and the run end in one critical section, in which a
+  /// worker also takes its next run.
   ///
-  /// A run with listeners cannot: its dependents become ready before the worker takes another run. Neither can a run with tasks that wait
-  /// for its slot: they continue before the run leaves the machine.
+  /// A run with listeners cannot end in this way, since its dependents must become ready before the worker takes another run. Neither can a
+  /// run with tasks that are waiting for its slot, since they must continue before the run leaves the machine.
   var endsWithBody: Bool {
     guard hasDetails else { return true }
     return !details.isCancelledOrStopping && details.children.producedCount == 0 && details.children.failures.isEmpty
@@ -152,7 +152,7 @@ extension RunState {
 }
 
 extension Run {
-  /// Returns whether a worker has to do nothing but call the body.
+  /// Returns whether a worker only has to call the body.
   func canStartInline(_ runs: borrowing RunTable) -> Bool {
     layer.canStartInline && core.hasNoHooks && parent == nil && runs[self].details.bindings.isEmpty
   }
@@ -181,8 +181,8 @@ extension Run {
     return core.nextJob(for: worker, after: self)
   }
 
-  /// Ends the run together with its body, in one visit to the lock (L4): the same steps as in `bodyEnded`, `decide`, and `publish`, for a
-  /// run whose outcome depends only on its body (`RunState.endsWithBody`).
+  /// Ends the run together with its body, in one critical section (L4). Performs the same steps as `bodyEnded`, `decide`, and `publish`,
+  /// for a run whose outcome depends only on its body (`RunState.endsWithBody`).
   @inline(__always)
   func endWithBody(
     _ outcome: RunOutcome, at reading: QueueClock.Reading, _ state: inout QueueCore.State,

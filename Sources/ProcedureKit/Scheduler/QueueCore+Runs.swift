@@ -21,7 +21,9 @@ extension QueueCore {
 
   // MARK: Added runs
 
-  /// Adds a run to the queue, and returns it. A run that the queue refuses has failed. O(1) without dependencies.
+  /// Adds a run to the queue, and returns it. If the queue refuses the run, the returned run has failed.
+  ///
+  /// - Complexity: O(1) without dependencies.
   @usableFromInline
   func add(
     _ layer: ModifierLayer, _ closures: ModifierLayer.Closures?, after dependencies: [any ProcedureDependency],
@@ -33,7 +35,9 @@ extension QueueCore {
     return run
   }
 
-  /// Adds a run if the queue admits it at once; otherwise, counts the refusal and throws it. O(1) without dependencies.
+  /// Adds a run if the queue admits it at once; otherwise, counts the refusal and throws it.
+  ///
+  /// - Complexity: O(1) without dependencies.
   func tryAdd(
     _ layer: ModifierLayer, _ closures: ModifierLayer.Closures?, after dependencies: [any ProcedureDependency],
     body: @escaping Run.Body
@@ -44,13 +48,13 @@ extension QueueCore {
     throw error
   }
 
-  /// How a run gets room on a queue that limits its waiting runs.
+  /// The rule by which a run gets room on a queue that limits its waiting runs.
   enum RoomRule: Sendable {
-    /// According to the queue's overflow policy, which may replace a waiting run.
+    /// The run gets room according to the queue's overflow policy, and may replace a waiting run.
     case byOverflow
-    /// Room was reserved for the run.
+    /// The run gets the room that was reserved for it.
     case reserved
-    /// Only if there is already room, without replacing another run.
+    /// The run gets room only if the queue has some, without replacing another run.
     case atOnce
   }
 
@@ -99,7 +103,7 @@ extension QueueCore {
       }
       let step = admitted(run, priority: priority, needs: needs, after: dependencies, at: reading, &state, &effects)
       if limitsWaiting { state.limiter.addReplaceable(state.runs[run].member, of: run.keyID, state.machine) }
-      // The replaced run is cancelled in the same visit to the lock: it must not start in the meantime.
+      // The replaced run is cancelled in the same critical section, so that it cannot start in the meantime.
       if let replaced {
         let reason = ProcedureError.replaced(procedure: replaced.identity, by: run.identity)
         replaced.mark(reason, at: reading, &state, &effects)
@@ -169,8 +173,8 @@ extension Run {
 
   /// Ends the run with the outcome of a dependency, unless its body has started, and interrupts the step in progress.
   ///
-  /// A dependency that was added later can settle while the conditions are evaluated, or during the delay: the evaluation and the timer would
-  /// otherwise outlive the run.
+  /// A dependency that was added later can settle while the conditions are being evaluated, or during the delay. Without the interruption,
+  /// the evaluation or the timer would outlive the run.
   private func endInterrupted(_ outcome: RunOutcome) {
     core.send { state, effects in
       guard endWithoutStart(outcome, &state) else { return }
@@ -195,14 +199,15 @@ extension Run {
     return true
   }
 
-  /// Fails the run, whose dependencies form a cycle, so none of its runs could start (R4).
+  /// Fails the run because its dependencies form a cycle, in which no run could ever start (R4).
   func refuseDependencies(_ error: ProcedureError) {
     let dependencies = core.update { $0[self].details.dependencies.handles.takeAll() }
     for dependency in dependencies { dependency.asRunDependency.dependencyRun.forget(self) }
     endInterrupted(.failed(error))
   }
 
-  /// A dependency of the run has finished (D1). After the last one, the run advances; a dependency that did not succeed ends the run.
+  /// Records that a dependency of the run has finished (D1). The last dependency lets the run advance; a dependency that did not succeed
+  /// ends the run.
   func dependencySettled(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>, isOutside: Bool) {
     switch outcome {
     case .finished:

@@ -1,22 +1,22 @@
 import Synchronization
 
-/// The engine of a queue: guards the machine with one lock, and performs the steps that the machine decides.
+/// The engine of a queue, which guards the machine with one lock and performs the steps that the machine returns.
 ///
 /// There are three ways to access the guarded state:
 ///
-/// - `send` sends an event to the machine, and performs its effects after the lock has been released.
+/// - `send` sends an event to the machine, and performs the effects of the event after the lock has been released.
 /// - `update` changes the states of runs. The change must not let any run start or end.
 /// - `read` reads the state and cannot change it.
 ///
 /// The core neither calls the user's code nor releases the user's objects while it holds the lock.
 ///
-/// `package` for `ProcedureKitRemote`.
+/// The class is `package` because `ProcedureKitRemote` uses it.
 @usableFromInline
 package final class QueueCore: Sendable {
-  /// The queue of procedures that run without a queue: no limits, and the continuous clock.
+  /// The core for procedures that run without a queue. It has no limits, and uses the continuous clock.
   static let unqueued = QueueCore(name: "no queue")
 
-  /// The state that the lock guards. It cannot be copied, so that no part of it is used without the lock.
+  /// The state that the lock guards. It cannot be copied, so no part of it can be used without the lock.
   struct State: ~Copyable, Sendable {
     var machine: QueueMachine
     /// The unfinished runs, and access to the states of all runs of the queue.
@@ -26,7 +26,7 @@ package final class QueueCore: Sendable {
     /// The random numbers for schedules, if the queue has a seed.
     var seeds: SplitMix64?
     var isShutDown = false
-    /// Whether the `ProcedureQueue` was deallocated, in which case the event streams end with the last run.
+    /// Whether the `ProcedureQueue` has been deallocated, in which case the event streams end with the last run.
     var isReleased = false
     /// The signals of graph workers that are waiting until the queue is resumed (Q2).
     var resumption: [OneShotSignal] = []
@@ -42,7 +42,7 @@ package final class QueueCore: Sendable {
     var idleWaiters: [OneShotSignal] = []
     /// The number of bodies, on any queue, that are waiting for this queue to become idle or to have room.
     var awaitingBodies = 0
-    /// The procedure that has ended last while a body was waiting for idleness or for room.
+    /// The procedure that ended most recently while a body was waiting for the queue to become idle or to have room.
     var latestEnd: ProcedureIdentity?
     var stall = StallDetector()
     /// The totals of the queue, if they are collected.
@@ -109,10 +109,10 @@ package final class QueueCore: Sendable {
   let ownLog: ProcedureLog?
   /// Whether the queue schedules or limits runs by their keys.
   let usesKeys: Bool
-  /// Whether the queue adds nothing around a body: it has neither an executor nor an interceptor.
+  /// Whether the queue has neither an executor nor an interceptor, so a body can be called directly.
   @usableFromInline let hasNoHooks: Bool
   let state: Mutex<State>
-  /// Whether the queue is suspended. Graph workers read this before each node, without the lock.
+  /// Whether the queue is suspended. Graph workers read this flag before each node, without taking the lock.
   let gate: Atomic<Bool>
 
   init(
@@ -156,7 +156,7 @@ package final class QueueCore: Sendable {
     let result = state.withLock { state in
       if reading != nil || state.machine.meters != nil { state.measure(at: reading?.instant) }
       let result = event(&state, &effects)
-      // Each event can make room, which waiting callers get before a new one.
+      // Each event can make room, which goes to waiting callers before new ones.
       if limitsWaiting {
         while let caller = state.limiter.takeNextCaller(&state.machine) { effects.add(.giveRoom(caller)) }
       }
@@ -169,7 +169,8 @@ package final class QueueCore: Sendable {
     return result
   }
 
-  /// Changes the states of runs. Starts no worker and performs no effects: a change that lets a run start or end goes through `send`.
+  /// Changes the states of runs. This function starts no worker and performs no effects, so a change that lets a run start or end must use
+  /// `send` instead.
   func update<R: Sendable>(_ change: (inout RunTable) -> R) -> R {
     state.withLock { change(&$0.runs) }
   }
@@ -192,7 +193,7 @@ package final class QueueCore: Sendable {
     (effects.next.steps, effects.next.returned) = ([], [])
   }
 
-  /// Delivers a step to the driver of a run, unless the run waits or the event was late.
+  /// Delivers a step to the driver of a run, unless the run has to wait or the event was late.
   ///
   /// | the run is driven by | the step is delivered |
   /// |---|---|
@@ -201,10 +202,10 @@ package final class QueueCore: Sendable {
   static func deliver(_ step: RunStep, to run: Run, _ runs: inout RunTable, _ effects: inout Effects) {
     if step == .wait || step == .stale { return }
     if run.isDrivenByWorker {
-      // No task waits for the step of an added run, so the run advances after the lock has been released.
+      // No task is waiting for the step of an added run, so the run advances after the lock has been released.
       effects.add(.advance(run, step))
     } else {
-      // The caller's task drives the run. It is suspended in `nextStep`, or reads the step there.
+      // The caller's task drives the run. That task is either suspended in `nextStep`, or will read the step there.
       runs[run].details.step = step
       if let driver = runs[run].details.driver.take() { effects.add(.resume(driver)) }
     }

@@ -175,7 +175,7 @@ import TestingProcedureKit
     await arrival.wait()
     #expect(told.value.map(\.level) == [.warning])
     #expect(told.value.first?.metadata["procedure.name"] == "lost")
-    #expect(told.value.first?.text.contains("dropped unread") == true)
+    #expect(told.value.first?.text.contains("released before any code read its outcome") == true)
   }
 
   @Test("A stalled queue is a warning with the snapshot, unless a function takes it")

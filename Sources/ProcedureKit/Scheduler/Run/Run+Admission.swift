@@ -1,8 +1,8 @@
-/// Drives runs through their phases: performs the steps that the machine decides.
+/// A namespace for the functions that drive runs through their phases by performing the steps that the machine returns.
 ///
-/// The task that calls `run` drives its run to the end. A worker stops driving when the run waits, and takes the next run.
+/// The task that calls `run` drives its run to the end. A worker stops driving a run when the run has to wait, and takes the next one.
 ///
-/// `package` for `ProcedureKitDurable`.
+/// The type is `package` because `ProcedureKitDurable` uses it.
 package enum RunDriver {
   /// Runs a task without a queue. Within a body, the task belongs to that body and uses its slot; elsewhere, it has no limits (L5).
   static func run<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
@@ -18,7 +18,7 @@ package enum RunDriver {
 
   /// Runs a task as a layer or an attempt of the current run.
   ///
-  /// If that run has finished, since its body left behind the task that calls this function, the procedure runs as a call.
+  /// That run may have finished, if its body left behind the task that calls this function. In that case, the procedure runs as a call.
   static func runLayer<Input, Output>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, attempt: Int? = nil
   ) async throws -> Output {
@@ -61,7 +61,7 @@ extension Run {
   {
     let parent = parent
     if let parent, !usesSlotOfBody, kind != .graphWorker {
-      // The run has a slot of its own, so the enclosing body releases its slot while it waits for the run (Q3).
+      // The run has its own slot, so the enclosing body releases its slot while it waits for the run (Q3).
       await parent.withSlotReleased(for: .run(self), at: self) { await admitAndDrive(priority: rawPriority) }
       parent.didAwait(identity)
     } else {
@@ -90,14 +90,14 @@ extension Run {
 
   /// Evaluates the conditions (K1).
   ///
-  /// - Returns: The next step; `nil` for an added run, which is advanced by the decision and not by this task.
+  /// - Returns: The next step; `nil` for an added run, since the decision advances the run, and not this task.
   func evaluate() async -> RunStep? {
     let conditions = core.read { $0.runs[self].closures }?.conditions.elements ?? []
     let work = CancellableTask()
     let wait = RunWait.conditions(conditions.map(\.name))
     if isDrivenByWorker {
       addWait(wait, work)
-      // The decision advances the run. This task remains until the conditions that ignore their cancellation have ended (K1).
+      // The decision advances the run. This task continues until even the conditions that ignore cancellation have ended (K1).
       await withTaskAndRunCancellationHandler {
         await evaluate(conditions, by: work) { self.conditionsDecided($0, work) }
       } onCancel: {
@@ -178,7 +178,7 @@ extension Run {
       decisionSignal.cancel()
     }
     if isTaskCancelled { cancelLikeParent() }
-    // A child that a condition produced has failed. The conditions were cancelled, but the run was not, so they still decide.
+    // A child that a condition produced has failed. The conditions were cancelled, but the run was not, so it waits for their decision.
     if decision.result == nil, core.read({ $0.runs[self].details.cancellation == nil && !$0.runs[self].isDecided }) {
       await task.value
     }
@@ -233,7 +233,7 @@ extension Run {
 
   /// Claims the resources of the layer; after a pause, together with those of the enclosing layers (R1, R2).
   ///
-  /// - Parameter startsInline: Whether the body starts in the same visit to the lock, if the resources and a slot are free.
+  /// - Parameter startsInline: Whether the body starts in the same critical section, if the resources and a slot are free.
   /// - Returns: The next step; `wait` until the claim is granted or refused.
   func claim(startsInline: Bool = false) -> RunStep {
     let answer: ResourceTable.Answer
@@ -255,7 +255,7 @@ extension Run {
     case .waits: break
     case .refused(let error): claimRefused(error)
     }
-    // The run may have ended before it made the claim, so its end released nothing. In that case, the claim is released here (R3).
+    // If the run ended before it made the claim, its end released nothing, so the claim is released here (R3).
     if core.read({ $0.runs[self].isDecided }) { core.resources.ended(self) }
     return .wait
   }
@@ -277,7 +277,7 @@ extension Run {
 
   /// Releases the resources of a run that claims them again when its queue is resumed, or of a layer that has ended (R2).
   ///
-  /// Takes the lock of the resource table while the queue's lock is held.
+  /// This function takes the lock of the resource table while the queue's lock is held.
   func releaseHeldClaim(_ effects: inout QueueCore.Effects) {
     for other in core.resources.giveBack(self) { effects.add(.resumeClaimants(other)) }
   }
@@ -286,7 +286,7 @@ extension Run {
   func resumeClaimants() {
     let reclaiming = core.read { $0.runs[self].details.claim.reclaiming }
     guard reclaiming.isEmpty else {
-      // A claim that has been released since it was granted signals no body.
+      // If the claim has been released since it was granted, no body is signalled.
       for (signal, layer) in reclaiming where core.resources.isHeld(by: layer) { signal.signal() }
       return
     }
@@ -299,7 +299,7 @@ extension Run {
     QueueCore.deliver(nextStepWithClaim(&state, &effects), to: self, &state.runs, &effects)
   }
 
-  /// Lets the run fail, or passes the error to the reclaiming bodies, because the claim would wait forever and was refused (R4).
+  /// Fails the run, or passes the error to the reclaiming bodies, because the claim was refused: it would have waited forever (R4).
   func claimRefused(_ error: ProcedureError) {
     core.send { state, effects in
       if !state.runs[self].details.claim.reclaiming.isEmpty {

@@ -6,7 +6,7 @@ extension Run {
     core.send { state, effects in mark(reason, at: reading, &state, &effects) }
   }
 
-  /// Marks the run as cancelled, and adds the effects: handlers, children, and the worker's task (C3).
+  /// Marks the run as cancelled, and adds the effects on the handlers, the children, and the worker's task (C3).
   ///
   /// A run whose body is not executing ends at once, and no longer waits for anything (C2). The children are cancelled before `didFinish`
   /// is published (C5).
@@ -32,20 +32,22 @@ extension Run {
     core.send { state, effects in
       guard !state.runs[self].isDecided, !state.runs[self].details.children.isStopping else { return }
       state.runs[self].details.children.isStopping = true
-      // The run pauses, or waits for its resources or a slot after the pause: the next execution would be stopped at its beginning.
+      // A run that is pausing, or is waiting for its resources or a slot after a pause, ends now, since its next execution would be stopped
+      // as soon as it began.
       let endsAtOnce =
         layer.repeats && state.runs[self].hasStarted && state.machine.stopRequested(state.runs[self].member)
       interrupt(endsAtOnce: endsAtOnce, &state, &effects) { self.inheritedReason }
     }
   }
 
-  /// Adds the effects of a cancellation, a stop, or a dependency that did not succeed: on the children, the handlers, and the worker's task (C3).
+  /// Adds the effects that a cancellation, a stop, or an unsuccessful dependency has on the children, the handlers, and the worker's task
+  /// (C3).
   ///
   /// - Parameters:
   ///   - endsAtOnce: Whether the body is not executing, so the run finishes now.
   ///   - state: The state.
   ///   - effects: Receives the effects.
-  ///   - reason: Returns the reason with which the children are cancelled. Called after the lock was released.
+  ///   - reason: Returns the reason with which the children are cancelled. It is called after the lock has been released.
   func interrupt(
     endsAtOnce: Bool, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects,
     childReason reason: @escaping @Sendable () -> (any Error)?
@@ -82,11 +84,11 @@ extension Run {
     return isCancelledOrStopping
   }
 
-  /// Whether the cancellation of the current task says nothing about the run, since the task was cancelled before it called the run.
+  /// Whether the cancellation of the current task does not apply to the run, because the task was cancelled before it called the run.
   var ignoresTaskCancellation: Bool { cancellationScope.ignoresTask }
 
   /// Whether the task of the body was cancelled, and not only a task within it. If a task group cancels its child tasks, it cancels the
-  /// procedures that these call, but not the body.
+  /// procedures that they call, but not the body.
   var isTaskOfBodyCancelled: Bool { core.read { isTaskOfBodyCancelled($0.runs) } }
 
   private func isTaskOfBodyCancelled(_ runs: borrowing RunTable) -> Bool {
@@ -95,10 +97,10 @@ extension Run {
     if kind == .bareNode, let executing = slotOwner.kind == .graphWorker ? slotOwner : parent {
       return executing.isTaskOfBodyCancelled(runs)
     }
-    // A worker's task is cancelled only with the run.
+    // A worker's task is cancelled only together with the run.
     if isDrivenByWorker { return !runs[self].hasStarted }
     if let watchedTask = runs[self].watchedTask { return watchedTask.task.isCancelled }
-    // The body of a run that `startStructured` has started is the only code of the run, and the cancellation of its task cancels the run.
+    // If `startStructured` has started the run, the run executes no code but its body, and cancelling the task cancels the run.
     return kind != .structured || !layer.canStartInCallersTask || runs[self].details.isCancelledOrStopping
   }
 
@@ -202,13 +204,13 @@ extension Run {
 /// A body that was cancelled can call procedures in order to clean up. Its cancellation does not apply to these calls, nor to the runs
 /// within them: only their own cancellation does, such as a timeout.
 struct CancellationScope: Sendable {
-  /// Whether the run is a call of a cancelled body, which cleans up.
+  /// Whether the run is a call with which a cancelled body cleans up.
   private(set) var cleansUp = false
-  /// Whether the earlier cancellation of the enclosing body does not apply, since the run, or an enclosing run, cleans up.
+  /// Whether the earlier cancellation of the enclosing body does not apply, since the run, or an enclosing run, is cleaning up.
   private(set) var ignoresEnclosing = false
   /// Whether the earlier cancellation has also cancelled the task, so the state of the task says nothing about the run.
   ///
-  /// This is not the case if `run` executes the enclosing body in its caller's task. A task group can then still cancel the run.
+  /// This is not the case if `run` executes the enclosing body in its caller's task, where a task group can still cancel the run.
   private(set) var ignoresTask = false
 
   init() {}

@@ -252,7 +252,8 @@ extension Run {
     return true
   }
 
-  /// Decides the outcome before the start, for a dependency, a condition, or a deadlock. A later cancellation is ignored (C1).
+  /// Decides the outcome of a run that does not start because of a dependency, a condition, or a deadlock. A later cancellation is ignored
+  /// (C1).
   func decide(refusal: RunOutcome, _ runs: inout RunTable) {
     runs[self].details.refusal = refusal
     runs[self].isDecided = true

@@ -45,11 +45,10 @@ extension Run {
     }
   }
 
-  /// Records an event that few runs have, under the id of the reporting run. An added run gets a log, so that later subscribers receive the
-  /// event.
+  /// Records a rare event, under the id of the reporting run. An added run gets a log, so that later subscribers receive the event.
   func report(_ step: ProcedureEvent.Content) {
     let run = reported
-    // The log of an added run is made here, for later subscribers.
+    // An added run needs no subscriber yet: its log is created below, for later subscribers.
     guard run.kind == .added || run.hasLog || run.core.broadcaster.isObserved else { return }
     let reading = run.core.time.reading()
     run.core.send { state, effects in
@@ -87,7 +86,7 @@ extension Run {
     return log
   }
 
-  /// Returns the events that have occurred so far, from the recorded instants.
+  /// Reconstructs the events that have occurred so far from the recorded instants.
   private func pastEvents(in runs: borrowing RunTable) -> ContiguousArray<ProcedureEvent> {
     let (attached, started, ended) = (runs[self].attached, runs[self].started, runs[self].ended)
     let cancellation = runs[self].details.cancellation
@@ -124,7 +123,7 @@ extension Run {
     }
   }
 
-  /// The names of the procedures for which a warning has already been logged, since they retry without a delay and without a limit.
+  /// The names of the procedures for which a warning about endless retries has already been logged.
   private static let endlessRetries = Locked<Set<ByteText>>([])
 
   /// Warns about retries without a delay and without a limit, once for each name, and for at most 1,000 names.
@@ -134,7 +133,7 @@ extension Run {
     guard isNew else { return }
     log.log(
       level: .warning,
-      "\(name.quoted) is retried without a delay and without a limit. Give the retry maxAttempts, a budget, or a schedule with delays."
+      "\(name.quoted) is retried without a delay and without a limit. Set maxAttempts, a budget, or a schedule with delays."
     )
   }
 

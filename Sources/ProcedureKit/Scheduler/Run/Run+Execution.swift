@@ -67,7 +67,7 @@ extension Run {
   /// Whether the task that drives the run was cancelled, and this cancellation applies to the run (C4).
   var isTaskCancelled: Bool { !isDrivenByWorker && !ignoresTaskCancellation && Task.isCancelled }
 
-  /// Cancels the run, because the task that executes the body was cancelled (C4).
+  /// Cancels the run because the task that executes the body was cancelled (C4).
   @usableFromInline
   func callerCancelled() { cancelLikeParent() }
 
@@ -135,7 +135,7 @@ extension Run {
   }
 
   private enum BodyEnd: Sendable {
-    /// The body has ended, or a hook before it has thrown. The result is stored.
+    /// The body has ended, or a hook that precedes it has thrown an error. The result is stored.
     case ended
     case pause(Duration)
     /// The run was cancelled before its body started (C2).
@@ -170,7 +170,7 @@ extension Run {
     }
   }
 
-  /// How one execution of a body has ended.
+  /// The result of one execution of a body.
   private enum Execution: Sendable {
     case value(any Sendable)
     /// Another execution follows.
@@ -179,13 +179,13 @@ extension Run {
 
   /// Executes the body on the executor of the queue (Q6).
   private func execute(_ body: @escaping Body) async throws -> Execution {
-    // A layer in the task of the enclosing layer executes where that one does already.
+    // A layer in the task of the enclosing layer is already executing on the executor of that layer.
     guard let executor = core.executor, !isDrivenByWorker, kind != .layer || !isInTaskOfEnclosingBody
     else { return try await intercepted(body) }
     return try await withTaskExecutorPreference(executor) { try await intercepted(body) }
   }
 
-  /// Executes the body within the queue's interceptor, which receives the error of an attempt, but does not see pauses.
+  /// Executes the body within the queue's interceptor, which receives the error of each attempt but is unaware of pauses.
   private func intercepted(_ body: @escaping Body) async throws -> Execution {
     guard let interceptor = core.interceptor, isReported else { return try await executeOnce(body) }
     let result = ResultBox<Execution>()
@@ -209,7 +209,7 @@ extension Run {
     return try result.get()
   }
 
-  /// Executes the body, and asks its repetition whether another execution follows.
+  /// Executes the body, and asks the run's repetition whether another execution follows.
   private func executeOnce(_ body: Body) async throws -> Execution {
     guard layer.repeats else { return .value(try await body(self, .execute)) }
     let result: Result<any Sendable, any Error>
@@ -247,7 +247,7 @@ extension Run {
     if isDrivenByWorker || ignoresTaskCancellation { return try await body() }
     guard let task = TaskIdentity.current else { return try await body() }
     let isWatched = core.update { runs in
-      // In the task of the enclosing body, both share the watched task.
+      // If the same task executes the enclosing body, both runs share the watched task.
       let enclosing = enclosingWatchedTask(runs)
       let isWatched = enclosing?.task == task
       runs[self].watchedTask = isWatched ? enclosing : WatchedTask(task)
@@ -353,8 +353,8 @@ extension Run {
     }
   }
 
-  /// If the deadline has passed, records `didAttach` and returns the error. The event is recorded because the run was not refused by a
-  /// queue. Otherwise, stores the remaining time.
+  /// If the deadline has passed, returns the error and records `didAttach`, since no queue has refused the run. Otherwise, stores the
+  /// remaining time and returns `nil`.
   func lateness(_ deadline: Deadline) -> ProcedureError? {
     let remaining = deadline.remaining
     guard remaining > .zero else {

@@ -1,11 +1,11 @@
-/// Decides how often the body of a run executes: a retry, or a repetition after successes (T2).
+/// A retry, or a repetition after successes, which decides how often the body of a run executes (T2).
 ///
 /// After each execution, the driver asks whether another one follows. The run releases its slot and its resources for the pause (Q3, R1).
 protocol Repetition: AnyObject, Sendable {
   /// Executes the body once more.
   func execute(in run: Run) async throws -> any Sendable
 
-  /// Decides after an execution, in the task and the context of the body.
+  /// Decides whether another execution follows, in the task and the context of the body.
   ///
   /// - Returns: The pause before the next execution; `nil` if the run ends with this result.
   func pause(after result: Result<any Sendable, any Error>, in run: Run) async -> Pause?
@@ -34,7 +34,7 @@ extension Run {
     let isCancelled = core.send { state, effects in
       guard !state.runs[self].details.isCancelledOrStopping else { return true }
       state.machine.bodyPaused(state.runs[self].member, needs: needs, &effects.next)
-      // An empty dictionary keeps its memory. Many runs can be pausing at the same time.
+      // An empty dictionary keeps its memory, so it is replaced: many runs can be pausing at the same time.
       if state.runs[self].details.children.byID.isEmpty { state.runs[self].details.children.byID = [:] }
       return false
     }
@@ -46,14 +46,14 @@ extension Run {
     for layer in layers where !layer.layer.traits.demands.isEmpty { layer.core.resources.ended(layer) }
   }
 
-  /// Reclaims the resources that layers have released for a pause, all of them together (R1).
+  /// Reclaims, in a single claim, the resources that layers have released for a pause (R1).
   ///
   /// - Returns: The error if the claim is refused or the run is cancelled; otherwise `nil`, and the layers hold their resources.
   func reclaim(_ layers: [Run]) async -> (any Error)? {
     while true {
       let lacking = layers.lackingResources
       guard let innermost = lacking.first else { return nil }
-      // The run already has a claim, which was kept for a nested run, so the innermost layer makes the request.
+      // If the run already has a claim, which was kept for a nested run, the innermost layer makes the request.
       let claimant = core.resources.isHeld(by: self) ? innermost : self
       let signal = OneShotSignal()
       core.update { runs in

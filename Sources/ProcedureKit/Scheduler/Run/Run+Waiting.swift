@@ -1,4 +1,4 @@
-/// How a body waits (Q3).
+/// The waits of a body (Q3).
 ///
 /// Only the functions in this file release the slot of a body for a wait, and reacquire it. A change of key is different: the machine
 /// releases the slot if the new key has no free one (`QueueMachine.keyReplaced`), and `switchKey` then reacquires a slot.
@@ -33,7 +33,7 @@ extension Run {
 
   /// Executes an operation that the run awaits before its body starts or after its body has ended (Q3).
   ///
-  /// A nested run releases the slot of the enclosing body. A run that takes a slot of its own does not hold it at these times.
+  /// A nested run releases the slot of the enclosing body. A run that takes its own slot does not hold that slot during these waits.
   func withSlotOfBodyReleased<R>(
     for wait: RunWait? = nil, at key: AnyObject? = nil, operation: () async throws -> R
   ) async rethrows -> R {
@@ -57,7 +57,7 @@ extension Run {
   /// - Parameter owner: The run whose slot the body uses; `nil` for the slot owner of this run.
   func reacquireSlot(of owner: Run? = nil) async { await reacquireSlot(of: owner, endsWait: false) }
 
-  /// Waits until the body has its slot; with `endsWait`, after a wait that `releaseSlot` started.
+  /// Waits until the body has its slot. If `endsWait` is `true`, the function also ends the wait that `releaseSlot` started.
   private func reacquireSlot(of owner: Run? = nil, endsWait: Bool) async {
     let (owner, signal) = (owner ?? slotOwner, OneShotSignal())
     let isReady = owner.core.send { state, effects in
@@ -97,7 +97,7 @@ extension Run {
     await reacquireSlot()
   }
 
-  /// Registers a wait until `removeWait`, for snapshots and for the search for deadlocks (R4).
+  /// Registers a wait for snapshots and for the search for deadlocks, until `removeWait` is called (R4).
   func addWait(_ wait: RunWait, _ key: AnyObject) {
     let wait = BodyWait(wait: wait, signal: key as? OneShotSignal)
     core.update { $0[self].details.waits[ObjectIdentifier(key)] = wait }
@@ -122,17 +122,17 @@ extension Run {
 }
 
 extension Run {
-  /// How a wait for a run has ended.
+  /// The result of a wait for a run.
   enum WaitEnd {
     /// The run has finished.
     case ended
     /// The waiting task or run was cancelled.
     case cancelled
-    /// The run could never finish, since it is itself waiting for the waiting run (R4).
+    /// The wait would never end, since the run is itself waiting for the waiting run (R4).
     case refused(ProcedureError)
   }
 
-  /// Waits until the run has finished. A body that waits releases its slot (Q3). With `endsOnCancellation`, cancellation ends the wait
+  /// Waits until the run has finished. A waiting body releases its slot (Q3). If `endsOnCancellation` is `true`, cancellation ends the wait
   /// (C4).
   func waitForEnd(endsOnCancellation: Bool) async -> WaitEnd {
     guard let waiting = ProcedureContext.current?.run.nearestUnfinished else {

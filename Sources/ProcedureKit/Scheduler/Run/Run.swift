@@ -1,16 +1,16 @@
 import Synchronization
 
-/// One execution of one layer of a procedure: everything that executes is a run (L5).
+/// One execution of one layer of a procedure. Everything that executes is a run (L5).
 ///
-/// A layer, an attempt, a copy of a hedge, a produced child, a node, and a procedure without a queue are all runs. They differ in data: the
-/// driver, the owner of the slot, the parent. `RunDriver` drives them through the phases of `QueueMachine`.
+/// A layer, an attempt, a copy of a hedge, a produced child, a node, and a procedure without a queue are all runs. They differ only in
+/// their data: the driver, the owner of the slot, and the parent. `RunDriver` drives them through the phases of `QueueMachine`.
 ///
-/// The conformance to `@unchecked Sendable` relies on an invariant: the state of a run is accessed through the `RunTable` of its queue,
+/// The `@unchecked Sendable` conformance relies on an invariant: the state of a run is accessed either through the `RunTable` of its queue,
 /// which the queue's lock guards, or by the code that creates the run, before any other code refers to the run. `outcome` is written once,
 /// through the table, before the run is marked as finished; code without the lock reads it only after that. `parent` changes only while no
 /// other code refers to the run.
 ///
-/// `package` for `ProcedureKitDurable` and `ProcedureKitRemote`.
+/// The class is `package` because `ProcedureKitDurable` and `ProcedureKitRemote` use it.
 @usableFromInline
 package final class Run: @unchecked Sendable {
   /// The purpose of a call to the body.
@@ -23,7 +23,7 @@ package final class Run: @unchecked Sendable {
 
   @usableFromInline typealias Body = @Sendable (Run, BodyStage) async throws -> any Sendable
 
-  /// What a run is part of. The other properties of a run follow from its kind:
+  /// The kind of a run, from which its other properties follow:
   ///
   /// | kind | executed by | slot | own id and events | counts towards the limit of waiting runs |
   /// |---|---|---|---|---|
@@ -49,9 +49,9 @@ package final class Run: @unchecked Sendable {
     case call
     /// A copy of a hedge.
     case copy
-    /// A node of a graph that has more than a body.
+    /// A graph node that has more than a body.
     case node
-    /// A node that has only a body, and needed a run.
+    /// A graph node that has only a body but needs a run.
     case bareNode
     /// An additional worker of a graph.
     case graphWorker
@@ -88,7 +88,7 @@ package final class Run: @unchecked Sendable {
   /// The state that the lock of the queue guards; see `RunTable`. The compiler checks exclusive access to the table, so the runtime need
   /// not.
   @exclusivity(unchecked) fileprivate var guardedState: RunState
-  /// Written once, before the run is marked as finished, and read only after that, so no two accesses overlap.
+  /// The outcome. It is written once, before the run is marked as finished, and read only after that, so no two accesses overlap.
   @exclusivity(unchecked) fileprivate(set) var outcome: RunOutcome?
   fileprivate let marks = Atomic<UInt8>(0)
 
@@ -118,7 +118,7 @@ package final class Run: @unchecked Sendable {
   }
 
   deinit {
-    // The last handle was released, and no code has observed the failure.
+    // The last handle has been released. If no code has observed the failure, it is reported.
     let isObserved = marks.load(ordering: .relaxed) & Self.observedMark != 0
     if isAddedByUser, !isObserved, case .failed(let error)? = outcome?.withoutValue {
       core.reportUnobservedFailure(ProcedureFailure(procedure: identity, error: error))
@@ -160,7 +160,7 @@ package final class Run: @unchecked Sendable {
   /// Whether the run has its own id and events.
   var isReported: Bool { kind.isReported }
 
-  /// Whether the instants of the first events are stored, since events and progress can be read later, by a handle or from a graph.
+  /// Whether the instants of the first events are stored, so that a handle or a graph can read events and progress later.
   var keepsInstants: Bool {
     switch kind {
     case .added, .node: true
@@ -191,7 +191,8 @@ package final class Run: @unchecked Sendable {
 
   /// The enclosing layers of the same procedure, innermost first; empty if none of them declares resources.
   ///
-  /// O(n) for n layers, and constant if no enclosing layer declares resources, so that 10,000 such layers do not cost quadratic time.
+  /// - Complexity: O(n) for n layers, and O(1) if no enclosing layer declares resources, so that 10,000 nested layers do not take quadratic
+  ///   time.
   var enclosingLayers: [Run] {
     guard isWithinDemands else { return [] }
     var layers: [Run] = []
@@ -239,7 +240,7 @@ package final class Run: @unchecked Sendable {
   }
 }
 
-/// The unfinished runs of one queue, by their places in the machine. The table is the only access to the states of runs.
+/// The unfinished runs of one queue, by their places in the machine. The table is the only way to access the states of runs.
 ///
 /// The lock of the queue guards the table, which cannot be copied. A function that reads the state of a run borrows the table, and a
 /// function that changes the state takes the table as `inout`, so the compiler checks that both are called under the lock.

@@ -1,6 +1,6 @@
 /// The outcome of a run, with the value stored separately.
 ///
-/// `ProcedureOutcome<any Sendable>` would express the same, but its layout is known only at run time, so each copy would go through the
+/// `ProcedureOutcome<any Sendable>` would be equivalent, but its layout is known only at run time, so each copy would go through the
 /// runtime.
 struct RunOutcome: Sendable {
   let withoutValue: ProcedureOutcome<Void>

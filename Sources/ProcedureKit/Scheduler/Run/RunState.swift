@@ -2,13 +2,13 @@
 struct RunState: ~Copyable, Sendable {
   /// The place in the machine; -1 before the run is admitted, and after it has ended.
   var member: MemberID = -1
-  /// Whether the outcome is decided, so a later cancellation is ignored (C1).
+  /// Whether the outcome has been decided, in which case later cancellations are ignored (C1).
   var isDecided = false
   /// Whether the body has been called.
   var hasStarted = false
   /// The worker that executes the body. Cancelling the run cancels the task of the worker.
   var worker: Worker?
-  /// The task that executes the body, as long as its cancellation cancels the run; `nil` in the task of a worker.
+  /// The task that executes the body, while cancelling that task cancels the run; `nil` if a worker executes the body.
   var watchedTask: WatchedTask?
   var body: Run.Body?
   /// The conditions and hooks, until the run has ended.
@@ -22,7 +22,7 @@ struct RunState: ~Copyable, Sendable {
   private var storedDetails: DetailsStorage?
   private var storedMetrics: MetricsStorage?
 
-  /// The details, in an object because few runs have any.
+  /// The storage of the details, which is an object because few runs have any.
   private final class DetailsStorage: @unchecked Sendable {
     // Invariant: only the run's state refers to the object, and the lock of the queue guards the state.
     @exclusivity(unchecked) var value = RunDetails()
@@ -57,7 +57,7 @@ struct RunState: ~Copyable, Sendable {
   /// Whether the events of the run are kept in a log.
   var hasLog: Bool { storedDetails?.value.observers.log != nil }
 
-  /// How many of the first events (`didAttach`, `willExecute`, `didExecute`) have occurred.
+  /// The number of the first events (`didAttach`, `willExecute`, `didExecute`) that have occurred.
   var pastEventCount: Int {
     (attached >= 0 ? 1 : 0) + (started >= 0 ? 1 : 0) + (started >= 0 && ended >= 0 ? 1 : 0)
   }
@@ -86,7 +86,8 @@ struct RunState: ~Copyable, Sendable {
 
 /// The task that executes a body, and the bodies of the layers in the same task.
 ///
-/// An object, since the size of a task's identity is known only at run time, and would make the layout of every run's state dynamic.
+/// This is an object because the size of a task's identity is known only at run time and would make the layout of every run's state
+/// dynamic.
 final class WatchedTask: Sendable {
   let task: TaskIdentity
 
@@ -125,7 +126,7 @@ struct RunDetails: ~Copyable, Sendable {
   /// The time that was left until the deadline at admission.
   var timeToDeadline: Duration?
 
-  /// Whether the body waits for a rate limiter, as in a pause.
+  /// Whether the body is waiting for a rate limiter, which is reported as a pause.
   var waitsForRateLimiter: Bool {
     waits.values.contains { if case .rateLimit = $0.wait { true } else { false } }
   }
@@ -133,7 +134,7 @@ struct RunDetails: ~Copyable, Sendable {
   /// Whether the run was cancelled, or a produced child has failed and is stopping its body.
   var isCancelledOrStopping: Bool { cancellation != nil || children.isStopping }
 
-  /// The references that a finished run does not need; an object, since few runs have any.
+  /// The references that a finished run does not need. They are kept in an object because few runs have any.
   final class References: Sendable {
     /// The dependencies, if at least one of them has not finished.
     let dependencies: [any ProcedureDependency]
@@ -198,7 +199,7 @@ extension RunDetails {
   struct Observers: Sendable {
     /// The signals of the tasks that are waiting for the end.
     var waiters: [ProcedureID: OneShotSignal] = [:]
-    /// The functions to call at the end, by the ids of the waiting runs or by reserved ids.
+    /// The functions to call when the run ends, keyed by the ids of the waiting runs or by reserved ids.
     var listeners: [ProcedureID: Listener] = [:]
     /// Whether another procedure is waiting for this run.
     var isAwaited = false
@@ -258,7 +259,7 @@ struct BodyWait: Sendable {
   let signal: OneShotSignal?
 }
 
-/// What a body is waiting for.
+/// The reason why a body is waiting.
 enum RunWait: Sendable {
   case run(Run)
   case idle(QueueCore)
