@@ -1,4 +1,5 @@
-/// Limits how many runs may wait on a queue, in total and per key: admits callers in order, and chooses the run that a new one replaces.
+/// The limit on the number of runs that may wait on a queue, in total and for each key. It admits callers in order, and chooses the run
+/// that a new run replaces.
 ///
 /// Callers are admitted in first-come, first-served order. A caller whose key is full is parked in a queue of that key. When the key has
 /// room, the first parked caller is promoted: it comes before the callers of the common queue. At most one caller of each key is promoted
@@ -16,7 +17,8 @@ struct AdmissionLimiter: Sendable {
     case full(limit: Int)
     case keyFull(limit: Int)
 
-    /// Returns the error of a refused run. Called without a lock, since the user's code describes the key.
+    /// Returns the error of a refused run. This function must be called outside of all locks, since describing the key calls the user's
+    /// code.
     func error(of run: Run) -> ProcedureError {
       let (procedure, queue) = (run.identity, run.core.name)
       return switch self {
@@ -30,11 +32,11 @@ struct AdmissionLimiter: Sendable {
 
   private struct ReplaceableRun {
     let member: MemberID
-    /// The position in the order of admission. It differs if another run now has the place in the machine.
+    /// The position in the order of admission. A different position means that another run now has this place in the machine.
     let order: UInt64
   }
 
-  /// Elements in order of arrival. Removing one from either end is O(1) on average.
+  /// A double-ended queue. Removing an element from either end takes O(1) on average.
   fileprivate struct Deque<Element: Sendable>: Sendable {
     private var elements: ContiguousArray<Element> = []
     /// The number of elements that were removed from the front but still occupy memory.
@@ -90,7 +92,7 @@ struct AdmissionLimiter: Sendable {
   private var reservations = 0
   private var compactionCountdown = minimumToCompact
   private var keys: [ObjectIdentifier: Key] = [:]
-  /// The keys of released reservations, which may have room for a parked caller.
+  /// The keys for which a reservation has been released, so there may be room for a parked caller.
   private var keysToPromote: ContiguousArray<ObjectIdentifier> = []
   /// The runs that a run with the same key may replace, in order of admission.
   private var replaceable: [ObjectIdentifier?: Deque<ReplaceableRun>] = [:]
@@ -128,7 +130,8 @@ struct AdmissionLimiter: Sendable {
 
   /// Returns whether only runs with the key can make room for a caller.
   ///
-  /// The value is `nil` if there is room, or if a reservation shows that room is about to be used: no run has to start first.
+  /// The value is `nil` if no run has to start first: either there is room, or another caller has reserved room but has not added its run
+  /// yet.
   func waitsForKey(_ key: ObjectIdentifier?, _ machine: QueueMachine) -> Bool? {
     if isFull(key, machine) { return key.flatMap { keys[$0]?.reservations } ?? 0 > 0 ? nil : true }
     return isFull(machine) && reservations == 0 ? false : nil
@@ -136,8 +139,8 @@ struct AdmissionLimiter: Sendable {
 
   /// Reserves room for a new caller, and returns whether there was room.
   ///
-  /// A new caller does not overtake waiting callers: after each event, `takeNextCaller` grants all room to them, so callers wait only if
-  /// there is none.
+  /// A new caller does not overtake waiting callers: after each event, `takeNextCaller` grants them all available room, so callers wait
+  /// only while there is none.
   mutating func reserveIfFree(for key: ObjectIdentifier?, _ machine: QueueMachine) -> Bool {
     guard refusal(for: key, machine) == nil else { return false }
     addReservation(key)
@@ -146,8 +149,9 @@ struct AdmissionLimiter: Sendable {
 
   mutating func enqueue(_ caller: Caller) { queue.append(caller) }
 
-  /// Records that the wait of a caller was cancelled. O(1) on average: cancelled callers are removed together, once there are as many of
-  /// them as there are waiting ones.
+  /// Records that the wait of a caller was cancelled.
+  ///
+  /// - Complexity: O(1) on average, since cancelled callers are removed together, once there are as many of them as there are waiting ones.
   mutating func callerCancelled() {
     compactionCountdown -= 1
     guard compactionCountdown == 0 else { return }
@@ -161,13 +165,13 @@ struct AdmissionLimiter: Sendable {
 
   /// Removes the next caller that fits, reserves room for it, and returns it. Returns `nil` if no caller fits.
   mutating func takeNextCaller(_ machine: inout QueueMachine) -> Caller? {
-    // No run is waiting, so none can be replaced: release the memory.
+    // No run is waiting, so none can be replaced, and the memory is released.
     if replaceableCount > Self.minimumToCompact, machine.waitingCount == 0 {
       (replaceable, replaceableCount) = ([:], 0)
     }
     while let key = machine.fairQueue.takeKeyWithCapacity() ?? keysToPromote.popLast() { promote(key, machine) }
     while !isFull(machine), let (caller, isPromoted) = popFirst() {
-      // The key may have room for its next parked caller: this one was cancelled, or there is room for several.
+      // The key may have room for its next parked caller, either because this caller was cancelled or because there is room for several.
       defer { if let key = caller.key { promote(key, machine) } }
       if caller.signal.isResolved { continue }
       guard let key = caller.key, isFull(key, machine) else {
@@ -205,7 +209,7 @@ struct AdmissionLimiter: Sendable {
     if limitPerKey < .max, let key { keys[key, default: Key()].reservations += 1 }
   }
 
-  /// Releases the reserved room, because the run is being added, or will not be added.
+  /// Releases the reserved room, because the run is being added or will not be added.
   mutating func releaseReservation(_ key: ObjectIdentifier?) {
     reservations -= 1
     guard limitPerKey < .max, let key else { return }
@@ -213,7 +217,8 @@ struct AdmissionLimiter: Sendable {
     keysToPromote.append(key)
   }
 
-  /// Removes and returns all callers, with a reservation for each. After a shutdown, no caller has to wait: the queue refuses their runs.
+  /// Removes and returns all callers, and makes a reservation for each. After a shutdown, no caller has to wait, since the queue refuses
+  /// all runs.
   mutating func takeAllCallers(_ machine: QueueMachine) -> [Caller] {
     var all = promoted.takeAll() + queue.takeAll()
     for key in keys.keys.sorted(by: { machine.fairQueue.number(of: $0) ?? 0 < machine.fairQueue.number(of: $1) ?? 0 }) {

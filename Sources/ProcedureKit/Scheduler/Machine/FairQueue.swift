@@ -1,4 +1,4 @@
-/// Internal. Decides which run of each key competes for a slot, and counts the slots and the waiting runs of each key.
+/// A queue that decides which run of each key competes for a slot, and counts the slots and the waiting runs of each key.
 ///
 /// ```
 /// ready queue:  a1, b1, c1        the *head* of each key that has a free slot
@@ -6,12 +6,12 @@
 /// ```
 /// The head is the first waiting member of its key: resuming bodies come first, and members are otherwise ordered by priority and then by
 /// admission. If keys take turns, the heads of one priority are ordered by the virtual finish tags of their keys, as in fair queueing. A
-/// key gets a new tag, behind all others, when its first member of the priority arrives, and whenever a run of this priority starts. A full
+/// key gets a new tag, behind all others, when its first member of a priority arrives, and whenever a run of that priority starts. A full
 /// key keeps its tags.
 ///
-/// A key without runs is removed. Each event is O(log n) for the n waiting runs of the key.
+/// A key without runs is removed. Each event takes O(log n) for n waiting runs of the key.
 struct FairQueue: Sendable {
-  /// A change of the head of a key; -1 for none.
+  /// A change of the head of a key. A value of -1 means that there is no head.
   struct Change: Equatable {
     var previousHead: Int32 = -1
     var head: Int32 = -1
@@ -19,7 +19,7 @@ struct FairQueue: Sendable {
     var order: UInt64 = 0
   }
 
-  /// Whether keys take turns; otherwise, runs of one priority start in order of admission.
+  /// Whether keys take turns. If they do not, runs of one priority start in order of admission.
   let takesTurns: Bool
   /// The maximum number of slots for each key.
   let limit: Int
@@ -95,7 +95,7 @@ struct FairQueue: Sendable {
     return number
   }
 
-  /// Records that a run of the key has ended, or has changed its key. The last one removes the key.
+  /// Records that a run of the key has ended, or has changed its key. The key is removed together with its last run.
   mutating func left(_ key: Int32) {
     keys[Int(key)].runs -= 1
     guard keys[Int(key)].runs == 0 else { return }
@@ -112,8 +112,8 @@ struct FairQueue: Sendable {
   /// Whether the key has reached its limit of slots. Runs without a key have no limit.
   func isFull(_ key: Int32) -> Bool { keys[Int(key)].slots >= limit && keys[Int(key)].id != nil }
 
-  /// Records that a member of the key has taken a slot, to start with a priority, or to resume (`nil`). The caller then has to call
-  /// ``change(of:)``.
+  /// Records that a member of the key has taken a slot, either to start with `priority`, or to resume if `priority` is `nil`. The caller
+  /// then has to call ``change(of:)``.
   mutating func slotTaken(_ key: Int32, startsWith priority: UInt8?) {
     keys[Int(key)].slots += 1
     guard let priority, let turn = turn(of: key, priority) else { return }
@@ -156,7 +156,9 @@ struct FairQueue: Sendable {
   /// Returns whether a member is waiting for a slot.
   func isWaiting(_ member: Int32) -> Bool { Int(member) < positions.count && positions[Int(member)] >= 0 }
 
-  /// The waiting members, in no particular order. O(n).
+  /// The waiting members, in no particular order.
+  ///
+  /// - Complexity: O(n) for n members.
   var members: [Int32] { keys.flatMap { $0.queue.entries.map(\.index) } }
 
   /// Chooses the head of the key again, and returns the change, or `nil` if the head is the same. A full key has no head.
@@ -172,12 +174,12 @@ struct FairQueue: Sendable {
       order: turn.map { keys[Int(key)].turns[$0].virtualFinishTag } ?? first.order)
   }
 
-  /// Returns the index of the key's turn for a priority; `nil` if no member with the priority is waiting, or if keys take no turns.
+  /// Returns the index of the key's turn for a priority; `nil` if no member with the priority is waiting, or if keys do not take turns.
   private func turn(of key: Int32, _ priority: UInt8) -> Int? {
     takesTurns ? keys[Int(key)].turns.firstIndex { $0.priority == priority } : nil
   }
 
-  /// Changes the number of waiting members that share a key and a priority. The first such member gives the key a new tag.
+  /// Changes the number of waiting members that share a key and a priority. The first of these members gives the key a new tag.
   private mutating func countTurns(of key: Int32, _ priority: UInt8, by change: Int) {
     guard takesTurns else { return }
     let index = turn(of: key, priority) ?? keys[Int(key)].turns.count

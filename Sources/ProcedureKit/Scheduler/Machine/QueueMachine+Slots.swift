@@ -1,7 +1,7 @@
 /// The runs that are waiting for a slot, and their keys.
 ///
 /// If the queue does not use keys, each waiting run is in `ready` or `returning`. Otherwise, only the head of each key is there, and
-/// `FairQueue` has the others.
+/// `FairQueue` holds the others.
 extension QueueMachine {
   /// Returns whether all slots of the run's key are taken.
   func isKeyFull(_ member: MemberID) -> Bool {
@@ -9,7 +9,7 @@ extension QueueMachine {
     return key >= 0 && fairQueue.isFull(key)
   }
 
-  /// Enqueues a member for a slot; parks it if its key has reached the limit, or if it is not the head of its key.
+  /// Enqueues a member for a slot. The member is parked if its key has reached the limit, or if it is not the head of its key.
   mutating func enqueue(_ member: MemberID) {
     if meters != nil { meters?.enqueued(member, at: now) }
     let (key, priority, order) = (members[Int(member)].key, members[Int(member)].priority, members[Int(member)].order)
@@ -18,7 +18,7 @@ extension QueueMachine {
     keyChanged(key)
   }
 
-  /// Removes a member that no longer waits for a slot. The caller then has to call `keyChanged`.
+  /// Removes a member that is no longer waiting for a slot. The caller then has to call `keyChanged`.
   mutating func dequeue(_ member: MemberID) {
     let key = members[Int(member)].key
     if key < 0 || fairQueue.dequeued(member, of: key) { dequeueHead(member) }

@@ -1,7 +1,7 @@
 /// The place of a run in a `QueueMachine`. A later run can have the same place.
 typealias MemberID = Int32
 
-/// What the driver of a run does next.
+/// The step that the driver of a run takes next.
 enum RunStep: Sendable, Equatable {
   /// Wait: another event will advance the run.
   case wait
@@ -21,7 +21,8 @@ enum RunStep: Sendable, Equatable {
   case finish
 }
 
-/// Decides what each run of a queue does next: a value with the slots, the ready queue, and the phase of each run.
+/// A state machine that decides what each run of a queue does next. It is a value that contains the slots, the ready queue, and the phase
+/// of each run.
 ///
 /// Each event is a function named in the past tense. It returns the next step of the run concerned, and `Next` receives the effects on
 /// other runs. A late event changes nothing and returns `stale`; an impossible event traps (`RunEvent`).
@@ -37,7 +38,7 @@ struct QueueMachine: Sendable {
     static var claim: Needs { Needs(rawValue: 8) }
   }
 
-  /// The slot of a run.
+  /// The state of a run's slot.
   enum Slot: UInt8, Sendable {
     case none
     /// The body is executing, and is waiting to reacquire its slot (Q3).
@@ -56,19 +57,19 @@ struct QueueMachine: Sendable {
     /// Whether the run belongs to an enclosing body. A suspended queue does not hold back a nested run, since the body is already executing
     /// (Q2).
     var isNested = false
-    /// Whether the run counts towards the limit of waiting runs: a run that was added, and not produced by a body.
+    /// Whether the run counts towards the limit of waiting runs, because it was added to the queue and not produced by a body.
     var takesRoom = false
-    /// The position in the order of admission; 0 requests the next one. A nested run has the position of its body.
+    /// The position in the order of admission; 0 requests the next position. A nested run has the position of its body.
     var order: UInt64 = 0
     var phase = RunPhase.pending
     var slot = Slot.none
-    /// Whether the run claims resources before it starts: it holds them while it is ready.
+    /// Whether the run claims resources before it starts. If so, it holds them while it is ready.
     var claims = false
     /// The number of waits in progress in the body.
     var waits: Int32 = 0
     /// The number of waits, in the body and its nested runs, for the queue to become idle.
     var idleWaits: Int32 = 0
-    /// The number of the key in `fairQueue`; -1 for a run without a slot of its own, or if the queue does not use keys.
+    /// The number of the key in `fairQueue`; -1 for a run that uses the slot of another run, or if the queue does not use keys.
     var key: Int32 = -1
     /// Whether a run occupies this place.
     var isPresent: Bool { phase != .finished }
@@ -109,10 +110,10 @@ struct QueueMachine: Sendable {
   private(set) var count = 0
   /// The number of runs that count towards the limit of waiting runs and have not started.
   var waitingCount = 0
-  /// The number of runs whose bodies are waiting for the queue to become idle. The queue counts as idle when only these runs are
-  /// unfinished.
+  /// The number of runs whose bodies are waiting for the queue to become idle. The queue is idle when only these runs are unfinished.
   private(set) var idlerCount = 0
-  /// How often a run has started, waited, resumed, or ended. Admissions do not count, since a stalled queue can still receive runs.
+  /// The number of times that a run has started, waited, resumed, or ended. Admissions are not counted, since a stalled queue can still
+  /// receive runs.
   private(set) var changeCount: UInt64 = 0
 
   /// The times of the runs; `nil` while no subscriber reads events and no totals are collected.
@@ -130,8 +131,8 @@ struct QueueMachine: Sendable {
 
   // MARK: Admission
 
-  /// Records that a run was admitted. Returns the place of the run, and its first step; `reported` is the run whose metrics include its
-  /// times.
+  /// Records that a run was admitted, and returns its place and its first step. `reported` is the run whose metrics include the times of
+  /// the new run.
   mutating func admitted(_ new: Member, partOf reported: MemberID = -1, _ next: inout Next) -> (MemberID, RunStep) {
     admissionCount += 1
     let member = insert(new)
@@ -140,7 +141,7 @@ struct QueueMachine: Sendable {
     members[Int(member)].claims = new.needs.contains(.claim)
     if !new.isNested { count += 1 }
     countWaiting(member, by: 1)
-    // The run waits in `pending` until `dependenciesSettled` (D1).
+    // The run waits in `pending` until `dependenciesSettled` is called (D1).
     if new.needs.contains(.dependencies) { return (member, .wait) }
     return (member, advance(member, &next))
   }
@@ -148,15 +149,15 @@ struct QueueMachine: Sendable {
   /// Records that all dependencies of a run have succeeded (D1). Returns the next step.
   mutating func dependenciesSettled(_ member: MemberID, _ next: inout Next) -> RunStep {
     let isPending = advances(member, by: .dependenciesSettled)
-    // A dependency that was added later has settled before the step in which the run was then has ended.
+    // A dependency that was added during a step can settle before that step ends, so the need is removed even if the run is not pending.
     if phase(of: member).awaitsStart { members[Int(member)].needs.remove(.dependencies) }
     return isPending ? advance(member, &next) : .stale
   }
 
-  /// A dependency was added to a run that has not started (D1). The run waits for it in `pending`; a run that is evaluating its conditions,
-  /// pausing or claiming first ends this step.
+  /// Records that a dependency was added to a run that has not started (D1). The run waits for the dependency in `pending`. A run that is
+  /// evaluating its conditions, pausing, or claiming completes this step first.
   ///
-  /// - Returns: Whether the run held a claim, which it releases now and requests again later (R2).
+  /// - Returns: Whether the run held a claim, which the caller must release. The run claims the resources again later (R2).
   mutating func dependencyAdded(_ member: MemberID) -> Bool {
     let holdsClaim = members[Int(member)].holdsClaim
     members[Int(member)].needs.insert(.dependencies)
@@ -200,7 +201,7 @@ struct QueueMachine: Sendable {
   /// queue is resumed (R2).
   mutating func claimGranted(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .claimGranted) else { return .stale }
-    // The run cannot start before a dependency that was added in the meantime, so it must not hold the resources (R2).
+    // A dependency was added in the meantime, so the run cannot start yet, and must not hold the resources (R2).
     if members[Int(member)].needs.contains(.dependencies) {
       move(member, to: .pending)
       return .releaseClaim
@@ -214,7 +215,7 @@ struct QueueMachine: Sendable {
     return advance(member, &next)
   }
 
-  /// Records that the claim of a run was refused: the run ends without starting. Returns `false` if the run no longer claims anything.
+  /// Records that the claim of a run was refused, so the run ends without starting. Returns `false` if the run no longer claims anything.
   mutating func claimRefused(_ member: MemberID) -> Bool {
     guard advances(member, by: .claimRefused) else { return false }
     endAtOnce(member)
@@ -228,7 +229,7 @@ struct QueueMachine: Sendable {
     held.insert(member, priority: members[Int(member)].priority, order: members[Int(member)].order)
   }
 
-  /// Moves a run to its next phase, in this order: conditions, the delay, resources, the slot (L1, K1, R2). Returns the step of that phase.
+  /// Moves a run to its next phase, in this order: conditions, delay, resources, slot (L1, K1, R2). Returns the step of that phase.
   private mutating func advance(_ member: MemberID, _ next: inout Next) -> RunStep {
     let needs = members[Int(member)].needs
     guard !needs.isEmpty else { return becomeReady(member, &next) }
@@ -241,7 +242,7 @@ struct QueueMachine: Sendable {
       move(member, to: .pending)
       return .wait
     }
-    // A suspended queue evaluates and claims nothing (Q2, R2). A delay can elapse if the run then needs nothing but a slot.
+    // A suspended queue evaluates and claims nothing (Q2, R2). A delay can elapse if the run needs only a slot after it.
     if isSuspended, !members[Int(member)].isNested, needs != .delay {
       hold(member)
       return .wait
@@ -260,7 +261,7 @@ struct QueueMachine: Sendable {
 
   /// Handles a run that needs nothing but a slot. Returns `start` if the run has one, and `wait` if it waits in the ready queue (Q1).
   private mutating func becomeReady(_ member: MemberID, _ next: inout Next) -> RunStep {
-    // The run needs no slot of its own: it uses the slot of the enclosing body.
+    // The run uses the slot of the enclosing body, so it needs no other slot.
     if members[Int(member)].usesSlotOfParent {
       move(member, to: .starting)
       return .start
@@ -298,7 +299,7 @@ struct QueueMachine: Sendable {
 
   // MARK: The body (Q3)
 
-  /// Records that the hooks have ended, and that the body starts to execute.
+  /// Records that the hooks have ended and that the body is about to execute.
   mutating func bodyStarted(_ member: MemberID) {
     _ = advances(member, by: .bodyStarted)
     move(member, to: .executing)
@@ -312,14 +313,14 @@ struct QueueMachine: Sendable {
     releaseSlot(member, &next)
   }
 
-  /// Records that a wait of a body has ended. After the last one, the body needs its slot again: the caller then has to call `slotNeeded`
-  /// (Q3).
+  /// Records that a wait of a body has ended. After the last wait, the body needs its slot again, so the caller has to call `slotNeeded`
+  /// next (Q3).
   mutating func waitEnded(_ member: MemberID) {
     members[Int(member)].waits -= 1
     changeCount &+= 1
   }
 
-  /// Records that a body resumes and needs its slot (Q3). Returns whether it may continue; if not, a later event adds the body to
+  /// Records that a body is resuming and needs its slot (Q3). Returns whether it may continue; if not, a later event adds the body to
   /// `Next.returned`.
   mutating func slotNeeded(_ member: MemberID) -> Bool {
     let entry = members[Int(member)]
@@ -330,7 +331,7 @@ struct QueueMachine: Sendable {
     if entry.isReturning { return false }
     members[Int(member)].slot = .returning
     guard nextForSlot(newcomer: member) == member else {
-      // No slot is free, so the body waits for one, before the runs that have not started (Q1).
+      // No slot is free, so the body waits for one, ahead of the runs that have not started (Q1).
       enqueue(member)
       return false
     }
@@ -354,13 +355,14 @@ struct QueueMachine: Sendable {
     next.returned.append(member)
   }
 
-  /// Records that the body pauses before its next execution, and releases its slot (Q3). `needs` are the steps that precede this execution.
+  /// Records that the body is pausing before its next execution, and releases its slot (Q3). `needs` are the steps that precede this
+  /// execution.
   mutating func bodyPaused(_ member: MemberID, needs: Needs, _ next: inout Next) {
     _ = advances(member, by: .bodyPaused)
     move(member, to: .pausing)
     (members[Int(member)].needs, members[Int(member)].claims) = (needs, needs.contains(.claim))
     countWaiting(member, by: 1)
-    // A task that the body has left behind may wait for the slot, which a pausing run must not get.
+    // A task that the body has left behind may be waiting for the slot, which a pausing run must not get.
     stopReturning(member, &next)
     releaseSlot(member, &next)
   }
@@ -409,8 +411,8 @@ struct QueueMachine: Sendable {
     move(member, to: .finishing)
   }
 
-  /// Records that the body has ended, or has failed to start: the run releases its slot. The event is late if the run has already been
-  /// ended by another event.
+  /// Records that the body has ended, or has failed to start: the run releases its slot. The event is late if another event has already
+  /// ended the run.
   mutating func bodyEnded(_ member: MemberID, _ next: inout Next) {
     guard advances(member, by: .bodyEnded) else { return }
     move(member, to: .finishing)
@@ -453,13 +455,14 @@ struct QueueMachine: Sendable {
 
   // MARK: Slots (Q1)
 
-  /// Decides which run gets the next slot, and is the only function that reads the width. Constant time for one priority.
+  /// Returns the run that gets the next slot. This is the only function that reads the width.
   ///
-  /// Resuming bodies and nested runs come before runs that have not started. Within each group, the run of the highest priority comes
-  /// first, and among these the one that was admitted first.
+  /// Resuming bodies and nested runs come before runs that have not started. Within each group, runs are ordered by priority and then by
+  /// admission.
   ///
-  /// - Parameter newcomer: A run that is not enqueued yet: it comes after the enqueued runs of its group.
+  /// - Parameter newcomer: A run that has not been enqueued yet, and therefore comes after the enqueued runs of its group.
   /// - Returns: The run; `nil` if no slot is free, or if no run can take it.
+  /// - Complexity: O(1) for one priority.
   @inline(__always)
   private func nextForSlot(newcomer: MemberID = -1) -> MemberID? {
     guard slotsTaken < width else { return nil }
@@ -517,9 +520,9 @@ struct QueueMachine: Sendable {
 
   // MARK: The queue
 
-  /// Records that the queue was suspended (Q2). Returns the waiting runs that hold a claim, which they release (R2).
+  /// Records that the queue was suspended (Q2). Returns the waiting runs whose claims the caller must release (R2).
   ///
-  /// O(n) for n runs that are waiting for a slot.
+  /// - Complexity: O(n) for n runs that are waiting for a slot.
   mutating func suspended() -> [MemberID] {
     isSuspended = true
     let waiting = fairQueue.isUsed ? fairQueue.members.filter { !members[Int($0)].isResuming } : ready.all
@@ -532,7 +535,7 @@ struct QueueMachine: Sendable {
     }
   }
 
-  /// Records that the queue was resumed: held runs advance, and free slots are granted (Q2).
+  /// Records that the queue was resumed, advances the held runs, and grants free slots (Q2).
   mutating func resumed(_ next: inout Next) {
     isSuspended = false
     while let member = held.first() {
@@ -543,7 +546,7 @@ struct QueueMachine: Sendable {
     grantSlots(&next)
   }
 
-  /// Records that the width has changed. A larger one grants slots at once; a smaller one applies to the bodies that start next (Q1).
+  /// Records that the width has changed. A larger width grants slots at once; a smaller width applies to the bodies that start next (Q1).
   mutating func widthChanged(to width: Int, _ next: inout Next) {
     self.width = width
     grantSlots(&next)
@@ -556,8 +559,8 @@ struct QueueMachine: Sendable {
     return true
   }
 
-  /// The priority of a run has changed: a run that waits for a slot, or is held, moves to its place among the runs of the new priority
-  /// (Q1).
+  /// Records that the priority of a run has changed. A run that is waiting for a slot, or is held, moves to its place among the runs of the
+  /// new priority (Q1).
   mutating func priorityChanged(_ member: MemberID, to priority: UInt8) {
     members[Int(member)].priority = priority
     let (order, key) = (members[Int(member)].order, members[Int(member)].key)

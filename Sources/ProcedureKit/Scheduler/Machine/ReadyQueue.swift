@@ -1,7 +1,8 @@
 /// The members that are waiting for a slot, or for the queue to be resumed, ordered by priority and then by admission (Q1).
 ///
 /// The members of one priority form a list that is linked by index. A separate heap contains the members that became ready after a member
-/// that was admitted later. Therefore, inserting costs O(1) in order and O(log n) out of order; removing costs the same.
+/// that was admitted later. Therefore, inserting a member takes O(1) if the members arrive in order, and O(log n) otherwise. Removing a
+/// member takes as long as inserting it.
 struct ReadyQueue: Sendable {
   struct Link: Sendable {
     var order: UInt64 = 0
@@ -44,7 +45,7 @@ struct ReadyQueue: Sendable {
     links[Int(member)].order = order
     count += 1
     let last = lanes[lane].last
-    // A member that was admitted later is already in the list, so this one goes to the heap.
+    // A member that was admitted later is already in the list, so this one is inserted into the heap.
     if last >= 0, links[Int(last)].order > order {
       links[Int(member)].position = .heap
       lanes[lane].overtaken.insert(Overtaken(order: order, index: member), &positions)
@@ -87,7 +88,9 @@ struct ReadyQueue: Sendable {
     return nil
   }
 
-  /// The waiting members, in no particular order. O(n).
+  /// The waiting members, in no particular order.
+  ///
+  /// - Complexity: O(n) for n members.
   var all: [Int32] {
     var all: [Int32] = []
     for lane in lanes {

@@ -11,8 +11,8 @@
 /// | `bodyEnded` | `starting`, `executing` | `finishing`, `finished` |
 /// | `finished` | `finishing` | none |
 ///
-/// An event is late if the run has already advanced, because it was cancelled, refused, or held: the machine ignores the event and returns
-/// `stale`. In every other phase the event is impossible, which indicates an error in the driver: the machine traps.
+/// An event is late if the run has already advanced, because it was cancelled, refused, or held. The machine ignores a late event and
+/// returns `stale`. In every other phase, the event is impossible and indicates an error in the driver, so the machine traps.
 enum RunEvent: Sendable, CaseIterable {
   case dependenciesSettled, conditionsSatisfied, pauseEnded, claimGranted, claimRefused
   case bodyStarted, bodyPaused, bodyEnded, finished

@@ -1,12 +1,12 @@
-/// Internal. The time after which a queue has stalled, and the function that reports the stall.
+/// The time after which a queue is considered stalled, and the function that reports the stall.
 struct StallReport: Sendable {
   /// The queue has stalled if no run starts, waits, resumes, or ends for this long.
   let timeout: Duration
-  /// Called outside of all locks.
+  /// The function that reports the stall. It is called outside of all locks.
   let report: @Sendable (QueueCore) -> Void
 }
 
-/// Internal. Decides when a queue has stalled: a value that contains no lock, clock, or closure.
+/// A value that decides when a queue has stalled. It contains no lock, clock, or closure.
 ///
 /// A timer is pending while there are runs that could advance. The queue has stalled if the machine has not changed when the timer fires.
 /// After a report, no timer is pending until the machine changes.
@@ -22,7 +22,7 @@ struct StallDetector: Sendable {
   private var seenChanges: UInt64 = 0
   private var reportedChanges: UInt64?
 
-  /// What the queue does with the timer.
+  /// The change that the queue makes to the timer.
   enum Adjustment {
     case none
     case schedule(number: UInt64)
@@ -36,7 +36,7 @@ struct StallDetector: Sendable {
     case stall
   }
 
-  /// Records that the machine may have changed. Returns whether the caller then has to call `adjusted`, in a separate visit to the lock.
+  /// Records that the machine may have changed. Returns whether the caller has to call `adjusted` next, in a separate critical section.
   mutating func changed(canMove: Bool, changes: UInt64) -> Bool {
     let isNeeded = canMove && changes != reportedChanges
     guard isNeeded != self.isNeeded else { return false }

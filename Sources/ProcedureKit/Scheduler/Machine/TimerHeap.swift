@@ -1,11 +1,11 @@
-/// Internal. The pending timers, ordered by their deadlines.
+/// The pending timers, ordered by their deadlines.
 ///
-/// Inserting and cancelling a timer, and removing the next due one, are O(log n). Inserting in order of deadline is O(1). Timers with equal
-/// deadlines are due in order of insertion.
+/// Inserting or cancelling a timer, and removing the next due timer, take O(log n). Inserting timers in order of deadline takes O(1) each.
+/// Timers with equal deadlines are due in order of insertion.
 ///
-/// `package` for `ProcedureKitRemote`.
+/// The type is `package` because `ProcedureKitRemote` uses it.
 package struct TimerHeap: Sendable {
-  /// Identifies a timer, even when it is no longer pending: sequence numbers are not reused.
+  /// The identity of a timer. It remains unique after the timer is no longer pending, because sequence numbers are not reused.
   package struct ID: Hashable, Sendable {
     /// The index for the data of the timer. A later timer can have the same slot once this one is no longer pending.
     let slot: Int32

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Internal. Work that can be cancelled separately from the task that awaits it, because a child of that task executes the work.
+/// Work that can be cancelled separately from the task that awaits it, because a child of that task executes the work.
 ///
 /// Invariant: the child's task is used only while it is alive. If the child is executing the work, `cancel` pins the child under the lock,
 /// cancels it outside of the lock, since cancellation calls the user's handlers, and then unpins it. A pinned child does not end.
 ///
-/// `package` for `ProcedureKitRemote`.
+/// The class is `package` because `ProcedureKitRemote` uses it.
 package final class CancellableTask: Sendable {
   private struct Child: @unchecked Sendable {
     let task: UnsafeCurrentTask
@@ -31,7 +31,7 @@ package final class CancellableTask: Sendable {
     await end()
   }
 
-  /// Executes the work, once, in a child. Cancelling the caller cancels the work, as ``cancel()`` does.
+  /// Executes the work once, in a child. Cancelling the caller cancels the work, as ``cancel()`` does.
   package func execute(startsAtOnce: Bool, _ operation: @escaping @Sendable () async -> Void) async {
     await Spawner.runChild(startsAtOnce: startsAtOnce) { [self] in
       start()
@@ -56,7 +56,7 @@ package final class CancellableTask: Sendable {
     waiter?.resume()
   }
 
-  /// Whether the current task executes the work.
+  /// Whether the current task is executing the work.
   var isCurrent: Bool {
     let current = withUnsafeCurrentTask { $0 }
     return state.withLock { $0.child != nil && $0.child?.task == current }
@@ -75,7 +75,7 @@ package final class CancellableTask: Sendable {
     if isCancelled { task.cancel() }
   }
 
-  /// Unregisters the current task, and waits until no call of `cancel` is using it any longer.
+  /// Unregisters the current task, and waits until no call to `cancel` is using it any longer.
   private func end() async {
     let isPinned = state.withLock { state in
       state.child = nil

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Internal. A signal for one waiting task. It is sent, cancelled, or refused with an error, and only the first of these counts.
+/// A signal for one waiting task. It can be sent, cancelled, or refused with an error, and only the first of these has an effect.
 ///
-/// `package` for `ProcedureKitRemote`.
+/// The class is `package` because `ProcedureKitRemote` uses it.
 package final class OneShotSignal: Sendable {
   private enum State {
     case waiting(Waiter?)
@@ -12,7 +12,7 @@ package final class OneShotSignal: Sendable {
     case refused(ProcedureError)
   }
 
-  /// Identifies the signal. Later signals have larger ids.
+  /// The identity of the signal. Later signals have larger ids.
   let id = ProcedureID.reserve()
   private let state = Mutex(State.waiting(nil))
 
@@ -69,7 +69,7 @@ package final class OneShotSignal: Sendable {
   }
 }
 
-/// Internal. A suspended task, which is resumed exactly once.
+/// A suspended task, which is resumed exactly once.
 ///
 /// Invariant: a waiter is stored in one place, which one lock guards. The code that removes the waiter resumes it, and the owner of the
 /// place removes all waiters before it is deallocated. Therefore, the unchecked continuation is resumed exactly once.

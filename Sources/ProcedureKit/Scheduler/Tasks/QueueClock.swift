@@ -1,6 +1,6 @@
-/// Internal. The clock of a queue: the only type in the library that reads a clock or sleeps on one.
+/// The clock of a queue. This is the only type in the library that reads a clock or sleeps on one.
 ///
-/// `package` for `ProcedureKitRemote`.
+/// The type is `package` because `ProcedureKitRemote` uses it.
 package struct QueueClock: Sendable {
   private let stopwatch: any Stopwatch
   /// Whether this is the system's clock, which always advances. A custom clock may stand still, and may observe which tasks are sleeping on
@@ -16,13 +16,13 @@ package struct QueueClock: Sendable {
     RunningStopwatch(clock: clock, start: clock.now)
   }
 
-  /// Reads the clock now, before the lock is taken.
+  /// Reads the clock immediately. This function must be called before the lock is taken.
   func reading() -> Reading { Reading(time: self, reading: now) }
 
   /// Reads the system's clock only when the instant is needed. Reads a custom clock immediately, since it must not be called under a lock.
   func lazyReading() -> Reading { Reading(time: self, reading: isSystem ? nil : now) }
 
-  /// An instant that was read, or that is read when it is needed.
+  /// An instant that has been read, or that will be read when it is needed.
   struct Reading {
     fileprivate let time: QueueClock
     fileprivate let reading: ProcedureInstant?
@@ -40,7 +40,7 @@ package struct QueueClock: Sendable {
   }
 }
 
-/// The system's clock, whose type is known, so a reading looks up no type.
+/// The system's clock. Its type is known at compile time, so reading the clock requires no type lookup.
 private final class SystemStopwatch: Stopwatch {
   private let start = ContinuousClock.now
 
@@ -96,7 +96,7 @@ public struct ProcedureInstant: InstantProtocol, Hashable, Codable, Sendable, Cu
     other.sinceStart - sinceStart
   }
 
-  /// Returns whether `lhs` is earlier than `rhs`. Both are instants of the same queue.
+  /// Returns whether `lhs` is earlier than `rhs`. Both must be instants of the same queue.
   public static func < (lhs: ProcedureInstant, rhs: ProcedureInstant) -> Bool {
     lhs.nanoseconds < rhs.nanoseconds
   }

@@ -1,6 +1,6 @@
-/// Internal. Creates all unstructured tasks of the library, and the child tasks that execute bodies.
+/// A namespace for the functions that create all unstructured tasks of the library, and the child tasks that execute bodies.
 ///
-/// `package` for `ProcedureKitRemote`.
+/// The type is `package` because `ProcedureKitRemote` uses it.
 package enum Spawner {
   /// Starts the task that owns a group of a queue's workers.
   ///
@@ -30,8 +30,8 @@ package enum Spawner {
 
   /// Executes `operation` in a child of the current task, and returns when the child has ended. Cancelling the caller cancels the child.
   ///
-  /// With `startsAtOnce`, the child starts on the caller's stack if the runtime supports that. An operation that does not suspend then
-  /// costs half as much. Callers do not use it in deep recursion, which could overflow the stack.
+  /// If `startsAtOnce` is `true`, the child starts on the caller's stack if the runtime supports that, so an operation that does not
+  /// suspend costs half as much. Callers must not use this option in deep recursion, which could overflow the stack.
   static func runChild(startsAtOnce: Bool, _ operation: @escaping @Sendable () async -> Void) async {
     await withDiscardingTaskGroup { group in
       if startsAtOnce, #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Internal. The timers of a queue: one heap, and one task that sleeps until the nearest deadline while a timer is pending.
+/// The timers of a queue. They share one heap, and one task that sleeps until the nearest deadline while a timer is pending.
 ///
-/// Setting and cancelling a timer are O(log n) under a lock. The sleeping task calls the actions of due timers outside of the lock, in
+/// Setting or cancelling a timer takes O(log n) under a lock. The sleeping task calls the actions of due timers outside of the lock, in
 /// order of deadline, so an action should be short. An earlier timer replaces the sleeping task.
 ///
 /// On a custom clock, cancelling the nearest timer ends the sleep, so that a test sees no unneeded sleeper. On the system's clock, the
 /// sleep continues, since work with timeouts would otherwise start and cancel a task each time.
 ///
-/// `package` for `ProcedureKitRemote`.
+/// The class is `package` because `ProcedureKitRemote` uses it.
 package final class Timers: Sendable {
   package typealias Action = @Sendable () -> Void
 
@@ -138,12 +138,12 @@ extension Timers {
       var task: Task<Void, Never>?
     }
 
-    /// An action. The structure avoids a reabstraction thunk around the closure in an array.
+    /// An action. Wrapping the closure in a structure avoids a reabstraction thunk for each closure in an array.
     struct Pending {
       let action: Action
     }
 
-    /// What has to be done outside of the lock.
+    /// The work that has to be done outside of the lock.
     struct Change {
       var stop: Task<Void, Never>?
       var start: UInt64?
@@ -175,7 +175,7 @@ extension Timers {
       let next = heap.nextDeadline
       if let sleeper {
         guard let wakesAt = sleeper.wakesAt, wakesAt != next else { return Change() }
-        // The sleeper wakes too early, and then sleeps again or ends, which is cheaper than another task.
+        // The sleeper will wake too early, and will then sleep again or end, which is cheaper than starting another task.
         if keepsSleeping, next.map({ wakesAt < $0 }) ?? true { return Change() }
       }
       let stop = sleeper?.task.take()

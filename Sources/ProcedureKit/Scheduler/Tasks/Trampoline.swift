@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Runs follow-up work iteratively, so that a chain of a million dependents does not overflow the stack.
+/// A loop that runs follow-up work iteratively, so that a chain of a million dependents does not overflow the stack.
 final class Trampoline: Sendable {
   private struct State {
     var pending: [@Sendable () -> Void] = []
@@ -11,7 +11,7 @@ final class Trampoline: Sendable {
   private let owner = TaskIdentity.current
   private let state = Mutex(State())
 
-  /// Calls the function: immediately, or, within another `call` in the same task, after the functions that have already been passed.
+  /// Calls the function immediately, or, within another `call` in the same task, after the functions that were passed earlier.
   static func call(_ function: @escaping @Sendable () -> Void) {
     if let current, current.append(function) { return }
     let trampoline = Trampoline()
@@ -46,8 +46,8 @@ final class Trampoline: Sendable {
 
 /// The identity of a task, for comparing tasks.
 ///
-/// The conformance to `@unchecked Sendable` relies on an invariant: only the identity of the task and its atomic cancellation flag are
-/// used. The flag is read only while the task executes the code that stored the identity.
+/// The `@unchecked Sendable` conformance relies on an invariant: only the identity of the task and its atomic cancellation flag are used.
+/// The flag is read only while the task executes the code that stored the identity.
 struct TaskIdentity: Equatable, @unchecked Sendable {
   private let task: UnsafeCurrentTask
 

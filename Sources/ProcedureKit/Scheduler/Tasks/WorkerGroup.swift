@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Internal. A command to the owner of a task group. Only the owner can add tasks to the group.
+/// A command to the owner of a task group. Only the owner can add tasks to the group.
 enum WorkerCommand: Sendable {
   /// Add one worker.
   case add(@Sendable () async -> Void)
@@ -8,7 +8,7 @@ enum WorkerCommand: Sendable {
   case cancelAll
 }
 
-/// Internal. The commands to the owner of a task group of workers, which executes them in `Spawner.runGroup`.
+/// The commands to the owner of a task group of workers. The owner executes the commands in `Spawner.runGroup`.
 final class WorkerGroup: Sendable {
   private struct Contents {
     var commands: [WorkerCommand] = []
@@ -100,7 +100,7 @@ final class Worker: Sendable {
   /// Cancels the task of the worker, unless it has ended.
   func cancel() { task.cancel() }
 
-  /// Whether the current task is that of the worker, rather than one that a body has started.
+  /// Whether the current task is that of the worker, rather than a task that a body has started.
   var isCurrent: Bool { task.isCurrent }
 
   /// Executes runs of a queue until no run is waiting for a worker.

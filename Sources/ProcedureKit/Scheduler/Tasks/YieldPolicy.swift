@@ -1,8 +1,8 @@
-/// Internal. Decides when a task that executes many bodies in a row yields its thread.
+/// A policy that decides when a task that executes many bodies in a row yields its thread.
 ///
 /// A worker whose bodies never suspend would keep its thread. Therefore, it yields after ten milliseconds, about the time slice of an
-/// operating system. It reads the clock after 1, 2, 4, … bodies: short bodies are measured rarely. Yielding is expensive, since it wakes a
-/// thread.
+/// operating system. It reads the clock after 1, 2, 4, … bodies, so short bodies are rarely measured. Yielding is expensive, since it wakes
+/// a thread.
 ///
 /// On a custom clock, which may stand still, the worker also yields after a maximum number of bodies.
 struct YieldPolicy {
@@ -25,7 +25,8 @@ struct YieldPolicy {
     countsItems = !(time?.isSystem ?? false)
   }
 
-  /// Counts a body, and returns whether the task has to yield. The task calls this when it holds nothing that other tasks wait for.
+  /// Counts a body, and returns whether the task has to yield. The task calls this function when it holds nothing that other tasks are
+  /// waiting for.
   mutating func shouldYield() -> Bool {
     itemsLeft -= 1
     return itemsLeft == 0 && readClock()
