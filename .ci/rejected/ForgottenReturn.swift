@@ -1,4 +1,4 @@
-// error: return the node with the value; a graph without a value has the parameter returning: Void.self
+// error: return the node with the value, or pass returning: Void.self if the graph has no value
 import ProcedureKit
 
 let sum = ProcedureGraph("sum") { g in

@@ -1,5 +1,5 @@
 extension GraphBuilder {
-  /// Adds a node that executes a procedure for each element of an array, whose length is known only when the graph runs.
+  /// Adds a node that executes a procedure for each element of an array whose length is known only when the graph runs.
   ///
   /// - Parameters:
   ///   - elements: The node with the array.
@@ -7,8 +7,8 @@ extension GraphBuilder {
   ///     queue.
   ///   - limit: The maximum number of concurrent elements. Passing a value below 1 traps.
   ///   - policy: The response to the failure of an element.
-  ///   - elementName: Returns the name of an element in errors, events and diagrams. `nil` uses the name of the procedure with the index of
-  ///     the element: `resize[3]`.
+  ///   - elementName: Returns the name of an element in errors, events and diagrams. If `nil`, the name is that of the procedure with the
+  ///     index of the element, as in `resize[3]`.
   /// - Returns: A node with the values, in the order of the elements.
   public func map<Element, P: Procedure>(
     _ elements: Node<[Element]>, with procedure: P, maxConcurrentElements limit: Int = .max,
@@ -141,7 +141,7 @@ extension GraphBuilder {
   }
 }
 
-/// The same nodes without a name: `g.map(photos) { … }` is short for `g.map("map", photos) { … }`.
+/// Variants without a name: `g.map(photos) { … }` is short for `g.map("map", photos) { … }`.
 extension GraphBuilder {
   /// Adds a node that calls a function for each element of an array; see
   /// ``map(_:_:maxConcurrentElements:onFailure:elementName:operation:)``.
@@ -178,7 +178,7 @@ extension GraphBuilder {
   }
 }
 
-/// Internal. Work on each element of an array: a graph that is created when the array is known.
+/// The work on each element of an array, which executes as a graph that is created when the array is known.
 struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   private let element: ProcedureTask<Element, Output>
   private let limit: Int
@@ -208,8 +208,8 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
       var nodes: [Node<Output?>] = []
       nodes.reserveCapacity(elements.count)
       let own = element.layer.traits
-      // The types of the elements are known only at run time, so each access to `element`, and each step through a generic sequence of
-      // pairs, would look up these types.
+      // The types of the elements are known only at run time. Each access to `element`, and each step through a generic sequence of pairs,
+      // would look up these types, so the loop uses neither.
       for index in elements.indices {
         let value = elements[index]
         let name = elementName.map { $0(value) } ?? "\(own.name)[\(index)]"
@@ -222,7 +222,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
     .onFailure(policy)
   }
 
-  /// - Returns: The value, or `nil` if a condition of the element is not satisfied, in which case the element is omitted.
+  /// Returns the value for an element, or `nil` if a condition of the element is not satisfied, in which case the element is omitted.
   private func output(of value: Element) async throws -> Output? {
     do {
       return try await element.executeWithinBody(value)

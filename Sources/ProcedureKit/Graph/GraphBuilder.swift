@@ -1,4 +1,4 @@
-/// Adds nodes to a ``ProcedureGraph`` while the graph is being built.
+/// An object that adds nodes to a ``ProcedureGraph`` while the graph is being built.
 ///
 /// Every `add` function returns a ``Node``, which represents a future value. A builder is valid until the closure that received it returns.
 /// Calling `add` later traps, and so does passing a node from another builder.

@@ -48,7 +48,8 @@ extension ProcedureGraph {
   }
 }
 
-/// Converts names into diagram labels. A label is one line of limited length in which no character has a special meaning.
+/// A namespace for the functions that convert names into diagram labels. A label is one line of limited length in which no character has a
+/// special meaning.
 package enum DiagramText {
   /// The maximum number of characters in the label for a name.
   package static let limit = 200

@@ -7,14 +7,14 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
   @usableFromInline let source: Source
   let edge: GraphShape.Edge
 
-  /// Describes where a node's value is stored.
+  /// The location of a node's value.
   @usableFromInline
   struct Source: Sendable {
     /// The slot that holds the value, or the value from which `making` creates it.
     @usableFromInline let slot: ValueSlot<Value>
     @usableFromInline var making: Making?
 
-    /// Creates the node's value from a value of another type in the slot. `Making` is a class so that the many nodes that need no
+    /// A conversion that creates the node's value from a value of another type in the slot. It is a class so that the many nodes without a
     /// conversion remain small.
     @usableFromInline
     final class Making: Sendable {
@@ -61,7 +61,7 @@ extension Node {
   }
 }
 
-/// Internal. The builder, the slot, and the kind of edge of a node, without the type of its value.
+/// The builder, the slot, and the kind of edge of a node, without the type of its value.
 @usableFromInline
 struct NodeReference: Sendable {
   let builder: ProcedureID
@@ -74,7 +74,7 @@ struct NodeReference: Sendable {
 /// Only `Node` can conform to this protocol. Passing a dependency of any other type traps.
 public protocol GraphDependency: Sendable {}
 
-/// Internal. A dependency that is a node of a builder.
+/// A dependency that is a node of a builder.
 protocol ReferencedNode: GraphDependency {
   var reference: NodeReference { get }
 }

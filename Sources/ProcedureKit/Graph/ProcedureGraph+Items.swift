@@ -89,7 +89,7 @@ extension ProcedureGraph where Input == Void {
   }
 }
 
-/// Internal. An order in which each item follows the items that it needs. It is computed in O(n + e) and without recursion.
+/// An order in which each item follows the items that it needs. It is computed in O(n + e), without recursion.
 struct ItemOrder: Sendable {
   /// For each item, the indices of the needed items.
   let needs: [[Int]]
@@ -128,7 +128,7 @@ struct ItemOrder: Sendable {
   }
 }
 
-/// An error that lists all the reasons why a ``ProcedureGraph`` cannot be created from items, so that a user can fix them at once.
+/// An error that lists all the reasons why a ``ProcedureGraph`` cannot be created from items, so that a user can fix all of them at once.
 public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConvertible {
   /// The name of the graph.
   public let graph: String

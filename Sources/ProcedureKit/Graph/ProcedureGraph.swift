@@ -53,7 +53,8 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// }
   /// ```
   ///
-  /// The type is written out, so that a builder that forgets its `return` is an error, and not a graph without a value.
+  /// The type must be written out, so that a closure that forgets to return a node causes an error instead of creating a graph without a
+  /// value.
   public init(
     _ name: String = "ProcedureGraph", returning type: Void.Type, _ build: (GraphBuilder, Node<Input>) -> Void
   ) where Output == Void {
@@ -69,20 +70,20 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     self.init(name, returning: type) { (builder, _: Node<Void>) -> Void in build(builder) }
   }
 
-  /// Unavailable: the builder forgets to return a node.
+  /// Unavailable, because the closure does not return a node.
   @available(
     *, unavailable,
-    message: "return the node with the value; a graph without a value has the parameter returning: Void.self"
+    message: "return the node with the value, or pass returning: Void.self if the graph has no value"
   )
   @_disfavoredOverload  // A single-line closure can also match the overload with a value.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Void) where Output == Void {
     fatalError()
   }
 
-  /// Unavailable: the builder forgets to return a node.
+  /// Unavailable, because the closure does not return a node.
   @available(
     *, unavailable,
-    message: "return the node with the value; a graph without a value has the parameter returning: Void.self"
+    message: "return the node with the value, or pass returning: Void.self if the graph has no value"
   )
   @_disfavoredOverload  // A single-line closure can also match the overload with a value.
   public init(
@@ -132,7 +133,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     return graph
   }
 
-  /// Returns the graph with a limit: at most `count` nodes execute concurrently. The width of the queue still applies.
+  /// Returns a copy of the graph in which at most `count` nodes execute concurrently. The width of the queue still applies.
   ///
   /// - Parameter count: The maximum number of concurrent nodes. Passing a value below 1 traps.
   /// - Returns: The graph with the limit.
@@ -190,7 +191,7 @@ extension ProcedureGraph: InputlessProcedure where Input == Void {
 }
 
 extension ProcedureTask {
-  /// Unavailable: only a graph has a limit.
+  /// Unavailable, because only a graph has this limit.
   @available(
     *, unavailable, message: "a limit belongs to the graph: write graph.maxConcurrentNodes(2) before the modifiers"
   )

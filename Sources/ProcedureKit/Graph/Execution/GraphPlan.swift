@@ -1,6 +1,6 @@
-/// Internal. The immutable plan of a graph. The plan is computed once, and all runs of the graph share it.
+/// The immutable plan of a graph. The plan is computed once, and all runs of the graph share it.
 ///
-/// `package` for `ProcedureKitDurable`.
+/// The class is `package` because `ProcedureKitDurable` uses it.
 package final class GraphPlan: Sendable {
   package let shape: GraphShape
   /// The bodies of the nodes, in the order in which the nodes were added.
@@ -35,20 +35,20 @@ package final class GraphPlan: Sendable {
   }
 }
 
-/// Internal. The body of a node, which takes its inputs from the values of a run, does the work, and stores its result in those values.
+/// The body of a node, which takes its inputs from the values of a run, does the work, and stores its result in those values.
 ///
 /// Wrapping the closure in a structure avoids a reabstraction thunk for each closure in an array.
 ///
-/// `package` for `ProcedureKitDurable`.
+/// The type is `package` because `ProcedureKitDurable` uses it.
 package struct NodeBody: Sendable {
   package let execute: @Sendable (GraphValues) async throws -> Void
 
   package init(execute: @escaping @Sendable (GraphValues) async throws -> Void) { self.execute = execute }
 }
 
-/// Internal. The properties of a node that do not depend on its input and output types.
+/// The properties of a node that do not depend on its input and output types.
 ///
-/// `package` for `ProcedureKitDurable`.
+/// The type is `package` because `ProcedureKitDurable` uses it.
 @usableFromInline
 package struct NodeTraits: Sendable {
   @usableFromInline package let name: String
@@ -66,13 +66,13 @@ package struct NodeTraits: Sendable {
   }
 }
 
-/// Internal. The dependencies of a graph, as flat, immutable adjacency lists that are computed once, when the graph is built.
+/// The dependencies of a graph, as flat, immutable adjacency lists that are computed once, when the graph is built.
 ///
 /// Nodes are numbered in the order in which they were added. Every edge leads from a lower to a higher number, so the graph has no cycles.
 ///
-/// `package` for `ProcedureKitDurable`.
+/// The type is `package` because `ProcedureKitDurable` uses it.
 package struct GraphShape: Sendable {
-  /// What happens to a node if one of its dependencies does not succeed (D1).
+  /// The effect on a node of a dependency that does not succeed (D1).
   enum Edge: Sendable {
     /// The node is skipped.
     case requiresSuccess
@@ -157,7 +157,9 @@ package struct GraphShape: Sendable {
 }
 
 extension GraphShape {
-  /// Returns the dependencies of each node. O(n + e) for n nodes and e edges.
+  /// Returns the dependencies of each node.
+  ///
+  /// - Complexity: O(n + e) for n nodes and e edges.
   package func dependencies() -> [[Int32]] {
     var dependencies = Array(repeating: [Int32](), count: max(offsets.count - 1, 0))
     for node in dependencies.indices {
@@ -169,10 +171,9 @@ extension GraphShape {
   }
 }
 
-/// Internal. The memory layout of a graph's values, and the number of consumers of each value. Both are computed once, when the graph is
-/// built.
+/// The memory layout of a graph's values, and the number of consumers of each value. Both are computed once, when the graph is built.
 ///
-/// `package` for `ProcedureKitDurable`.
+/// The type is `package` because `ProcedureKitDurable` uses it.
 package struct ValueLayout: Sendable {
   package struct Slot: Sendable {
     package let offset: Int32
@@ -205,7 +206,7 @@ package struct ValueLayout: Sendable {
   }
 }
 
-/// Internal. A graph under construction. The draft uses little memory per node, since a graph can have a million nodes.
+/// A graph under construction. The draft uses little memory per node, since a graph can have a million nodes.
 struct GraphDraft {
   private(set) var bodies: ContiguousArray<NodeBody> = []
   private var traits: ContiguousArray<NodeTraits> = []
@@ -259,7 +260,7 @@ struct GraphDraft {
   }
 }
 
-/// Internal. The edges of a graph under construction, computed lazily.
+/// The edges of a graph under construction, computed lazily.
 private struct DraftEdges: Sequence, IteratorProtocol {
   let inputs: ContiguousArray<Int32>
   let inputEnds: ContiguousArray<Int32>

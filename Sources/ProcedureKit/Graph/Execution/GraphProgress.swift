@@ -1,10 +1,11 @@
-/// Internal. Decides which node of a graph executes next, whether another worker is needed, and when the graph has ended.
+/// The progress of a run of a graph, which decides which node executes next, whether another worker is needed, and when the graph has
+/// ended.
 ///
 /// When a worker finishes a node, it continues with a successor that this node has made ready, as reported by ``GraphCountdown``. All other
 /// ready nodes wait in a queue, ordered by priority and then by when they became ready. While nodes are waiting, workers are added one at a
 /// time: each worker requests the next one when it starts.
 struct GraphProgress {
-  /// What a worker does next, and how that affects other workers.
+  /// The next action of a worker, and its effects on the other workers.
   struct Advance: Equatable {
     /// The node that the worker executes next; -1 if there is none.
     var next: Int32 = -1
@@ -16,7 +17,7 @@ struct GraphProgress {
     var cancelsWorkers = false
   }
 
-  /// How a node ended, as far as its dependents are concerned.
+  /// The way in which a node ended, as far as its dependents are concerned.
   enum Ending: Equatable, Sendable {
     case succeeded
     case failed
@@ -149,7 +150,7 @@ struct GraphProgress {
   }
 }
 
-/// Internal. Counts down the unfinished dependencies of nodes, and finds the nodes that become ready when a node ends.
+/// An object that counts down the unfinished dependencies of nodes, and finds the nodes that become ready when a node ends.
 ///
 /// Workers use the countdown without a lock. A worker whose node releases exactly one successor continues with that successor;
 /// ``GraphProgress`` schedules all other ready nodes. The counters themselves are stored in ``GraphValues``.
@@ -164,7 +165,7 @@ final class GraphCountdown: Sendable {
   /// The nodes that became ready when a node ended.
   struct Released: Equatable {
     private(set) var first: Int32 = -1
-    /// The nodes after the first one. `nil` rather than an empty array, to avoid reference counting.
+    /// The nodes after the first one; `nil` rather than an empty array, to avoid reference counting.
     private(set) var others: ContiguousArray<Int32>?
 
     fileprivate mutating func append(_ node: Int32) {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One execution of a graph: the ready nodes, the failures, and the workers.
+/// One execution of a graph, with its ready nodes, its failures, and its workers.
 final class GraphRun: Sendable {
   struct State {
     var progress: GraphProgress
@@ -50,8 +50,8 @@ final class GraphRun: Sendable {
 
   /// Executes the graph.
   ///
-  /// The caller's task executes nodes on its own until a second node is ready. It then waits while workers, each with its own slot, execute
-  /// the rest.
+  /// The caller's task executes nodes alone until a second node is ready. It then waits while workers, each with its own slot, execute the
+  /// rest.
   func execute() async throws {
     announceNodes()
     run.core.update { $0[run].details.extensions.graph = self }
@@ -193,7 +193,7 @@ final class GraphRun: Sendable {
 
   // MARK: Events of nodes
 
-  /// Returns whether a node executes without a run of its own. The graph itself publishes the events of such a node.
+  /// Returns whether a node executes without its own run. The graph itself publishes the events of such a node.
   func isBare(_ node: Int32) -> Bool { plan.traits[Int(node)].isPlain && !makesRuns }
 
   /// Notifies the stall detector that a node has started or ended.
@@ -316,7 +316,7 @@ final class GraphRun: Sendable {
 
   // MARK: Workers
 
-  /// Adds a worker, which waits for a slot of its own. A graph in an end hook has no slot, and neither do its workers (L3).
+  /// Adds a worker, which waits for its own slot. A graph in an end hook has no slot, and neither do its workers (L3).
   private func addWorker() {
     let owner = run.slotOwner
     let isInHook = run.core.read { $0.runs[owner].isDecided }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Internal. The position of a value in the memory of one run of a graph.
+/// The position of a value in the memory of one run of a graph.
 ///
-/// `package` for `ProcedureKitDurable`.
+/// The type is `package` because `ProcedureKitDurable` uses it.
 @usableFromInline
 package struct ValueSlot<Value>: Sendable {
   @usableFromInline package let index: Int32
@@ -12,7 +12,7 @@ package struct ValueSlot<Value>: Sendable {
   package init(index: Int32, offset: Int32) { (self.index, self.offset) = (index, offset) }
 }
 
-/// Internal. The memory layout of a type, and the function that destroys a value of the type.
+/// The memory layout of a type, and the function that destroys a value of the type.
 @usableFromInline
 struct ValueKind: Sendable {
   let size: Int
@@ -35,7 +35,7 @@ struct ValueKind: Sendable {
   }
 }
 
-/// Internal. The values and counters of one run of a graph, in memory that workers access without a lock.
+/// The values and counters of one run of a graph, in memory that workers access without a lock.
 ///
 /// The invariant of a value: its producer writes the slot once, and a consumer reads the slot only after the producer has counted down the
 /// consumer's dependencies. A value of a nontrivial type has a counter. The counter is the number of consumers that have neither taken the
@@ -47,7 +47,7 @@ struct ValueKind: Sendable {
 /// node, the counter holds the node's stage: `executing`, `held` (the queue is suspended), `executingAsRun` (a run was created for the
 /// body), `isRun` (the node has modifiers), or `ended`.
 ///
-/// `package` for `ProcedureKitDurable`.
+/// The class is `package` because `ProcedureKitDurable` uses it.
 @usableFromInline
 package final class GraphValues: @unchecked Sendable {
   private static let unproduced: Int32 = 1 << 30
@@ -166,8 +166,8 @@ package final class GraphValues: @unchecked Sendable {
   /// Stops the graph, so that no further nodes start.
   func stop() { counters[stopIndex].bitwiseOr(1, ordering: .releasing) }
 
-  /// Whether nodes are counted when they end. If a node that has ended reads `false`, `countEnds` has not been called yet, and its caller
-  /// counts the node.
+  /// Whether nodes are counted when they end. If the value is `false` after a node has ended, `countEnds` has not been called yet, and its
+  /// caller will count the node.
   var countsEnds: Bool { counters[stopIndex].load(ordering: .sequentiallyConsistent) & 2 == 2 }
 
   /// Starts counting nodes when they end. The caller must count the nodes that have already ended.
