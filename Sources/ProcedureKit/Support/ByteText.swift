@@ -1,4 +1,4 @@
-/// Internal. Text that identifies a file, a key or a node. Two values are equal if their bytes are equal.
+/// Text that identifies a file, a key or a node. Two values are equal if their bytes are equal.
 ///
 /// Swift's `==` considers the two Unicode spellings of `é` equal. Files and journals store bytes, and the bytes of the two spellings
 /// differ.

@@ -49,7 +49,7 @@ extension Duration {
 
 /// Arithmetic that saturates instead of trapping.
 extension Duration {
-  /// The range of a queue's clock: about 292 years.
+  /// The longest duration that a queue's clock can measure, which is about 292 years.
   static let longest = Duration.nanoseconds(Int64.max)
 
   /// Returns the sum, or, if it would overflow, the longest duration with the same sign.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Internal. A key that a user has provided, of any type. All equal values share one object for as long as the object is referenced.
+/// A key of any type that the user has provided. All equal values share one object for as long as the object is referenced.
 ///
 /// Comparing, hashing and releasing a key can call the user's code. A key is therefore looked up only once, outside of all locks; after
 /// that, its object can be compared anywhere.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Internal. A value that is protected by a lock. The type is a class, so that closures can share the value.
+/// A value that is protected by a lock. The type is a class, so that closures can share the value.
 ///
 /// The class is `package` because `ProcedureKitDurable` and `ProcedureKitRemote` use it.
 package final class Locked<Value: Sendable>: Sendable {
@@ -16,7 +16,7 @@ package final class Locked<Value: Sendable>: Sendable {
   }
 }
 
-/// Internal. A box in which a task stores a result for other tasks. Only the first result is stored.
+/// A box in which a task stores a result for other tasks. Only the first result is stored.
 ///
 /// The class is `package` because `ProcedureKitRemote` uses it.
 package final class ResultBox<Value: Sendable>: Sendable {

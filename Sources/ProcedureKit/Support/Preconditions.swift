@@ -1,4 +1,4 @@
-/// Internal. Traps with a message on a programming error, even in release builds, in which a `precondition` prints no message.
+/// Traps with a message on a programming error, even in release builds, in which a `precondition` prints no message.
 ///
 /// - Parameters:
 ///   - isRight: The condition that correct code meets.

@@ -5,17 +5,21 @@
 /// A name can come from a file, a server or a command line. A control character in a name could erase a line of a terminal or imitate
 /// another line, and a character that changes the direction of text affects all text after it.
 extension StringProtocol {
-  /// The text on one line, without control characters. O(n).
+  /// The text on one line, without control characters.
   ///
   /// Control characters and line breaks become spaces. Invisible characters, such as those that change the direction of text, are removed,
   /// and so are all but the first four accents of a letter, since any more of them would be drawn over other lines.
+  ///
+  /// - Complexity: O(n) for n scalars.
   package var inOneLine: String {
     // Most names are plain ASCII, and need no access to the Unicode tables.
     if utf8.allSatisfy({ (0x20..<0x7f).contains($0) }) { return String(self) }
     return unicodeScalars.harmless()
   }
 
-  /// The text without control characters, but with its line breaks; see ``inOneLine``. O(n).
+  /// The text without control characters, but with its line breaks; see ``inOneLine``.
+  ///
+  /// - Complexity: O(n) for n scalars.
   package var inLines: String {
     if utf8.allSatisfy({ (0x20..<0x7f).contains($0) || $0 == UInt8(ascii: "\n") }) { return String(self) }
     return split(omittingEmptySubsequences: false) { $0.isNewline }.map(\.inOneLine).joined(separator: "\n")
@@ -23,7 +27,7 @@ extension StringProtocol {
 
   /// Returns the text on one line, like ``inOneLine``, with at most `limit` characters, the last of which is "…" if the text is longer.
   ///
-  /// O(limit), even if a letter has a million accents.
+  /// - Complexity: O(limit), even if a letter has a million accents.
   package func shortened(to limit: Int) -> String {
     var result = ""
     var count = 0
@@ -36,13 +40,14 @@ extension StringProtocol {
     return result
   }
 
-  /// Returns the text with some scalars replaced. O(n).
+  /// Returns the text with some scalars replaced.
   ///
   /// The function works on scalars instead of characters. In Swift, a quotation mark that is followed by an accent or a joiner is a
   /// different character, but in every other language it is still a quotation mark.
   ///
   /// - Parameter replacement: A function that returns the replacement for a scalar, or `nil` to keep the scalar.
   /// - Returns: The text.
+  /// - Complexity: O(n) for n scalars.
   package func replacingScalars(_ replacement: (Unicode.Scalar) -> String?) -> String {
     unicodeScalars.reduce(into: "") { text, scalar in
       if let other = replacement(scalar) { text += other } else { text.unicodeScalars.append(scalar) }
