@@ -1,4 +1,4 @@
-/// Internal. Grants claims, and keeps their entries in the lists of the pools.
+/// Grants claims, and keeps their entries in the lists of the pools.
 extension ClaimTable {
   // MARK: Granting
 
@@ -103,8 +103,8 @@ extension ClaimTable {
 
   // MARK: Entries
 
-  /// Returns the ancestors that hold units. These are the ancestors with a granted claim, and those with an ended claim that enclose one of
-  /// them.
+  /// Returns the ancestors that hold units. These are the ancestors with a granted claim, and the ancestors with an ended claim that
+  /// enclose one of them.
   func holding(_ ancestors: [RunNumber]) -> [RunNumber] {
     var isInside = false
     return ancestors.filter { ancestor in
@@ -217,7 +217,7 @@ extension ClaimTable {
   }
 }
 
-/// Internal. Describes the waits of runs for snapshots and deadlock searches, and checks the invariants of the table.
+/// Describes the waits of runs for snapshots and deadlock searches, and checks the invariants of the table.
 extension ClaimTable {
   /// Returns the runs that block a waiting run in each pool, starting with the root pool. Empty for a run that is not waiting.
   ///
@@ -265,7 +265,8 @@ extension ClaimTable {
         pool: pool.serial, in: table, of: pool.root < 0 ? entry.pool : pool.root, free: pool.free,
         holders: holders.map { (claims[$0.claim].run, $0.units) }, line: line)
       reached += holders.map { claims[$0.claim].run } + line
-      // The table keeps no reference to a run that has ended, but keeps its units for the runs inside it, so their waits are added here.
+      // The table keeps no reference to an ended run, but keeps the run's units for the runs inside it, so the waits of those runs are
+      // added here.
       for holder in holders where claims[holder.claim].phase == .ended {
         addWaits(of: claims[holder.claim].run, to: &graph, in: table, reached: &reached)
       }

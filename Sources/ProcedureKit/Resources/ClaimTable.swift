@@ -4,14 +4,14 @@ typealias RunNumber = UInt64
 /// The number of an open resource. It can be reused once the resource has been closed.
 typealias ResourceNumber = Int32
 
-/// Internal. The number of units that a run needs of one resource. A run that excludes others needs the entire capacity of a category; a
-/// run that shares it needs one unit.
+/// The number of units that a run needs of one resource. A run that excludes others needs the entire capacity of a category; a run that
+/// shares it needs one unit.
 struct ClaimDemand: Equatable {
   let resource: ResourceNumber
   let units: Int32
 }
 
-/// Internal. Decides which runs hold which resources, and which waiting run is next (R1, R3, R4).
+/// A table that decides which runs hold which resources, and which waiting run is next (R1, R3, R4).
 ///
 /// ```
 /// resource ── pool ── holders: A ── inner pool of A ── holders: a run inside A
@@ -116,7 +116,7 @@ struct ClaimTable {
     poolOpened(capacity: capacity, root: -1, owner: -1)
   }
 
-  /// Returns whether no run holds the resource or waits for it.
+  /// Returns whether no run holds the resource or is waiting for it.
   func isUnused(_ resource: ResourceNumber) -> Bool { pools[resource].entryCount == 0 }
 
   /// Changes the capacity of a resource that is in use, and appends to `granted` the runs whose claims can be granted as a result.
@@ -149,8 +149,8 @@ struct ClaimTable {
   /// units.
   ///
   /// If the run has an ended claim whose units a nested run is still using, the run continues with these units. The run must not have any
-  /// other claim. `ancestors` are the ancestors of the run that have claims, nearest first. An ended ancestor counts only if a nearer one
-  /// has not ended, so a task that outlives its body waits like any other run.
+  /// other claim. `ancestors` are the ancestors of the run that have claims, nearest first. An ended ancestor is considered only if a
+  /// nearer one has not ended, so a task that outlives its body waits like any other run.
   mutating func requested(
     _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber] = [], priority: UInt8 = 0
   ) -> Bool {
@@ -229,7 +229,9 @@ struct ClaimTable {
   /// Moves a waiting run ahead of the delayed runs directly in front of it, which depend on this run, possibly through other runs (R4).
   ///
   /// The delayed runs are computed by ``WaitForGraph/overtakings(for:)``. The runs whose claims are granted as a result are appended to
-  /// `granted`. O(d) for d overtaken runs.
+  /// `granted`.
+  ///
+  /// - Complexity: O(d) for d overtaken runs.
   mutating func overtook(_ run: RunNumber, _ delayed: Set<RunNumber>, _ granted: inout [RunNumber]) {
     guard let claim = numbers[run], claims[claim].phase == .waiting else { return }
     forEachEntry(of: claim) { table, entry in
@@ -245,11 +247,12 @@ struct ClaimTable {
     serve(&granted)
   }
 
-  /// Raises the runs that are delaying a run whose priority was raised, or that has started to wait (Q7).
+  /// Raises the priorities of the runs that are delaying a run, after that run's priority was raised or the run has started to wait (Q7).
   ///
   /// Raises the holders and the earlier waiting runs, direct and indirect, to `priority`, and appends them to `raised`, so that a run never
-  /// waits for one that has a lower priority. O(r + e) for r raised runs and e entries of the run, plus O(h) for h holders if the run is
-  /// first in line.
+  /// waits for a run that has a lower priority.
+  ///
+  /// - Complexity: O(r + e) for r raised runs and e entries of the run, plus O(h) for h holders if the run is first in line.
   mutating func raised(_ run: RunNumber, to priority: UInt8, _ raised: inout [RunNumber]) {
     guard let claim = numbers[run] else { return }
     claims[claim].priority = max(claims[claim].priority, priority)
@@ -283,7 +286,9 @@ struct ClaimTable {
 
   // MARK: Queries
 
-  /// Returns the runs that hold a resource or wait for it. O(n) for n runs.
+  /// Returns the runs that hold a resource or are waiting for it.
+  ///
+  /// - Complexity: O(n) for n runs.
   func users(of resource: ResourceNumber) -> [RunNumber] {
     runs(from: pools[resource].holders.first) + runs(from: pools[resource].line.first)
   }

@@ -40,7 +40,7 @@ public struct Resource: Sendable, Hashable {
   }
 }
 
-/// Internal. The key by which a table identifies a resource.
+/// The key by which a table identifies a resource.
 enum ResourceKey: Hashable, Sendable {
   /// A category, which is identified by a value that the user provides.
   case category(InternedKey)
@@ -48,7 +48,7 @@ enum ResourceKey: Hashable, Sendable {
   case units(name: ByteText)
 }
 
-/// Internal. A category that is identified by a type.
+/// A category that is identified by a type.
 struct TypeCategory: Hashable, Sendable, CustomStringConvertible {
   private let type: ObjectIdentifier
   let description: String
@@ -69,7 +69,7 @@ extension ResourceKey: CustomStringConvertible {
   }
 }
 
-/// Internal. The resources that one layer of a procedure claims. A modifier creates this value once, for all runs.
+/// The resources that one layer of a procedure claims. A modifier creates this value once, for all runs.
 struct ResourceRequest: Sendable {
   struct Demand: Sendable {
     let key: ResourceKey
@@ -103,7 +103,9 @@ struct ResourceRequest: Sendable {
     let otherCapacity: Int
   }
 
-  /// Merges demands so that there is one for each resource. An exclusive demand includes a shared one, and units are added up. O(n).
+  /// Merges demands so that there is one for each resource. An exclusive demand includes a shared one, and units are added up.
+  ///
+  /// - Complexity: O(n) for n demands.
   static func merged(_ demands: [Demand]) -> (demands: [Demand], Contradiction?) {
     guard demands.count > 1 else { return (demands, nil) }
     var positions: [ResourceKey: Int] = [:]

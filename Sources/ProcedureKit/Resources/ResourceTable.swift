@@ -40,8 +40,8 @@ public final class ResourceTable: Sendable {
   /// Changes the capacity of a resource in this table, even while procedures use the resource.
   ///
   /// The new capacity permanently replaces the declared one, even if the resource is not in use. If the capacity grows, waiting claims are
-  /// granted immediately, as far as it permits. If the capacity shrinks, no procedure is interrupted; units are granted again once fewer
-  /// than `capacity` units are in use.
+  /// granted immediately, as far as the new capacity permits. If the capacity shrinks, no procedure is interrupted; units are granted again
+  /// once fewer than `capacity` units are in use.
   ///
   /// A claim for more than `capacity` units fails with ``ProcedureError/Kind/capacityExceeded``. If such a claim is already waiting, it
   /// fails immediately, since it might otherwise wait forever. A procedure continues if its enclosing body already holds the units.
@@ -110,7 +110,7 @@ public final class ResourceTable: Sendable {
   ///
   /// - Parameters:
   ///   - layers: The layers that do not hold their resources, innermost first.
-  ///   - run: The run that waits.
+  ///   - run: The run that makes the request, and waits if necessary.
   /// - Returns: Whether the claim was granted, is waiting, or was refused.
   func request(_ layers: [Run], for run: Run) -> Answer {
     guard let outermost = layers.last else { return .granted }

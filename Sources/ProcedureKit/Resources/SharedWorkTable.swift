@@ -1,7 +1,6 @@
 import Synchronization
 
-/// Internal. The shared executions of a queue or of a ``CoalescingScope``. In each execution, one run is the leader, and the others are
-/// followers.
+/// The shared executions of a queue or of a ``CoalescingScope``. In each execution, one run is the leader, and the others are followers.
 ///
 /// An execution ends when the leader has a result, or when the leader is cancelled and there is no follower. The execution does not end
 /// when the leader pauses.
@@ -26,7 +25,7 @@ final class SharedWorkTable: Sendable {
     case follows(Follower, leader: Run)
   }
 
-  /// What a follower is assigned when its wait ends.
+  /// The assignment that a follower receives when its wait ends.
   enum Assignment {
     case leads
     /// The result of the leader.
@@ -37,7 +36,7 @@ final class SharedWorkTable: Sendable {
     var leader: Run
     /// The highest priority of any follower so far, including followers that have left.
     var priority: UInt8 = 0
-    /// The followers, in the order in which they joined. Those before the index `first` have already become leaders.
+    /// The followers, in the order in which they joined. The followers before the index `first` have already become leaders.
     var followers: ContiguousArray<Follower> = []
     var first = 0
     /// The number of followers that have left but are still in the list.
@@ -51,7 +50,9 @@ final class SharedWorkTable: Sendable {
 
   private let state = Mutex(State())
 
-  /// Joins the execution for a key, or becomes the leader of a new one. A leader must call `finished` or `abandoned`. O(1).
+  /// Joins the execution for a key, or becomes the leader of a new one. A leader must call `finished` or `abandoned`.
+  ///
+  /// - Complexity: O(1).
   func join(_ key: Key, _ run: Run) -> Role {
     let priority = run.currentPriority
     return state.withLock { state in
@@ -65,7 +66,9 @@ final class SharedWorkTable: Sendable {
     }
   }
 
-  /// Ends an execution with the result of the leader, which all followers share. O(n) for n followers.
+  /// Ends an execution with the result of the leader, which all followers share.
+  ///
+  /// - Complexity: O(n) for n followers.
   func finished(_ key: Key, _ result: Result<any Sendable, any Error>) {
     let execution = state.withLock { state in
       let execution = state.executions.removeValue(forKey: key)
@@ -110,7 +113,9 @@ final class SharedWorkTable: Sendable {
     state.withLock { $0.assignments.removeValue(forKey: ObjectIdentifier(follower)) }
   }
 
-  /// Records that a follower was cancelled or refused before it was signalled. Amortized O(1).
+  /// Records that a follower was cancelled or refused before it was signalled.
+  ///
+  /// - Complexity: Amortized O(1).
   func left(_ key: Key) {
     let released = state.withLock { state in state.executions[key]?.followerLeft() ?? [] }
     _ = released

@@ -1,4 +1,5 @@
-/// Searches for deadlocks when a run starts to wait (R4). The runs of a deadlock can be waiting for claims and for each other.
+/// The search for deadlocks, which begins when a run starts to wait (R4). The runs in a deadlock can be waiting for claims and for each
+/// other.
 ///
 /// Runs continue while a snapshot is being collected. Therefore, a deadlock is real only if a second snapshot contains the same cycle: each
 /// wait in the cycle then lasted from the first snapshot to the second, so all of the waits existed at the same time in between.
@@ -6,9 +7,9 @@ enum DeadlockSearch {
   /// Refuses waits until the run is no longer in a deadlock, so that the other runs can continue. A run that is waiting for several runs
   /// can be in several cycles.
   ///
-  /// In each cycle, a claim is refused if there is one; otherwise, a wait that can throw; otherwise, a waiting run fails, or, in a cycle of
-  /// dependencies, a dependent. If there are several, the youngest run is chosen, so two simultaneous searches that find the cycle choose
-  /// the same one.
+  /// In each cycle, a claim is refused if there is one, or otherwise a wait that can throw. In a cycle that contains neither, a waiting run
+  /// fails; in a cycle of dependencies, a dependent fails. If there are several candidates, the youngest run is chosen, so two simultaneous
+  /// searches that find the cycle choose the same run.
   ///
   /// - Returns: The wait cycle if a claim of `run` was refused, in which case the caller reports the refusal; otherwise `nil`.
   @discardableResult
@@ -59,7 +60,7 @@ enum DeadlockSearch {
     var runs: [RunNumber: Run] = [:]
     /// The waits in bodies, keyed by the waiting run and the awaited run.
     private var bodyWaits: [Edge: (key: ObjectIdentifier, wait: RunWait)] = [:]
-    /// The waits of runs that have not started for their dependencies.
+    /// The waits for dependencies, from runs that have not started.
     private var dependencyWaits: Set<Edge> = []
 
     init(from start: Run) {
@@ -114,7 +115,7 @@ enum DeadlockSearch {
     /// Returns the wait to refuse, and the cycle starting with that wait; `nil` if no wait in the cycle can be refused any longer.
     func refusal(in cycle: [WaitForGraph.Link]) -> Refusal? {
       // Claims are refused first, then waits that can throw, then others, then dependencies. A negative value means that the wait cannot be
-      // refused: it is that of a run for its children.
+      // refused, because a run is waiting for its children.
       func strength(of link: WaitForGraph.Link) -> Int {
         if link.resource != nil { return 3 }
         let edge = Edge(run: link.run, blocker: link.blocker)

@@ -28,7 +28,7 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
     (self.procedure, subject, self.holder) = (procedure, .resource(key), holder)
   }
 
-  /// Creates a wait for a procedure to finish. The procedure can be the waiting one itself.
+  /// Creates a wait for a procedure to finish. A procedure can be waiting for itself.
   init(procedure: ProcedureIdentity, finishOf holder: ProcedureIdentity) {
     (self.procedure, subject, self.holder) = (procedure, .finish, holder)
   }

@@ -1,8 +1,8 @@
-/// Internal. A snapshot of which runs are waiting for claims and for each other, in which deadlocks can be found (R4).
+/// A snapshot of which runs are waiting for claims and for each other, in which deadlocks can be found (R4).
 ///
 /// A run that has no waits in the graph can finish. A waiting run can finish when all the runs that it is waiting for have finished, one
 /// run in each set of alternatives has finished, and all the units that it needs are free. A finished run releases its units. The runs that
-/// cannot finish are in a deadlock, or are waiting for runs that are.
+/// cannot finish are in a deadlock, or are waiting for runs in a deadlock.
 struct WaitForGraph {
   /// A wait in a cycle: `run` is waiting for `resource`, which `blocker` holds. If `resource` is `nil`, `run` is waiting for `blocker` to
   /// end.
@@ -119,7 +119,7 @@ struct WaitForGraph {
     return cycle.reversed()
   }
 
-  /// Returns the runs that must overtake others, in this order, so that a run can continue that is blocked only by the order of lines.
+  /// Returns the runs that must overtake others, in this order, so that a run that is blocked only by the order of lines can continue.
   ///
   /// The result is empty if the order does not block the run. This function must be called only when there is no deadlock. A run overtakes
   /// others only if a stuck run is waiting for it, and it overtakes only stuck runs. These depend on the overtaking run, so no run starves.
