@@ -87,7 +87,7 @@ struct AdmissionLimiter: Sendable {
   let limitPerKey: Int
   let overflow: QueueOverflow
   private var queue = Deque<Caller>()
-  /// The parked callers whose keys have room again. They come before those of `queue`.
+  /// The parked callers whose keys have room again. They come before the callers in `queue`.
   private var promoted = Deque<Caller>()
   private var reservations = 0
   private var compactionCountdown = minimumToCompact

@@ -510,7 +510,7 @@ struct QueueMachine: Sendable {
     }
   }
 
-  /// Decides after each event whether to start a worker. At most one worker is starting at a time.
+  /// Returns whether to start a worker, which is decided after each event. At most one worker is starting at a time.
   @inline(__always)
   mutating func startsWorker() -> Bool {
     guard !isWorkerStarting, let next = nextForSlot(), members[Int(next)].isDrivenByWorker else { return false }

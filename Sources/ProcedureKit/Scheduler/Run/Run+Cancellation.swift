@@ -76,8 +76,8 @@ extension Run {
 
   /// Whether the run, or the task that executes the body, was cancelled or is being stopped. Modifiers, waits, and contexts all use this.
   ///
-  /// A procedure that a cancelled body calls to clean up ignores the earlier cancellation. Only its own cancellation counts, such as a
-  /// timeout.
+  /// A procedure that a cancelled body calls to clean up ignores the earlier cancellation. Only its own cancellation, such as a timeout,
+  /// affects it.
   var isCancelled: Bool {
     if !ignoresTaskCancellation, Task.isCancelled { return true }
     if !cancellationScope.ignoresEnclosing, usesSlotOfBody, slotOwner.isCancelledOrStopping { return true }

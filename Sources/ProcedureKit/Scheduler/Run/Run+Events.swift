@@ -59,7 +59,7 @@ extension Run {
     }
   }
 
-  /// Returns the run as the subject of an event (L6). An attempt counts only once it has started.
+  /// Returns the run as the subject of an event (L6). The number of an attempt is used only once the attempt has started.
   private func subject(_ attempt: Int? = nil, in runs: borrowing RunTable) -> ProcedureEvent.Subject {
     ProcedureEvent.Subject(
       id: id, name: name,

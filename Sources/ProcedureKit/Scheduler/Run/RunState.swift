@@ -13,7 +13,7 @@ struct RunState: ~Copyable, Sendable {
   var body: Run.Body?
   /// The conditions and hooks, until the run has ended.
   var closures: ModifierLayer.Closures?
-  /// The instants of the first events, in nanoseconds; -1 for those that have not occurred.
+  /// The instants of the first events, in nanoseconds; -1 for events that have not occurred.
   var attached: Int64 = -1
   var started: Int64 = -1
   var ended: Int64 = -1
