@@ -1,9 +1,9 @@
-/// A reference to a procedure that was added to a queue or produced by another one.
+/// A reference to a procedure that was added to a queue or produced by another procedure.
 ///
 /// The procedure outlives its handle: releasing the handle does not cancel the procedure. Handles to the same run are equal.
 public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, ProcedureDependency, RunDependency {
   @usableFromInline let run: Run
-  /// Derives the outcome of the handle from the outcome of the run; `nil` if the two are the same.
+  /// A function that derives the outcome of the handle from the outcome of the run; `nil` if the two are the same.
   private let derive: (@Sendable (RunOutcome) -> ProcedureOutcome<Output>)?
 
   @usableFromInline
@@ -30,9 +30,9 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// The current state of the run.
   public var state: ProcedureState { run.state }
 
-  /// The value of the procedure, once it has finished.
+  /// The value of the procedure, available once it has finished.
   ///
-  /// A body that waits for the value releases its slot. Cancelling the waiting task ends the wait at once; the procedure continues.
+  /// A body releases its slot while it waits for the value. Cancelling the waiting task ends the wait immediately; the procedure continues.
   ///
   /// - Throws: The error that the body threw; `CancellationError`, or the reason for the cancellation, if the procedure was cancelled;
   ///   `ProcedureError` for an error from the library; `CancellationError` if the waiting task is cancelled;
@@ -65,8 +65,8 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
 
   /// The outcome of the procedure, available once it has finished. Cancelling the waiting task does not end the wait.
   ///
-  /// If the procedure is itself waiting for the body that reads the outcome, the wait would never end. Such a body instead receives a
-  /// failure with ``ProcedureError/Kind/exclusionDeadlock``, which is not the outcome of the procedure.
+  /// If the procedure is itself waiting for the body that reads the outcome, the wait would never end. The body instead receives a failure
+  /// with ``ProcedureError/Kind/exclusionDeadlock``, which is not the outcome of the procedure.
   public var outcome: ProcedureOutcome<Output> {
     get async {
       if case .refused(let error) = await run.waitForEnd(endsOnCancellation: false) { return .failed(error) }
@@ -100,8 +100,8 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
 
   /// The events of the run, starting with the first one, even for a late subscriber. Each access creates a new subscription.
   ///
-  /// The stream ends after `didFinish`, and supports a single consumer. A slow subscriber does not delay any run, and misses no event. A
-  /// body that waits for an event releases its slot. Cancelling the task that iterates over the stream ends the stream. If a body waits for
+  /// The stream ends after `didFinish`, and supports a single consumer. A slow subscriber neither delays a run nor misses an event. A body
+  /// releases its slot while it waits for an event. Cancelling the task that iterates over the stream ends the stream. If a body waits for
   /// an event of a procedure that is itself waiting for the body, the two are deadlocked. If no other wait in the cycle can throw, the body
   /// is cancelled and fails with ``ProcedureError/Kind/exclusionDeadlock``.
   public var events: AsyncStream<ProcedureEvent> {
@@ -124,13 +124,14 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// for photo in photos { upload.addDependency(queue.add(Resize(), input: photo)) }
   /// ```
   ///
-  /// The dependency acts like one that was passed to `add`: if it fails, is cancelled or is ignored, so does the procedure. Until it has
-  /// finished, the state of the procedure is ``ProcedureState/pending`` again, and the procedure releases the resources that it has
-  /// claimed. A step in progress is completed first: the evaluation of conditions, a delay, or a claim. If the procedures wait for each
-  /// other, none of them could start, so the youngest dependent of the cycle fails with ``ProcedureError/Kind/exclusionDeadlock``.
+  /// The dependency acts like one that was passed to `add`: if the dependency fails, is cancelled or is ignored, the procedure shares that
+  /// outcome. Until the dependency has finished, the state of the procedure is ``ProcedureState/pending`` again, and the procedure releases
+  /// the resources that it has claimed. A step that is in progress (the evaluation of conditions, a delay, or a claim) is completed first.
+  /// If the dependency closes a cycle, none of the procedures in the cycle could start, so the youngest dependent fails with
+  /// ``ProcedureError/Kind/exclusionDeadlock``.
   ///
   /// - Parameter dependency: The other procedure, on any queue.
-  /// - Returns: `false`, without an effect, if the body has started or the procedure has finished.
+  /// - Returns: `false` if the body has started or the procedure has finished, in which case the call has no effect.
   @discardableResult
   public func addDependency(_ dependency: any ProcedureDependency) -> Bool { run.addDependency(dependency) }
 
@@ -165,7 +166,7 @@ extension ProcedureHandle: CustomStringConvertible {
 /// finished.
 ///
 /// The protocol allows handles of different types in one array. Only the library's own types should conform, since a dependency of any
-/// other type traps. To wait for something else, add a procedure that waits, and depend on that procedure.
+/// other type traps. To wait for something else, add a procedure that waits for it, and depend on that procedure.
 public protocol ProcedureDependency: Sendable {
   /// The id and the name of the run.
   var identity: ProcedureIdentity { get }

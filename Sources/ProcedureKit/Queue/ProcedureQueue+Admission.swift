@@ -9,9 +9,9 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// The function never replaces another procedure, whichever ``QueueOverflow`` is set, and never overtakes a caller that waits for room.
-  /// On a queue without a limit, the function behaves like ``add(_:input:after:)-(_,_,[ProcedureDependency])`` until the queue is shut
-  /// down. To wait for room, use ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``.
+  /// The function never replaces another procedure, whichever ``QueueOverflow`` is set, and never overtakes a caller that is waiting for
+  /// room. On a queue without a limit, the function behaves like ``add(_:input:after:)-(_,_,[ProcedureDependency])`` until the queue is
+  /// shut down. To wait for room, use ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
   /// A refusal is counted in ``QueueTotals/refusedCount``, but publishes no events.
   ///
@@ -42,7 +42,7 @@ extension ProcedureQueue {
     try tryAdd(procedure, input: (), after: dependencies)
   }
 
-  /// Waits for room on the queue, and then adds a procedure with the value of another procedure as the input.
+  /// Waits for room on the queue, and then adds a procedure with the value of another procedure as its input.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -68,7 +68,7 @@ extension ProcedureQueue {
   /// - Throws: `CancellationError`, or the reason for the cancellation.
   /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult @concurrent
-  @_disfavoredOverload  // As for `add`.
+  @_disfavoredOverload  // For the same reason as `add`.
   public nonisolated func enqueue<First: Sendable, each Rest: Sendable, P: Procedure>(
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
     after dependencies: [any ProcedureDependency] = []
@@ -127,7 +127,7 @@ extension ProcedureQueue {
   ///
   /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
   @discardableResult
-  @_disfavoredOverload  // As for several dependencies.
+  @_disfavoredOverload  // For the same reason as the variant for several dependencies.
   public nonisolated func add<First: Sendable, each Rest: Sendable, P: Procedure>(
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
     after dependency: any ProcedureDependency
@@ -165,7 +165,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, after: [dependency])
   }
 
-  /// Waits for room on the queue, and then adds a procedure with the value of another one as the input, and with one further dependency.
+  /// Waits for room on the queue, and then adds a procedure with the value of another one as its input, and with one further dependency.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -179,7 +179,7 @@ extension ProcedureQueue {
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
-  @_disfavoredOverload  // As for `add`.
+  @_disfavoredOverload  // For the same reason as `add`.
   public nonisolated func enqueue<First: Sendable, each Rest: Sendable, P: Procedure>(
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
     after dependency: any ProcedureDependency

@@ -48,7 +48,7 @@ extension ProcedureQueue {
     add(ProcedureTask(name, operation: operation), after: [dependency])
   }
 
-  /// Adds a function of the values of other procedures; see ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
+  /// Adds a function that takes the values of other procedures; see ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
   ///
   /// ```swift
   /// let total = queue.add("total", from: price, tax) { price, tax in price + tax }
@@ -70,7 +70,7 @@ extension ProcedureQueue {
     return submit(task, from: repeat each handles, after: dependencies)
   }
 
-  /// Adds a function of the values of other procedures, with one further dependency.
+  /// Adds a function that takes the values of other procedures, with one further dependency.
   ///
   /// See ``add(_:from:after:operation:)-(_,ProcedureHandle<Value>,[ProcedureDependency],_)``.
   @discardableResult
@@ -82,7 +82,7 @@ extension ProcedureQueue {
     add(name, from: repeat each handles, after: [dependency], operation: operation)
   }
 
-  /// Adds a function of the values of an array of procedures, in their order; the array can be empty.
+  /// Adds a function that takes an array of the values of other procedures, in the order of `handles`, which can be empty.
   ///
   /// See ``add(_:from:after:operation:)-(_,ProcedureHandle<Value>,[ProcedureDependency],_)``.
   @discardableResult
@@ -94,7 +94,7 @@ extension ProcedureQueue {
     add(ProcedureTask(name, operation: operation), from: handles, after: dependencies)
   }
 
-  /// Adds a function of the values of an array of procedures, with one further dependency.
+  /// Adds a function that takes an array of the values of other procedures, with one further dependency.
   ///
   /// See ``add(_:from:after:operation:)-(_,[ProcedureHandle<Value>],[ProcedureDependency],_)``.
   @discardableResult
@@ -124,7 +124,7 @@ extension ProcedureQueue {
       "map", elements, maxConcurrentElements: limit, onFailure: policy, elementName: elementName, operation: operation)
   }
 
-  /// Calls a function for each element of a collection, in a run with a name.
+  /// Calls a function for each element of a collection, in a named run.
   ///
   /// Cancelling the caller cancels all elements. See ``map(_:with:maxConcurrentElements:onFailure:elementName:)``.
   public nonisolated(nonsending) func map<Element: Sendable, Output: Sendable>(
@@ -137,14 +137,14 @@ extension ProcedureQueue {
       elementName: elementName)
   }
 
-  /// Returns the value of a function for each element of a sequence while the caller iterates.
+  /// Calls a function for each element of a sequence while the caller iterates over the values.
   ///
   /// ```swift
   /// let rows = queue.results(over: lines, maxConcurrentElements: 8) { line in try parse(line) }
   /// for try await row in rows { … }
   /// ```
   ///
-  /// The values are returned as by ``results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx``.
+  /// See ``results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx``.
   public nonisolated func results<Inputs: Sequence & Sendable, Output: Sendable>(
     _ name: String = "results", over inputs: Inputs, maxConcurrentElements limit: Int? = nil,
     ordered isOrdered: Bool = true, elementName: (@Sendable (Inputs.Element) -> String)? = nil,
@@ -155,9 +155,9 @@ extension ProcedureQueue {
       elementName: elementName)
   }
 
-  /// Returns the value of a function for each element of an asynchronous sequence while the caller iterates.
+  /// Calls a function for each element of an asynchronous sequence while the caller iterates over the values.
   ///
-  /// The values are returned as by ``results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx``.
+  /// See ``results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx``.
   public nonisolated func results<Inputs: AsyncSequence & Sendable, Output: Sendable>(
     _ name: String = "results", over inputs: Inputs, maxConcurrentElements limit: Int? = nil,
     ordered isOrdered: Bool = true, elementName: (@Sendable (Inputs.Element) -> String)? = nil,

@@ -16,7 +16,7 @@ extension ProcedureQueue {
     /// The maximum number of bodies that execute at a time. If the value is below 1, creating the queue traps.
     public var maxConcurrentProcedures: Int
 
-    /// Whether the queue starts no procedures until it is resumed.
+    /// Whether the queue is created suspended, in which case it starts no procedures until it is resumed.
     public var isSuspended: Bool
 
     /// The clock for events, pauses and timeouts.
@@ -30,8 +30,8 @@ extension ProcedureQueue {
     /// The maximum number of added procedures that may be waiting to start, for any reason. If the value is below 1, creating the queue
     /// traps.
     ///
-    /// An added procedure counts until a worker starts it, even if a slot is free. Procedures that are executed by `run` do not count,
-    /// since they wait in the caller's task. Produced children do not count, either.
+    /// An added procedure counts towards the limit until a worker starts it, even if a slot is free. Procedures that are executed by `run`
+    /// do not count, since they wait in the caller's task, nor do produced children.
     public var maxWaitingProcedures = Int.max
 
     /// The maximum number of added procedures with the same key that may be waiting to start. If the value is below 1, creating the queue
@@ -45,14 +45,15 @@ extension ProcedureQueue {
 
     /// The maximum number of bodies with the same key that execute at a time. If the value is below 1, creating the queue traps.
     ///
-    /// Only bodies that hold a slot count. A body that waits for other work in the library releases its slot, which another procedure with
-    /// the same key can then take; the body continues when the key has capacity again. A retry or a repetition does not count during its
-    /// pauses. A body therefore never waits for capacity that it occupies itself. A procedure that is waiting because its key is at the
-    /// limit keeps its resources, like a procedure that is waiting for a slot. Procedures without a key (``Procedure/keyed(by:)``) are not
-    /// limited.
+    /// Only bodies that hold a slot count towards the limit. A body that waits for other work in the library releases its slot, which
+    /// another procedure with the same key can then take; the body continues when the key has capacity again. A retry or a repetition does
+    /// not count during its pauses. A body therefore never waits for capacity that it occupies itself. A procedure that is waiting because
+    /// its key is at the limit keeps its resources, like a procedure that is waiting for a slot. Procedures without a key
+    /// (``Procedure/keyed(by:)``) are not limited.
     public var maxConcurrentProceduresPerKey = Int.max
 
-    /// What the queue does when the number of waiting procedures would exceed ``maxWaitingProcedures`` or ``maxWaitingProceduresPerKey``.
+    /// The policy that applies when the number of waiting procedures would exceed ``maxWaitingProcedures`` or
+    /// ``maxWaitingProceduresPerKey``.
     public var overflow: QueueOverflow = .refuse
 
     /// The task-local values that `add` carries from the caller to the body.
@@ -82,37 +83,37 @@ extension ProcedureQueue {
         ) async throws -> Void
       )?
 
-    /// The seed of the random delays in schedules, for tests; `nil` for a random seed.
+    /// The seed for random delays in schedules, for tests; `nil` for a random seed.
     public var seed: UInt64?
 
-    /// The log of the queue; `nil` to use the log that is ``ProcedureLog/shared`` when a message is written.
+    /// The log of the queue; `nil` to use the value that ``ProcedureLog/shared`` has when a message is written.
     public var log: ProcedureLog?
 
-    /// Whether the queue counts and measures what its procedures do; see ``QueueSnapshot/totals``.
+    /// Whether the queue collects counts and times of its procedures; see ``QueueSnapshot/totals``.
     ///
     /// For each procedure, collecting totals costs about as much as a subscriber to the queue's events.
     public var collectsTotals = false
 
-    /// The function that is called with each failure that no handle can report any longer. If it is `nil`, a warning is logged.
+    /// The function that is called with each failure that no handle can report any longer; `nil` to log a warning.
     ///
     /// A failure is unobserved if the last handle to the procedure is released before any code has read the handle's `value`, `result` or
     /// `outcome`, subscribed to its events, or depended on the procedure. Within ``withProcedureQueue(_:onFailure:_:)``, a failure is
     /// thrown instead. The function is called in the task that releases the last handle, and must return quickly.
     public var onUnobservedFailure: (@Sendable (ProcedureFailure) -> Void)?
 
-    /// The time without progress after which the queue counts as stalled and calls ``onStall``; `nil` to disable the check. A duration of
-    /// zero or less traps.
+    /// The time without progress after which the queue is considered stalled and calls ``onStall``; `nil` to disable the check. A duration
+    /// of zero or less traps.
     ///
     /// A queue has stalled if it has procedures but, within this time, none of them has started, begun or ended a wait, or finished. For
-    /// example, a body may be waiting for an answer that does not arrive, or may be computing for longer than this time. A suspended queue
-    /// does not stall, nor does a queue while a timer for any of its procedures is pending, since the end of a pause, a timeout or a
+    /// example, a body may be waiting for an answer that never arrives, or may be computing for longer than this time. A suspended queue
+    /// does not stall, nor does a queue stall while a timer for any of its procedures is pending, since the end of a pause, a timeout or a
     /// deadline will cause progress. Adding procedures to a stalled queue does not count as progress.
     ///
     /// While the queue has procedures, the check keeps one timer pending on ``clock``. A stall is reported after this time at the earliest,
     /// and after twice this time at the latest.
     public var stallTimeout: Duration?
 
-    /// The function that is called with a snapshot of the queue when it has stalled. If it is `nil`, the snapshot is logged as a warning.
+    /// The function that is called with a snapshot of the queue when the queue stalls; `nil` to log the snapshot as a warning.
     ///
     /// The function is called once for each stall, and not again until the queue has made progress.
     ///
@@ -124,7 +125,7 @@ extension ProcedureQueue {
     /// - Parameters:
     ///   - name: The name of the queue in errors, snapshots and logs.
     ///   - maxConcurrentProcedures: The maximum number of bodies that execute at a time.
-    ///   - isSuspended: Whether the queue starts no procedures until it is resumed.
+    ///   - isSuspended: Whether the queue is created suspended, in which case it starts no procedures until it is resumed.
     public init(
       _ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false
     ) {
@@ -132,7 +133,8 @@ extension ProcedureQueue {
       self.maxConcurrentProcedures = maxConcurrentProcedures
     }
 
-    /// Creates the core of a queue. `scope` is the failure policy of a scope, which collects the failures itself.
+    /// Creates the core of a queue. If the queue belongs to a scope, `scope` is the scope's failure policy, and the scope collects the
+    /// failures.
     func makeCore(scope: FailurePolicy? = nil) -> QueueCore {
       require(
         maxConcurrentProcedures >= 1,
@@ -179,11 +181,11 @@ public enum QueueFairness: Sendable, Hashable {
   /// When a key receives work, it is placed behind the other keys that have work, and it is placed behind them again each time one of its
   /// procedures starts. If k keys have work, the first procedure with a new key therefore starts after at most k other procedures of the
   /// same priority, however long the backlogs of the other keys are. All procedures without a key share one turn. Nested runs and nodes of
-  /// graphs take no turns: they belong to the turn of the enclosing body.
+  /// graphs do not take turns: they belong to the turn of the enclosing body.
   case byKey
 }
 
-/// What a queue does with a procedure that is added when the number of waiting procedures has reached the limit for the queue or the key.
+/// A policy for procedures that are added when the number of waiting procedures has reached the limit for the queue or the key.
 public enum QueueOverflow: Sendable, Hashable {
   /// The queue refuses the procedure, which fails with ``ProcedureError/Kind/queueFull``.
   case refuse
@@ -197,10 +199,10 @@ public enum QueueOverflow: Sendable, Hashable {
   case replaceNewest
 }
 
-/// How a queue handles the failures of added procedures.
+/// The way in which a queue handles the failures of added procedures.
 enum FailureHandling: Sendable {
-  /// A scope collects the failures, cancels the other procedures if the policy requires it, and throws at its end. After that, failures are
-  /// passed to `afterwards`, as for `unobserved`.
+  /// A scope collects the failures, cancels the other procedures if the policy requires it, and throws them when it ends. After that,
+  /// failures are passed to `afterwards`, as for `unobserved`.
   case scope(FailurePolicy, afterwards: (@Sendable (ProcedureFailure) -> Void)?)
   /// The function is called with each failure that no handle has reported. If it is `nil`, the failure is logged.
   case unobserved((@Sendable (ProcedureFailure) -> Void)?)

@@ -1,13 +1,14 @@
-/// Managing procedures that the caller knows from an event, a snapshot or a stored id, and not by a handle.
+/// Functions that manage procedures by their ids, for example from an event or a snapshot, when the caller has no handles.
 extension ProcedureQueue {
-  /// Cancels a procedure of the queue together with its children, nested runs and nodes, as ``ProcedureHandle/cancel(_:)`` does.
+  /// Cancels a procedure on the queue together with its children, nested runs and nodes, as ``ProcedureHandle/cancel(_:)`` does.
   ///
-  /// A node without modifiers has no run that could be cancelled on its own; cancel its graph.
+  /// A node without modifiers has no run that could be cancelled on its own; cancel its graph instead.
   ///
   /// - Parameters:
   ///   - id: The id of the run: ``ProcedureHandle/id``, ``ProcedureEvent/id``, or the id in a ``QueueSnapshot``.
   ///   - reason: The reason for the cancellation; `nil` for `CancellationError`.
-  /// - Returns: Whether the queue has an unfinished procedure with this id. A procedure whose outcome is already decided keeps its outcome.
+  /// - Returns: Whether the queue has an unfinished procedure with this id. A procedure whose outcome has already been decided keeps its
+  ///   outcome.
   /// - Complexity: O(n log n) for n procedures on the queue.
   @discardableResult
   public nonisolated func cancel(_ id: ProcedureID, _ reason: (any Error)? = nil) -> Bool {
@@ -16,19 +17,20 @@ extension ProcedureQueue {
     return true
   }
 
-  /// Cancels the procedures of the queue that a predicate selects, at the same time: the end of one does not let another one start.
+  /// Cancels all procedures on the queue that a predicate selects. They are cancelled together, so the end of one does not let another
+  /// start.
   ///
   /// ```swift
   /// queue.cancel { $0.key == "tenant 7" && $0.state != .executing }
   /// ```
   ///
-  /// The predicate sees one ``snapshot()``. A selected procedure that has finished in the meantime is not affected, and one that has started in
-  /// the meantime is cancelled, too. The children, nested runs and nodes of a selected procedure are cancelled with it.
+  /// The predicate is applied to one ``snapshot()``. If a selected procedure has since finished, it is not affected; if it has since
+  /// started, it is cancelled, too. The children, nested runs and nodes of a selected procedure are cancelled with it.
   ///
   /// - Parameters:
   ///   - reason: The reason for the cancellation; `nil` for `CancellationError`.
-  ///   - isSelected: Returns whether to cancel a procedure. It is called without a lock, and can use the queue.
-  /// - Throws: The error of the predicate, in which case no procedure is cancelled.
+  ///   - isSelected: A function that returns whether to cancel a procedure. It is called outside of all locks, and can use the queue.
+  /// - Throws: The error that the predicate throws, in which case no procedure is cancelled.
   /// - Complexity: O(n log n) for n procedures on the queue.
   public nonisolated func cancel(
     _ reason: (any Error)? = nil, where isSelected: (QueueSnapshot.Entry) throws -> Bool
@@ -40,8 +42,9 @@ extension ProcedureQueue {
 
   /// Changes the priority of a procedure that is waiting to start, or that is pausing before its next attempt.
   ///
-  /// The procedure keeps its position among the procedures of the new priority, which is that of its admission. A higher priority also raises
-  /// the procedures for which it waits (Q7). A lower priority applies even if a procedure of a higher priority waits for this one.
+  /// Among the procedures with the new priority, the procedure is ordered by the time of its admission. A higher priority also raises the
+  /// priorities of the procedures for which this procedure is waiting (Q7). A lower priority applies even if a procedure with a higher
+  /// priority is waiting for this one.
   ///
   /// - Parameters:
   ///   - priority: The new priority in the ready queue.

@@ -8,18 +8,19 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// No procedure runs before the caller asks for the first value. From then on, at most `maxConcurrentElements` procedures wait, execute,
-  /// or have values that the caller has not taken: the sequence is not read further ahead. Each element is a separate run, added when the
-  /// caller asks for a value. An ignored element has no value and is omitted. To receive the failures of elements as values, use
-  /// ``Procedure/catchingErrors()``; to omit them, ``Procedure/replacingErrorsWithNil()`` and `compactMap`.
+  /// No procedure runs before the caller asks for the first value. After that, at most `maxConcurrentElements` procedures are waiting, are
+  /// executing, or have values that the caller has not taken; the sequence is not read any further ahead. Each element is a separate run,
+  /// which is added when the caller asks for a value. An ignored element has no value and is omitted. To receive the failures of elements
+  /// as values, use ``Procedure/catchingErrors()``; to omit them, ``Procedure/replacingErrorsWithNil()`` and `compactMap`.
   ///
   /// The first element that fails or is cancelled ends the iteration: the other elements are cancelled, and the error is thrown when they
   /// have finished. If the values are ordered, those of the elements before the failed one are returned first. Cancelling the iterating
-  /// task has the same effect, with `CancellationError`. Leaving the loop early cancels the remaining elements, and does not wait for them.
+  /// task has the same effect, and throws `CancellationError`. Leaving the loop early cancels the remaining elements without waiting for
+  /// them.
   ///
-  /// A body that iterates releases its slot while it waits. The elements are children of the body: they are cancelled with the body, can
-  /// claim its resources, and need no room on the queue. The body's run does not finish before them, and their failures are thrown only by
-  /// the loop. Outside of a body, elements wait for room if ``Configuration/maxWaitingProcedures`` limits the queue, and a queue that is
+  /// A body that is iterating releases its slot while it waits. The elements are children of the body: they are cancelled with the body,
+  /// can claim its resources, and need no room on the queue. The body's run does not finish before them, and their failures are thrown only
+  /// by the loop. Outside of a body, elements wait for room if ``Configuration/maxWaitingProcedures`` limits the queue, and a queue that is
   /// shut down ends the iteration with ``ProcedureError/Kind/queueShutDown``.
   ///
   /// - Parameters:
@@ -52,7 +53,7 @@ extension ProcedureQueue {
   ///
   /// A separate task on the queue reads `inputs`, so each element starts as soon as it arrives, even while the caller is processing a
   /// value. The task has the task-local values that the queue's ``Configuration/contextCarriers`` carry. If `inputs` throws an error, the
-  /// error is rethrown after the values of all earlier elements have been returned. When the iteration ends early, the reading task is
+  /// error is rethrown after the values of all earlier elements have been returned. If the iteration ends early, the reading task is
   /// cancelled.
   public nonisolated func results<P: Procedure, Inputs: AsyncSequence & Sendable>(
     of procedure: P, over inputs: Inputs, maxConcurrentElements limit: Int? = nil, ordered isOrdered: Bool = true,
@@ -84,7 +85,7 @@ extension ProcedureQueue {
   }
 }
 
-/// Internal. A sequence that runs a procedure for each input and returns the values.
+/// A sequence that runs a procedure for each input and returns the values.
 struct ResultSequence<Input: Sendable, Output: Sendable>: AsyncSequence, Sendable {
   let queue: ProcedureQueue
   let task: ProcedureTask<Input, Output>
@@ -103,7 +104,7 @@ struct ResultSequence<Input: Sendable, Output: Sendable>: AsyncSequence, Sendabl
   }
 }
 
-/// Internal. The way in which a result sequence reads its inputs.
+/// The way in which a result sequence reads its inputs.
 enum ResultInputs<Input: Sendable> {
   /// The inputs are read by the iterating task, whenever it asks for a value.
   case atOnce(() -> Input?)

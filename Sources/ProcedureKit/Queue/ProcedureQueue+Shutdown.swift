@@ -5,14 +5,14 @@ extension ProcedureQueue {
   /// await queue.shutDown(grace: .seconds(10))
   /// ```
   ///
-  /// Later calls of `run` and `add` fail with ``ProcedureError/Kind/queueShutDown``, except for calls from bodies that are still executing
-  /// on the queue, since such a call belongs to its body. The streams of ``events`` end after the last procedure has finished. A suspended
+  /// Later calls to `run` and `add` fail with ``ProcedureError/Kind/queueShutDown``, except for calls from bodies that are still executing
+  /// on the queue, since these calls belong to the bodies. The streams of ``events`` end after the last procedure has finished. A suspended
   /// queue is resumed.
   ///
-  /// At the end of the grace period, all remaining procedures are cancelled, as are procedures that bodies add later. The reason for the
+  /// When the grace period ends, all remaining procedures are cancelled, as are procedures that bodies add later. The reason for the
   /// cancellation is ``ProcedureError/Kind/queueShutDown``, which contains the name of the cancelled procedure. The function still waits
-  /// for bodies that are slow to respond. A body that is itself waiting for the shutdown of its queue is neither awaited nor cancelled. If
-  /// there are several calls, the shortest grace period applies.
+  /// for bodies that are slow to respond to the cancellation. A body that is itself waiting for the shutdown of its queue is neither
+  /// awaited nor cancelled. If there are several calls, the shortest grace period applies.
   ///
   /// Cancelling the caller shortens neither the wait nor the grace period. To shorten the wait, call ``cancelAll(_:)``.
   ///
@@ -35,12 +35,12 @@ extension ProcedureQueue {
   /// Cancels the procedures on the queue that are waiting to start, whether for dependencies, conditions, resources, a slot, or the queue
   /// to be resumed.
   ///
-  /// Procedures that are pausing, before the first attempt or between two attempts, are cancelled, too.
+  /// Procedures that are pausing, either before the first attempt or between two attempts, are also cancelled.
   ///
-  /// Executing bodies continue, with their nodes, produced children, nested calls and elements of
-  /// ``results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx``, even those that are waiting. A call of `run` by a body of
-  /// another queue does not belong to a body of this queue. Callers that are waiting for room are not cancelled; they are admitted when
-  /// cancelled procedures make room.
+  /// Executing bodies continue, as do their nodes, produced children, nested calls and elements of
+  /// ``results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx``, even those that are waiting to start. A call to `run` from a
+  /// body on another queue does not belong to a body on this queue, so it is cancelled if it is waiting to start. Callers that are waiting
+  /// for room are not cancelled; they are admitted as cancelled procedures make room.
   ///
   /// - Parameter reason: The reason for the cancellation; `nil` for `CancellationError`.
   /// - Complexity: O(n log n) for n procedures on the queue.

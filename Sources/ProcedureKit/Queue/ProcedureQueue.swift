@@ -6,13 +6,13 @@
 /// let handle = queue.add(UploadImage(), input: image)                 // outlives this task
 /// ```
 ///
-/// ``run(_:input:)`` executes in the caller's task, so cancellation, priority and task-local values simply work.
+/// ``run(_:input:)`` executes in the caller's task, so it inherits the caller's cancellation, priority and task-local values.
 /// ``add(_:input:after:)-(_,_,[ProcedureDependency])`` is for work that outlives the caller, and returns a ``ProcedureHandle``.
 ///
-/// Every procedure can be observed from start to end. Releasing the last reference to a queue does not lose any work: added procedures
+/// Every procedure can be observed from start to finish. No work is lost when the last reference to a queue is released: added procedures
 /// still finish, and a suspended queue is resumed.
 public actor ProcedureQueue {
-  /// A shared queue without limits, for code that does not create a queue.
+  /// A shared queue without limits, for code that does not create its own queue.
   public static let shared = ProcedureQueue("shared")
 
   @usableFromInline package nonisolated let core: QueueCore
@@ -22,7 +22,7 @@ public actor ProcedureQueue {
   /// - Parameters:
   ///   - name: The name of the queue in errors, snapshots and logs.
   ///   - maxConcurrentProcedures: The maximum number of bodies that execute at a time. Passing a value below 1 traps.
-  ///   - isSuspended: Whether the queue starts no procedures until it is resumed.
+  ///   - isSuspended: Whether the queue is created suspended, in which case it starts no procedures until it is resumed.
   public init(_ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false) {
     self.init(Configuration(name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended))
   }
@@ -48,7 +48,7 @@ public actor ProcedureQueue {
   /// The maximum number of bodies that execute at a time.
   public nonisolated var maxConcurrentProcedures: Int { core.width }
 
-  /// Whether the queue starts no procedures until it is resumed.
+  /// Whether the queue is suspended. A suspended queue starts no procedures until it is resumed.
   public nonisolated var isSuspended: Bool { core.isSuspended }
 
   // MARK: Running
@@ -56,13 +56,14 @@ public actor ProcedureQueue {
   /// Runs a procedure in the caller's task, and returns the procedure's value.
   ///
   /// The procedure waits for its conditions and for a slot like any other procedure on the queue. The body never executes on the caller's
-  /// actor. If the call is made within a body on the same queue, the procedure can use the slot of that body.
+  /// actor. If the call is made within a body on the same queue, the procedure can use that body's slot.
   ///
-  /// The call returns when all of its tasks have ended, including those of conditions that ignore their cancellation. Cancelling the caller
-  /// cancels the procedure. If the queue cancels the procedure (``cancelAll(_:)``) while the body executes, the caller's task is not
+  /// The call returns when all of its tasks have ended, including those of conditions that ignore cancellation. Cancelling the caller
+  /// cancels the procedure. If the queue cancels the procedure (``cancelAll(_:)``) while the body is executing, the caller's task is not
   /// cancelled, since the queue does not own the task. The body can check ``ProcedureContext/isCancelled``, and the call throws when the
-  /// body returns. Produced children and the workers of a graph have their own tasks, which are cancelled. A nested `run`, or a node that
-  /// executes in the caller's task, can check ``ProcedureContext/isCancelled``, too; a nested `run` that has not started is cancelled.
+  /// body returns. Produced children and the workers of a graph have their own tasks, which are cancelled. The body of a nested `run`, or
+  /// of a node that executes in the caller's task, can also check ``ProcedureContext/isCancelled``; a nested `run` that has not started is
+  /// cancelled.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
@@ -70,7 +71,7 @@ public actor ProcedureQueue {
   /// - Returns: The procedure's value.
   /// - Throws: The error that the body threw; `CancellationError`, or the reason for the cancellation; ``ProcedureError`` for an error from
   ///   the library.
-  /// - Complexity: O(1), and at most O(log n) if priorities differ. A task is created only for conditions, a timeout or a deadline.
+  /// - Complexity: O(1), or up to O(log n) if priorities differ. A task is created only for conditions, a timeout or a deadline.
   @inlinable
   public nonisolated(nonsending) final func run<P: Procedure>(_ procedure: P, input: P.Input) async throws -> P.Output {
     try await run(procedure.procedureTask, given: input)
@@ -83,8 +84,10 @@ public actor ProcedureQueue {
     try await run(procedure.procedureTask, given: ())
   }
 
-  /// A run that needs only resources and a slot, and finds them free, starts here, where the types are known, so no metadata is looked up
-  /// and no value is boxed. `Run.drive` drives all other runs.
+  /// Runs a task in the caller's task.
+  ///
+  /// A run that needs only resources and a slot, and finds them free, starts here, where the types are known. No metadata is looked up, and
+  /// no value is boxed. `Run.drive` drives all other runs.
   ///
   /// The function leaves the actor of the caller before it calls the body. Otherwise, the compiler could omit the hop for a body that only
   /// calls functions that stay on their caller's actor.
@@ -162,7 +165,7 @@ public actor ProcedureQueue {
   /// - Returns: A handle to the run.
   /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
-  @_disfavoredOverload  // The compiler (Swift 6.3) would crash instead of reporting an error in a call with one handle.
+  @_disfavoredOverload  // The compiler (Swift 6.3) would crash instead of reporting an error for a call with one handle.
   public nonisolated func add<First: Sendable, each Rest: Sendable, P: Procedure>(
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
     after dependencies: [any ProcedureDependency] = []
@@ -172,7 +175,7 @@ public actor ProcedureQueue {
     submit(procedure.procedureTask, from: first, repeat each rest, after: dependencies)
   }
 
-  /// Adds a procedure that takes an array of the values of other procedures as its input, in the order of `handles`.
+  /// Adds a procedure whose input is an array of the values of other procedures, in the order of `handles`.
   ///
   /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. To run the procedure after any outcome, depend on the results:
   /// `from: handles.map { $0.catchingErrors() }`.
@@ -183,11 +186,11 @@ public actor ProcedureQueue {
     submit(procedure.procedureTask, after: dependencies + handles) { handles.map(\.successfulValue) }
   }
 
-  /// Waits until the limits on waiting procedures, for the queue and for the procedure's key, leave room, and then adds a procedure.
+  /// Waits until there is room on the queue and for the procedure's key, and then adds a procedure.
   ///
-  /// Callers are admitted in FIFO order; a caller whose key is full does not hold up others. A body that waits releases its slot. On a
+  /// Callers are admitted in FIFO order; a caller whose key is full does not hold up others. A body releases its slot while it waits. On a
   /// queue without a limit, the function behaves like ``add(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before
-  /// there is room ends the wait, and the procedure is not added. A later cancellation of the caller has no effect.
+  /// there is room ends the wait, and the procedure is not added. Cancelling the caller later has no effect.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
@@ -217,6 +220,8 @@ public actor ProcedureQueue {
     return submit(task, (), after: dependencies, hasRoom: core.limitsWaiting)
   }
 
+  /// Adds a task that takes the values of other procedures as its input.
+  ///
   /// Unlike `add`, this function has no separate first handle, because the compiler (Swift 6.3) miscompiles a tuple of one value and a pack
   /// of values.
   nonisolated func submit<each Value: Sendable, Output>(
@@ -253,14 +258,14 @@ public actor ProcedureQueue {
   /// Suspends the queue: no further conditions are evaluated, and no further procedures start. Executing bodies continue.
   ///
   /// This function, ``resume()``, ``setMaxConcurrentProcedures(_:)`` and the functions that cancel are synchronous: a call has taken effect
-  /// when it returns, so calls from one thread take effect in their order.
+  /// when it returns, so calls from one thread take effect in order.
   public nonisolated func suspend() { core.suspend() }
 
   /// Resumes the queue after ``suspend()``.
   public nonisolated func resume() { core.resume() }
 
-  /// Changes the maximum number of bodies that execute at a time. The change applies only to bodies that start later; it interrupts no
-  /// executing body.
+  /// Changes the maximum number of bodies that execute at a time. The change applies only to bodies that start later; executing bodies are
+  /// not interrupted.
   ///
   /// - Parameter width: The new maximum. A value below 1 traps.
   public nonisolated func setMaxConcurrentProcedures(_ width: Int) {
@@ -291,11 +296,12 @@ public actor ProcedureQueue {
 
   /// Subscribes to the future events of every procedure on the queue.
   ///
-  /// The stream ends when the queue has been shut down or released. A slow subscriber delays no run: when more than `limit` events are
-  /// waiting to be read, the oldest are dropped, and one ``ProcedureEvent/Kind-swift.struct/gap`` event takes their place and reports how
-  /// many were dropped. The subscriber takes all waiting events in one batch, so up to twice as many events may be in memory. A body that
-  /// waits for an event releases its slot. Cancelling the task that iterates over the stream ends the stream, and releasing the stream ends
-  /// the subscription. The stream is meant for a single consumer: if two tasks iterate over it, each event is delivered to one of them.
+  /// The stream ends when the queue has been shut down or released. A slow subscriber does not delay any run: when more than `limit` events
+  /// are waiting to be read, the oldest are dropped, and one ``ProcedureEvent/Kind-swift.struct/gap`` event takes their place and reports
+  /// how many were dropped. The subscriber takes all waiting events in one batch, so up to twice as many events can be in memory. A body
+  /// releases its slot while it waits for an event. Cancelling the task that iterates over the stream ends the stream, and releasing the
+  /// stream ends the subscription. The stream is meant for a single consumer: if two tasks iterate over it, each event is delivered to one
+  /// of them.
   ///
   /// - Parameter limit: The maximum number of buffered events; `Int.max` to buffer all events. Passing a value below 1 traps.
   /// - Returns: The stream.

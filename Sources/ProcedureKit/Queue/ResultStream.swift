@@ -1,11 +1,11 @@
-/// Internal. One iteration over a result sequence, which adds procedures, at most `limit` at a time, and returns their values.
+/// One iteration over a result sequence, which adds procedures, at most `limit` at a time, and returns their values.
 ///
 /// An iteration is used by one task at a time. When it is released, the unfinished procedures are cancelled.
 final class ResultFlow<Input: Sendable, Output: Sendable> {
   private let sequence: ResultSequence<Input, Output>
   private let adder: ResultAdder<Input, Output>
   private let reader = CancellableTask()
-  /// Signalled when the reader has ended.
+  /// A signal that is sent when the reader has ended.
   private let readerEnd = OneShotSignal()
   private var inputs: ResultInputs<Input>?
   /// An input that is waiting for room on the queue.
@@ -29,7 +29,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
 
   deinit {
     guard !isOver else { return }
-    // The reader cancels procedures that it adds from now on.
+    // The reader cancels any procedures that it adds after this point.
     reader.cancel()
     cancelAdded()
   }

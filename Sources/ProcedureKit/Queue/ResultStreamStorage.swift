@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Internal. Adds the procedures of a result sequence, either as children of the iterating body or as top-level procedures.
+/// The part of an iteration that adds the procedures, either as children of the iterating body or as top-level procedures.
 struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
   let exchange: ResultExchange<Output>
   private let queue: ProcedureQueue
@@ -80,7 +80,8 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
   }
 }
 
-/// Internal. Passes arrivals from the procedures and the reader to the iterating task, and limits how many inputs the reader may read.
+/// A channel that passes arrivals from the procedures and the reader to the iterating task, and limits the number of inputs that the reader
+/// may read.
 ///
 /// There is one iterating task, and one reading task.
 final class ResultExchange<Output: Sendable>: Sendable {
@@ -112,7 +113,7 @@ final class ResultExchange<Output: Sendable>: Sendable {
 
   func takeAll() -> ContiguousArray<Arrival> { state.withLock { $0.arrivals.takeAll() } }
 
-  /// Returns a signal that is sent at the next arrival; `nil` if there are arrivals already.
+  /// Returns a signal that is sent at the next arrival; `nil` if there are already arrivals.
   func waitForArrival() -> OneShotSignal? {
     let signal = OneShotSignal()
     return state.withLock { state in

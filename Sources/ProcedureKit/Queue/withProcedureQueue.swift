@@ -24,9 +24,9 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 ///
 /// No failure of an added procedure is lost, even if `body` releases the handle or catches the error. With the policy
 /// ``FailurePolicy/failFast``, the first failure cancels all other procedures on the queue, including those that are added later, and is
-/// thrown at the end. With ``FailurePolicy/collect``, all procedures run, and the failures are thrown together. A procedure does not count
-/// as failed if it was ignored or cancelled, or if it failed only because another procedure on the queue failed. The failure of a procedure
-/// that is executed by `run` does not count, either, since `run` throws the error to its caller.
+/// thrown once they have ended. With ``FailurePolicy/collect``, all procedures run, and the failures are thrown together. A procedure does
+/// not count as failed if it was ignored or cancelled, or if it failed only because another procedure on the queue failed. The failure of a
+/// procedure that is executed by `run` does not count, either, since `run` throws the error to its caller.
 ///
 /// If `body` throws, all procedures on the queue are cancelled before the function waits for them. Cancelling the caller cancels all
 /// procedures on the queue, including those that are added later. A queue that is suspended when `body` ends is resumed. Once the function
@@ -35,14 +35,14 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 /// If the function is called in the body of a procedure, the body releases its slot while the function waits.
 ///
 /// - Parameters:
-///   - configuration: The settings of the queue. `onUnobservedFailure` is called only for procedures that are added after the function has
-///     returned, and are therefore refused.
+///   - configuration: The settings of the queue. The function `onUnobservedFailure` is called only for procedures that are added after the
+///     function has returned, and are therefore refused.
 ///   - policy: Determines how the scope responds to the failure of an added procedure.
 ///   - body: The function that adds procedures to the queue. The failure of a procedure does not cancel the task that executes `body`.
 /// - Returns: The value of `body`.
 /// - Throws: With `failFast`, the first error, whether from an added procedure or from `body`; a `CancellationError` from `body` does not
-///   hide a failure. With `collect`, ``ProcedureError/Kind/childrenFailed`` with all failures, the last of which is the error from `body`;
-///   only the error from `body` if no procedure has failed.
+///   hide a failure. With `collect`, ``ProcedureError/Kind/childrenFailed`` with all failures, of which an error from `body` is the last;
+///   if no procedure has failed, only the error from `body`.
 @discardableResult
 public nonisolated(nonsending) func withProcedureQueue<R>(
   _ configuration: ProcedureQueue.Configuration, onFailure policy: FailurePolicy = .failFast,
