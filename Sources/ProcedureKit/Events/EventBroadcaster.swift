@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Internal. Delivers events to all subscribers. While there are no subscribers, sending costs only one atomic load.
+/// A broadcaster that delivers events to all subscribers. While there are no subscribers, sending costs only one atomic load.
 ///
 /// Each subscriber has a buffer. Sending appends the event to each buffer, and never waits for a reader. One lock protects all buffers.
 /// Since a reader takes all of its buffered events in one batch, it acquires the lock only once for many events.
@@ -118,12 +118,12 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     }
   }
 
-  /// Stores a reader, which is resumed at the next event, unless the reader does not have to wait.
+  /// Stores a reader until the next event, if the reader has to wait.
   func register(_ reader: Waiter, of number: Int) -> EventWait {
     contents.withLock { contents in
       guard let index = contents.index(of: number) else { return .inVain }
       guard contents.buffers[index].buffer.events.isEmpty else { return .notAtAll }
-      // This is checked under the lock: a cancellation that comes later finds the waiter among the readers.
+      // The check is made under the lock, so a later cancellation finds the waiter among the readers.
       if contents.isClosed || Task.isCancelled { return .inVain }
       contents.buffers[index].buffer.readers.append(reader)
       return .forEvents
@@ -148,7 +148,7 @@ extension RangeReplaceableCollection {
   }
 }
 
-/// Internal. A subscription to an ``EventBroadcaster``.
+/// A subscription to an ``EventBroadcaster``.
 ///
 /// A reader takes all buffered events in one batch, and then reads them without blocking senders.
 final class EventSubscription<Event: BroadcastEvent>: EventReader {
@@ -201,7 +201,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
   }
 
   private func fetch(_ events: inout ContiguousArray<Event>) {
-    // Returns the drained buffer to the broadcaster for reuse, unless it has grown beyond `mostKept`.
+    // The broadcaster reuses the drained buffer, unless the buffer has grown beyond `mostKept`.
     if events.capacity > Self.mostKept { events = [] }
     let (oldest, lost) = broadcaster.fetch(&events, of: number)
     guard lost > 0, let limit else { return events.reverse() }
@@ -212,14 +212,14 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
   }
 }
 
-/// Internal. An effect that the sender of an event performs outside of all locks.
+/// An effect that the sender of an event performs outside of all locks.
 enum EventEffect: Sendable {
   /// Resumes a waiting reader.
   case resume(Waiter)
   /// Releases the details of a dropped event, which may refer to the user's values.
   case release(ProcedureEvent.Details)
 
-  /// Performs the effect. Never called under a lock.
+  /// Performs the effect. The caller must hold no lock.
   func perform() {
     switch self {
     case .resume(let waiter): waiter.resume()
@@ -228,7 +228,7 @@ enum EventEffect: Sendable {
   }
 }
 
-/// Internal. An event that a broadcaster delivers.
+/// An event that a broadcaster delivers.
 protocol BroadcastEvent: Sendable {
   /// The object that may refer to the user's values, if there is one.
   var details: ProcedureEvent.Details? { get }
@@ -238,10 +238,10 @@ extension BroadcastEvent {
   var details: ProcedureEvent.Details? { nil }
 }
 
-/// Internal. The maximum number of events that are buffered for a subscriber, and the event that reports dropped events.
+/// The maximum number of events that are buffered for a subscriber, and the event that reports dropped events.
 struct EventLimit<Event: BroadcastEvent>: Sendable {
   /// The maximum number of buffered events; at least one.
   let newest: Int
-  /// Returns the event that replaces `count` dropped events, which were followed by `next`.
+  /// A function that returns the event that replaces `count` dropped events, which were followed by `next`.
   let gap: @Sendable (_ count: Int, _ next: Event) -> Event
 }

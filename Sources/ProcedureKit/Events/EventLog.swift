@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Internal. The events of one run, from the first to the last. Each subscriber is a cursor into the log.
+/// The events of one run, from the first to the last. Each subscriber is a cursor into the log.
 final class EventLog: Sendable {
   private struct Contents {
     var events: ContiguousArray<ProcedureEvent>
@@ -72,7 +72,7 @@ final class EventLog: Sendable {
     func register(_ waiter: Waiter) -> EventWait {
       log.contents.withLock { contents in
         guard contents.positions[id, default: 0] == contents.events.count else { return .notAtAll }
-        // This is checked under the lock: a cancellation that comes later finds the waiter among the readers.
+        // The check is made under the lock, so a later cancellation finds the waiter among the readers.
         if contents.isClosed || Task.isCancelled { return .inVain }
         contents.readers.append((id, waiter))
         return .forEvents

@@ -1,4 +1,4 @@
-/// Internal. The reading side of one subscription. The subscription ends when the last reference to the reader is released.
+/// The reading side of one subscription. The subscription ends when the last reference to the reader is released.
 ///
 /// Several tasks may read at the same time; each event is delivered to only one of them.
 protocol EventReader: AnyObject, Sendable {
@@ -7,14 +7,14 @@ protocol EventReader: AnyObject, Sendable {
   /// Takes the next event, if one is available.
   func take() -> Event?
 
-  /// Stores a waiter, which is resumed by the next event, at the end of the events, or by ``wake()``.
+  /// Stores a waiter, which is resumed by the next event, when the events end, or by ``wake()``.
   func register(_ waiter: Waiter) -> EventWait
 
   /// Resumes the tasks that are waiting for this subscription's next event, so that they check again.
   func wake()
 }
 
-/// Internal. The result of registering a waiter.
+/// The result of registering a waiter.
 enum EventWait {
   /// An event is available, so the task need not wait.
   case notAtAll

@@ -1,7 +1,7 @@
 /// One step of a run, as delivered to the subscribers to the run's handle and to its queue.
 ///
-/// Every event identifies its run: ``id``, ``name``, ``attempt``, ``parent`` and, for a node, ``graph``. The ``step-swift.property`` says
-/// what has happened, with the values that belong to it:
+/// Every event identifies its run by the properties ``id``, ``name``, ``attempt``, ``parent`` and, for a node, ``graph``. The
+/// ``step-swift.property`` states what has happened, together with the associated values:
 ///
 /// ```swift
 /// for await event in queue.events {
@@ -13,13 +13,13 @@
 /// }
 /// ```
 ///
-/// The ``kind-swift.property`` is the step without its values, to compare or to count. The other properties are details of certain kinds,
-/// and are `nil` for the other kinds. Later versions can add steps, kinds and properties.
+/// The ``kind-swift.property`` is the step without its values, and is useful for comparing and counting events. The other properties are
+/// details of certain kinds, and are `nil` for all others. Later versions can add steps, kinds and properties.
 ///
 /// The events of one run are totally ordered. The first one is ``Kind-swift.struct/didAttach``, and the last one is `didFinish`.
 /// `didCancel` occurs at most once, before `willFinish`. A run that a queue refuses has only the events `willFinish` and `didFinish`, which
-/// are delivered to the subscribers to its handle, but not to those to the queue. Events of different runs are ordered only if one event
-/// causes the other.
+/// are delivered to the subscribers to its handle, but not to the subscribers to the queue. Events of different runs are ordered only if
+/// one event causes the other.
 ///
 /// The modifier layers and the attempts of a procedure, and the copies of a hedge, publish their events under the id of the run that
 /// encloses them.
@@ -54,8 +54,7 @@ public struct ProcedureEvent: Sendable {
     public static var willExecute: Kind { Kind(name: .willExecute) }
     /// The body has ended.
     public static var didExecute: Kind { Kind(name: .didExecute) }
-    /// An existing value is used instead of executing the body; see ``Procedure/reusing(_:_:)`` and
-    /// ``ProcedureEvent/reuseName``.
+    /// An existing value is used, so the body is not executed; see ``Procedure/reusing(_:_:)`` and ``ProcedureEvent/reuseName``.
     public static var reused: Kind { Kind(name: .reused) }
     /// The ``ProcedureEvent/attempt`` has failed with ``ProcedureEvent/error``, and the next attempt follows after
     /// ``ProcedureEvent/delay``.
@@ -70,9 +69,9 @@ public struct ProcedureEvent: Sendable {
     public static var didProduce: Kind { Kind(name: .didProduce) }
     /// The run has finished waiting for another run; see ``ProcedureEvent/awaited``.
     ///
-    /// The wait is for the value or the end of a procedure (including through its events or its progress), for a procedure that the body
-    /// runs on a queue, for the run that performs a shared execution, for the nodes of a graph, for a queue to become idle, or, after the
-    /// body, for produced children. If the run has waited for several runs, ``ProcedureEvent/awaited`` is the one that ended last. Only
+    /// The run can wait for the value or the end of a procedure (including through its events or its progress), for a procedure that the
+    /// body runs on a queue, for the run that performs a shared execution, for the nodes of a graph, for a queue to become idle, or, after
+    /// the body, for produced children. If the run has waited for several runs, ``ProcedureEvent/awaited`` is the run that ended last. Only
     /// code that is subscribed at that moment receives the event: storing it for later subscribers would take an unlimited amount of memory
     /// if a run waits repeatedly.
     public static var didAwait: Kind { Kind(name: .didAwait) }
@@ -86,8 +85,8 @@ public struct ProcedureEvent: Sendable {
     /// A subscriber to a queue was too slow, and the oldest events were dropped; ``ProcedureEvent/lostCount`` is the number of dropped
     /// events.
     ///
-    /// A gap belongs to no run: its ``ProcedureEvent/id`` identifies no run, its ``ProcedureEvent/name`` is the name of the queue, and its
-    /// ``ProcedureEvent/instant`` is that of the next event. See ``ProcedureQueue/events(bufferingNewest:)``.
+    /// A gap does not belong to a run: its ``ProcedureEvent/id`` identifies no run, its ``ProcedureEvent/name`` is the name of the queue,
+    /// and its ``ProcedureEvent/instant`` is that of the next event. See ``ProcedureQueue/events(bufferingNewest:)``.
     public static var gap: Kind { Kind(name: .gap) }
 
     /// The name of the kind, such as `didFinish`.
@@ -98,17 +97,19 @@ public struct ProcedureEvent: Sendable {
 // MARK: - The step
 
 extension ProcedureEvent {
-  /// What has happened in a run, with the values that belong to it. Later versions can add steps, so a `switch` in another package needs a
-  /// `default`; a step never gets further values, which become properties of the event instead.
+  /// A step of a run, with its associated values.
+  ///
+  /// Later versions can add steps, so a `switch` in another package needs a `default`. They never add values to an existing step; new
+  /// values become properties of the event instead.
   @nonexhaustive
   public enum Step: Sendable {
-    /// See ``Kind-swift.struct/didAttach``.
+    /// The run was admitted to the queue; see ``Kind-swift.struct/didAttach``.
     case didAttach
     /// The body is about to start this attempt; see ``Kind-swift.struct/willExecute``.
     case willExecute(attempt: Int)
     /// The body has ended this attempt.
     case didExecute(attempt: Int)
-    /// An existing value is used instead of executing the body; see ``Kind-swift.struct/reused``.
+    /// An existing value is used, so the body is not executed; see ``Kind-swift.struct/reused``.
     case reused(by: String)
     /// The attempt has failed, and the next one follows after the delay; see ``Kind-swift.struct/retrying``.
     case retrying(attempt: Int, delay: Duration, error: any Error)
@@ -118,15 +119,15 @@ extension ProcedureEvent {
     case willProduce(ProcedureIdentity)
     /// The body has added this child.
     case didProduce(ProcedureIdentity)
-    /// The run has finished waiting for this run; see ``Kind-swift.struct/didAwait``.
+    /// The run has finished waiting for this other run; see ``Kind-swift.struct/didAwait``.
     case didAwait(ProcedureIdentity)
     /// The progress has increased; see ``Kind-swift.struct/progress``.
     case progress(ProcedureProgress)
-    /// The outcome is decided; see ``Kind-swift.struct/willFinish``.
+    /// The outcome has been decided; see ``Kind-swift.struct/willFinish``.
     case willFinish(ProcedureOutcome<Void>)
-    /// The outcome can be read; see ``Kind-swift.struct/didFinish``.
+    /// The outcome is available; see ``Kind-swift.struct/didFinish``.
     case didFinish(ProcedureOutcome<Void>)
-    /// The subscriber was too slow and has lost this number of events; see ``Kind-swift.struct/gap``.
+    /// The subscriber was too slow and has missed this number of events; see ``Kind-swift.struct/gap``.
     case gap(lostCount: Int)
   }
 
@@ -169,7 +170,7 @@ extension ProcedureEvent {
   /// started, or 0 before the first.
   public var attempt: Int { Int(number) }
 
-  /// The run whose body is running or has produced this run, or, for a node, the run of its graph; `nil` for a top-level run.
+  /// The run whose body called or produced this run, or, for a node, the run of its graph; `nil` for a top-level run.
   public var parent: ProcedureID? { parentID == .ofNoRun ? nil : parentID }
 
   /// The run of the graph, if the run is a node; `nil` for every other run.
@@ -214,7 +215,7 @@ extension ProcedureEvent {
     }
   }
 
-  /// The run that was awaited, for ``Kind-swift.struct/didAwait``. If several runs were awaited, this is the one that ended last.
+  /// The run that was awaited, for ``Kind-swift.struct/didAwait``. If several runs were awaited, this is the run that ended last.
   public var awaited: ProcedureIdentity? {
     if case .didAwait(let run, _, _)? = details?.content { run } else { nil }
   }
@@ -229,10 +230,11 @@ extension ProcedureEvent {
     }
   }
 
-  /// The collection of which the run is an element, for ``Kind-swift.struct/didAttach``: the name of the procedure that
-  /// ``ProcedureQueue/map(_:with:maxConcurrentElements:onFailure:elementName:)``, the functions of a ``GraphBuilder`` or
-  /// ``ProcedureQueue/results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx`` execute for each element. The value is `nil` for
-  /// every other run.
+  /// The name of the collection of which the run is an element, for ``Kind-swift.struct/didAttach``.
+  ///
+  /// This is the name of the procedure that ``ProcedureQueue/map(_:with:maxConcurrentElements:onFailure:elementName:)``,
+  /// ``ProcedureQueue/results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx`` or the functions of a ``GraphBuilder`` execute
+  /// for each element. The value is `nil` for every other run.
   public var collection: String? {
     if case .didAttach(_, let collection)? = details?.content { collection } else { nil }
   }
@@ -255,7 +257,7 @@ extension ProcedureEvent {
     if case .didAttach(let dependencies, _)? = details?.content { dependencies } else { [] }
   }
 
-  /// The time that the run has spent in each phase. Available for ``Kind-swift.struct/didFinish``.
+  /// The time that the run has spent in each phase, for ``Kind-swift.struct/didFinish``.
   ///
   /// The sum is the time since `didAttach`. The value is `nil` for a run that was refused, or that was admitted before the queue had a
   /// subscriber, unless the queue collects totals.
@@ -271,10 +273,10 @@ extension ProcedureEvent {
 
 // MARK: - Making events
 
-/// Internal. Most events have a kind but no details, and most of the cost of observing events lies in copying and releasing them. An event
+/// Most events have a kind but no details, and most of the cost of observing events is that of copying and releasing them. An event
 /// therefore consists of a few numbers, and keeps all its details in one object.
 extension ProcedureEvent {
-  /// Internal. What has happened, with all details.
+  /// The content of an event, with all details.
   enum Content: Sendable {
     case didAttach(after: [ProcedureID] = [], elementOf: String? = nil)
     /// `slotWait` is the wait for the slot in nanoseconds. It is negative if the wait is unknown.
@@ -292,7 +294,7 @@ extension ProcedureEvent {
     case progress(ProcedureProgress)
   }
 
-  /// Internal. The run to which an event belongs.
+  /// The run to which an event belongs.
   struct Subject {
     let id: ProcedureID
     let name: String
@@ -377,7 +379,7 @@ public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible
   case dependenciesChanged([String])
   /// These dependencies are being executed, so their values are not known yet.
   case dependenciesExecuted([String])
-  /// The value is needed by the caller or by a node that is being executed, but it has this type, which is not `Codable`.
+  /// The value is needed by the caller or by a node that is being executed, but its type, which has this name, is not `Codable`.
   case notCodable(String)
 
   /// The reason in words, such as "the journal has no value for it".

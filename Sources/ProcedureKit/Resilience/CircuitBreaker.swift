@@ -57,7 +57,7 @@ public final class CircuitBreaker: Sendable {
 
   /// The current state, followed by each later state, in order. Each access creates a new subscription.
   ///
-  /// A slow subscriber delays no calls and misses no states. The stream ends when the breaker is released. The stream supports a single
+  /// A slow subscriber neither delays calls nor misses states. The stream ends when the breaker is released. The stream supports a single
   /// consumer: a second consumer needs a second stream.
   public var states: AsyncStream<State> {
     machine.withLock { broadcaster.subscribe(replaying: [$0.publicState]) }.stream { [name] in
@@ -65,17 +65,17 @@ public final class CircuitBreaker: Sendable {
     }
   }
 
-  /// Internal. Requests permission for a call. The caller must report the end of an admitted call to `callEnded`.
+  /// Requests permission for a call. The caller must report the end of an admitted call to `callEnded`.
   func callWanted() -> CircuitBreakerMachine.Admission {
     change { $0.callWanted(at: $1) }
   }
 
-  /// Internal. Reports the end of an admitted call.
+  /// Reports the end of an admitted call.
   func callEnded(_ permit: CircuitBreakerMachine.Permit, _ ending: CircuitBreakerMachine.Ending) {
     change { $0.callEnded(permit, ending, at: $1) }
   }
 
-  /// Internal. Returns the time from now until an instant, at least zero.
+  /// Returns the time from now until an instant, at least zero.
   func remaining(until instant: Duration) -> Duration {
     (instant - time.now.sinceStart).saturated
   }

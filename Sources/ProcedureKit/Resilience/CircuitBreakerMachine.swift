@@ -1,4 +1,4 @@
-/// Internal. Decides which calls a circuit breaker admits. Instants are durations since an arbitrary epoch.
+/// A state machine that decides which calls a circuit breaker admits. Instants are durations since an arbitrary epoch.
 ///
 /// | state | call wanted | call succeeded | call failed | call abandoned |
 /// |---|---|---|---|---|
@@ -10,11 +10,11 @@
 /// A call's result counts only if the state has not changed since the call was admitted. The time between two changes is called a period.
 struct CircuitBreakerMachine {
   enum State: Equatable {
-    /// Calls are admitted and counted. Followed by `open`.
+    /// Calls are admitted and counted. The next state is `open`.
     case closed
-    /// Calls are refused until the instant. Followed by `halfOpen`.
+    /// Calls are refused until the instant. The next state is `halfOpen`.
     case open(until: Duration)
-    /// One call, the probe, is in progress. Followed by `closed` or `open`.
+    /// One call, the probe, is in progress. The next state is `closed` or `open`.
     case halfOpen
   }
 
@@ -31,7 +31,7 @@ struct CircuitBreakerMachine {
 
   enum Admission: Equatable {
     case admitted(Permit)
-    /// Refused until the instant; `nil` if that depends on how the probe ends.
+    /// The call is refused until the instant; the instant is `nil` if it depends on how the probe ends.
     case refused(until: Duration?)
   }
 
@@ -91,7 +91,7 @@ struct CircuitBreakerMachine {
   }
 }
 
-/// Internal. Counts the calls, and the failed calls among them, within a sliding window of time.
+/// A counter for the calls, and the failed calls among them, in a sliding time window.
 ///
 /// The window is divided into ten slices. The oldest slice is dropped when a new one begins, so the cost does not depend on the number of
 /// calls. Adding and reading are O(1).

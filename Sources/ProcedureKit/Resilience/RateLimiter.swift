@@ -3,22 +3,22 @@ import Synchronization
 /// A limiter for the rate of calls. Excess calls wait in order of arrival, or are refused.
 ///
 /// The limiter is a token bucket. After a period without calls, it admits a burst of calls immediately; after that, it admits one call for
-/// each new token. A waiting call holds no slot. A call counts as soon as it is admitted, even if it then has to wait for a slot. If a call
-/// that had to wait is cancelled after it was admitted but before its body starts, its token is returned to the bucket, unless another call
-/// has been admitted since.
+/// each new token. A waiting call holds no slot. A call uses up its token as soon as it is admitted, even if it has to wait for a slot
+/// afterwards. If a call that had to wait is cancelled after it was admitted but before its body starts, its token is returned to the
+/// bucket, unless another call has been admitted since.
 ///
 /// All callers of one service should share one limiter, on any number of queues.
 public final class RateLimiter: Sendable {
   private struct Contents {
     var machine: RateLimiterMachine
-    /// The signals for which the waiting calls wait.
+    /// The signals of the waiting calls.
     var signals: [RateLimiterMachine.Ticket: OneShotSignal] = [:]
   }
 
-  /// Internal. The answer to an arriving call.
+  /// The answer to an arriving call.
   enum Arrival {
     case granted
-    /// No token is available before `retryAfter` has passed; `nil` if no token ever will be.
+    /// No token is available before `retryAfter` has passed; `retryAfter` is `nil` if no token will ever be available.
     case refused(retryAfter: Duration?)
     /// The call has to wait, so the caller must call `wait(for:_:at:)`.
     case waits(RateLimiterMachine.Ticket)
@@ -58,7 +58,7 @@ public final class RateLimiter: Sendable {
     contents.withLock { $0.machine.waitingCount }
   }
 
-  /// Internal. Reports that a call has arrived, and returns the answer.
+  /// Reports that a call has arrived, and returns the answer.
   func arrive() -> Arrival {
     change { contents, now in
       contents.machine.timePassed(to: now)
@@ -70,7 +70,7 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Internal. Waits for the turn of a call.
+  /// Waits for the turn of a call.
   ///
   /// The call at the head of the line sleeps until its turn; the other calls are signalled when they are admitted or reach the head of the
   /// line.
@@ -100,7 +100,7 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Internal. Reports that an admitted call will not be made, because the caller was cancelled first.
+  /// Reports that an admitted call will not be made, because the caller was cancelled first.
   func callAbandoned(_ ticket: RateLimiterMachine.Ticket) {
     // The call at the head of the line is signalled, since its turn now comes earlier.
     let head = change { contents, now in

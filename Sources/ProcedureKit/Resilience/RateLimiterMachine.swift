@@ -1,14 +1,14 @@
-/// Internal. Decides when waiting calls may proceed, in order of arrival. Instants are durations since an arbitrary epoch.
+/// A state machine that decides when waiting calls may proceed, in order of arrival. Instants are durations since an arbitrary epoch.
 ///
 /// A call that has to wait gets a ticket. A ticket counts as granted at the instant at which its token became available, even if the event
-/// that grants it is processed later, so the delay does not postpone later tickets. Every event is O(1), amortised.
+/// that grants it is processed later, so the delay does not postpone later tickets. Processing an event takes amortised O(1) time.
 struct RateLimiterMachine {
-  /// Tickets are numbered in the order in which they are taken.
+  /// The number of a ticket. Tickets are numbered in the order in which they are taken.
   typealias Ticket = Int
 
   enum Admission: Equatable {
     case granted
-    /// Refused until the instant; `nil` if no token will ever be available.
+    /// The call is refused until the instant; the instant is `nil` if no token will ever be available.
     case refused(until: Duration?)
     case waiting(Ticket)
   }
@@ -68,8 +68,8 @@ struct RateLimiterMachine {
 
   /// Records that a granted call will not be made.
   ///
-  /// Its token is put back, so that waiting calls move up, unless another call has been granted since. In that case, putting it back would
-  /// let the next call through too early.
+  /// If no other call has been granted since, the call's token is put back, and waiting calls move up. Otherwise, putting the token back
+  /// would let the next call through too early.
   mutating func callAbandoned(_ ticket: Ticket, at now: Duration) {
     guard latest == ticket else { return }
     bucket.add(oneOf: 1, at: now)
@@ -94,7 +94,7 @@ struct RateLimiterMachine {
   }
 }
 
-/// Internal. A bucket of tokens, which gains one token in each interval, up to a capacity. It is full at first.
+/// A token bucket, which is full at first and gains one token in each interval, up to a capacity.
 ///
 /// The bucket stores only the instant at which it will be full again; instants are durations since an arbitrary epoch. Every operation is
 /// O(1) and exact, except that the interval is rounded to a nanosecond.
@@ -104,6 +104,8 @@ struct TokenBucket: Equatable {
   let interval: Duration
   private var fullAt = Duration.zero - .longest
 
+  /// Creates a full bucket.
+  ///
   /// - Parameters:
   ///   - capacity: The maximum number of tokens; at most 2^31 - 1.
   ///   - interval: The time in which the bucket gains one token. With zero, the bucket is always full.
@@ -120,7 +122,7 @@ struct TokenBucket: Equatable {
     return capacity - Int(missing)
   }
 
-  /// The instant from which a token is available; `nil` if none ever will be.
+  /// The instant from which a token is available; `nil` if no token will ever be available.
   var nextToken: Duration? {
     capacity > 0 ? fullAt - interval * (capacity - 1) : nil
   }

@@ -1,8 +1,8 @@
 /// A limit on the retries by all callers of one service, so that retries do not overload a failing service.
 ///
 /// When every call fails, retries multiply the load by the number of attempts. A budget holds a limited number of retries. Each retry takes
-/// one from the budget, while successes and the passing of time return some. When the budget is empty, the last error is thrown instead of
-/// retrying. All callers of one service should share one budget, on any number of queues.
+/// one from the budget, and successes and the passage of time replenish it. When the budget is empty, a failed call throws its error
+/// instead of being retried. All callers of one service should share one budget, on any number of queues.
 ///
 /// ```swift
 /// let budget = RetryBudget(capacity: 5, oneMoreEvery: .seconds(10))  // created once
@@ -24,9 +24,10 @@ public final class RetryBudget: Sendable {
   /// - Parameters:
   ///   - capacity: The maximum number of retries that the budget can hold, and therefore of retries in quick succession. A value of zero or
   ///     less allows no retries.
-  ///   - successesPerRetry: The number of successes that return one retry. For example, 10 limits retries to a tenth of the calls. Values
-  ///     below 1 count as 1.
-  ///   - interval: The time after which one retry is returned, regardless of successes. A value of zero or less disables the limit.
+  ///   - successesPerRetry: The number of successes that return one retry to the budget. For example, 10 limits retries to a tenth of the
+  ///     calls. Values below 1 count as 1.
+  ///   - interval: The time after which one retry is returned to the budget, regardless of successes. A value of zero or less disables the
+  ///     limit.
   ///   - clock: The clock for the interval.
   public init(
     capacity: Int = 10, successesPerRetry: Int = 10, oneMoreEvery interval: Duration = .seconds(1),
@@ -53,7 +54,7 @@ public final class RetryBudget: Sendable {
     return bucket.withLock { $0.take(at: now) }
   }
 
-  /// Returns a retry that was taken with ``takeRetry()``, but was cancelled before the attempt was made.
+  /// Puts back a retry that was taken with ``takeRetry()`` if the attempt was cancelled before it was made.
   public func returnRetry() {
     let now = time.now.sinceStart
     bucket.withLock { $0.add(oneOf: 1, at: now) }
