@@ -80,7 +80,7 @@ public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
   }
 }
 
-/// Internal. Makes the authorization requests in the process: at most one at a time for each type of capability, in order of arrival.
+/// The authorization requests in the process, which are made one at a time for each type of capability, in order of arrival.
 ///
 /// A request consists of a capability and a requirement. Callers that make equal requests share one answer, even if it is a refusal. A
 /// caller with a different request reads the status again when its turn comes, and asks only if the status is still insufficient. An error
@@ -92,7 +92,7 @@ enum AuthorizationRequests {
   /// Authorizes `capability`, and requests authorization if the status does not meet `requirement`. The caller holds no slot during the
   /// call.
   ///
-  /// Cancelling the caller immediately ends a wait for its turn, and cancels a pending request.
+  /// Cancelling the caller immediately ends its wait for a turn, or cancels its pending request.
   ///
   /// - Returns: The status that meets the requirement.
   /// - Throws: ``CapabilityError``; any error that the capability throws; `CancellationError`; ``ProcedureError/Kind/exclusionDeadlock`` if
@@ -161,7 +161,7 @@ extension AuthorizationRequests {
 
 /// Returns whether two values are known to be equal.
 ///
-/// They are if they are `Equatable` values that compare equal, the same object, or values of the same empty type.
+/// Values are known to be equal if they are `Equatable` values that compare equal, the same object, or values of the same empty type.
 private func areSame<T>(_ one: T, _ other: Any) -> Bool {
   guard let other = other as? T else { return false }
   if let one = one as? any Equatable { return one.equals(other) }

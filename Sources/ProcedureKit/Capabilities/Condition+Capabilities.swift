@@ -2,8 +2,8 @@ extension Condition {
   /// Returns a condition that is satisfied when `capability` is authorized, and otherwise fails with a
   /// ``CapabilityError``.
   ///
-  /// The `prepare` step requests authorization if necessary; `.authorized(for:…).silenced()` only reads the status.
-  /// Callers with an equal request share one answer (see ``Authorize``), and hold no slot while they wait.
+  /// The `prepare` step requests authorization if necessary; `.authorized(for:…).silenced()` only reads the status. Callers with equal
+  /// requests share one answer (see ``Authorize``), and hold no slot while they wait.
   ///
   /// - Parameters:
   ///   - capability: The capability to test.
@@ -37,8 +37,8 @@ extension Condition {
   /// ```
   ///
   /// The question is the `prepare` step, and is asked again for each run. `.userConfirmation { … }.silenced()` does not ask, so the
-  /// procedure is ignored. The process asks for one confirmation at a time, in order; waiting runs hold no slot. `ask` can ask for another
-  /// confirmation, which is part of the first and does not wait.
+  /// procedure is ignored. Within a process, confirmations are requested one at a time, in order of arrival; waiting runs hold no slot.
+  /// `ask` can itself request another confirmation, which belongs to the first one and does not wait for it.
   ///
   /// - Parameters:
   ///   - name: The name of the condition in errors, outcomes and logs.
@@ -68,7 +68,7 @@ extension Prompts.Kind {
   private enum UserConfirmation {}
 }
 
-/// Internal. Shows the prompts in the process: at most one of each kind at a time.
+/// The prompts in the process, of which at most one of each kind is shown at a time.
 ///
 /// While a prompt is open, it exclusively holds a category in the process-wide resource table, even if its queue has a separate table. The
 /// rules for exclusive categories therefore apply: prompts are shown in order of arrival, a nested prompt does not wait for an enclosing

@@ -21,8 +21,9 @@ extension Condition {
 
   /// Returns a condition that is satisfied when all `conditions` are satisfied.
   ///
-  /// All conditions are evaluated concurrently. The first failure decides and cancels the other evaluations. If no condition fails but one
-  /// is not satisfied, the procedure is ignored. An empty array is satisfied, as `allSatisfy` is for an empty sequence.
+  /// All conditions are evaluated concurrently. The first failure decides the result and cancels the other evaluations. If no condition
+  /// fails but one is not satisfied, the procedure is ignored. If the array is empty, the condition is satisfied, just as `allSatisfy`
+  /// returns `true` for an empty sequence.
   public static func all(_ conditions: [Condition]) -> Condition {
     all(conditions, named: combined("all of (\(conditions.map(\.name).joined(separator: ", ")))"))
   }

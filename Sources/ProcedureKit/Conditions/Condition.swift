@@ -9,9 +9,9 @@
 /// first failure cancels the other evaluations, and the run fails. If no condition fails but at least one is not satisfied, the run is
 /// ignored.
 ///
-/// If a condition ignores its cancellation, its evaluation continues in a separate task. It delays neither the decision of an enclosing
-/// `||`, `&&` or `!`, nor the end of an added run or of that run's layers, nodes and children. `run`, and direct calls of a procedure, are
-/// structured: the decision is made just as early, but the call waits for the evaluation to end before it proceeds.
+/// If a condition ignores cancellation, its evaluation continues in a separate task. The evaluation delays neither the decision of an
+/// enclosing `||`, `&&` or `!`, nor the end of an added run or of that run's layers, nodes and children. `run`, and direct calls to a
+/// procedure, are structured: the decision is made just as early, but the call waits for the evaluation to end before it proceeds.
 public struct Condition: Sendable {
   /// The name of the condition in errors, outcomes and logs. The name of a combination consists of the names of the combined conditions,
   /// and has at most 1,000 characters.
@@ -53,7 +53,7 @@ public struct Condition: Sendable {
   /// Evaluates the condition once, and calls `decide` as soon as the result is certain.
   ///
   /// The function returns when all tasks of the evaluation have ended, which is later than the decision if an operand of `||` or `&&`
-  /// ignores its cancellation. Cancelling the caller cancels the evaluation, but `decide` is still called.
+  /// ignores cancellation. Cancelling the caller cancels the evaluation, but `decide` is still called.
   ///
   /// - Parameters:
   ///   - prepares: Whether the `prepare` step is performed.
@@ -83,7 +83,7 @@ public struct Condition: Sendable {
   ) async {
     guard !conditions.isEmpty else { return decide([]) }
     let tally = Locked(ConditionTally(count: conditions.count))
-    // The group cannot cancel the evaluations, since the task that owns it is waiting for child tasks, which may ignore their cancellation.
+    // The group cannot cancel the evaluations, since the task that owns it is waiting for child tasks, which may ignore cancellation.
     let works = conditions.map { _ in CancellableTask() }
     await withDiscardingTaskGroup { group in
       for (index, condition) in conditions.enumerated() {
@@ -104,7 +104,7 @@ public struct Condition: Sendable {
   }
 }
 
-/// Internal. Collects the evaluations of several conditions until there is a decision.
+/// The evaluations of several conditions, collected until there is a decision.
 private struct ConditionTally {
   private var evaluations: [ConditionEvaluation?]
   private var missing: Int
@@ -126,7 +126,7 @@ private struct ConditionTally {
   }
 }
 
-/// Internal. The result of evaluating one condition, or all conditions of one layer.
+/// The result of evaluating one condition, or all conditions of one layer.
 enum ConditionEvaluation: Sendable {
   case satisfied
   /// The condition is not satisfied: the body is not executed, and the run does not fail.

@@ -1,5 +1,5 @@
-/// Determines how a graph, a collection, a scope or a parent procedure responds when one of its nodes, elements, procedures or children
-/// fails.
+/// A policy that determines how a graph, a collection, a scope or a parent procedure responds when one of its nodes, elements, procedures
+/// or children fails.
 ///
 /// An element whose condition is not satisfied does not count as failed: it is ignored, and omitted from the result. To omit failed
 /// elements as well, use ``Procedure/replacingErrorsWithNil()``. To receive a `Result` for each element, use
@@ -10,7 +10,7 @@
 /// let results = try await queue.map(urls, with: Download().catchingErrors())  // [Result<Page, any Error>]
 /// ```
 ///
-/// A graph does not respond to a failure that every consumer takes as ``Node/catchingErrors()``.
+/// A graph does not respond to the failure of a node if every dependent uses the node's ``Node/catchingErrors()``.
 public enum FailurePolicy: Sendable, Hashable {
   /// The first failure cancels everything that is executing, prevents anything else from starting, and becomes the overall error.
   case failFast

@@ -101,7 +101,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .timedOut:
       let time = self.duration ?? .zero
       return time > .zero
-        ? "its deadline passed before it started, \(time.inWords) after it was added"
+        ? "it had not started by its deadline, \(time.inWords) after it was added"
         : "its deadline had passed before it was added"
     case .circuitOpen:
       return "its circuit breaker \((self.breaker ?? "").quoted) is open because too many calls have failed"

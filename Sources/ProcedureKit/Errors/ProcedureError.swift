@@ -1,4 +1,4 @@
-/// An error that the framework raises for a run. Errors that a body throws are passed on unchanged.
+/// An error that the framework reports for a run. Errors that a body throws are passed on unchanged.
 ///
 /// Every error has a ``kind-swift.property`` and identifies the ``procedure`` concerned. The other properties are details that apply only
 /// to certain kinds, and are `nil` or empty for all others.
@@ -32,7 +32,7 @@ public struct ProcedureError: Error, Sendable {
     public static let ignored = Kind("ignored")
     /// A dependency failed. The body was not executed.
     public static let dependencyFailed = Kind("dependencyFailed")
-    /// The queue was shut down. The procedure was refused, or was cancelled at the end of the grace period.
+    /// The queue was shut down. The procedure was refused, or was cancelled when the grace period ended.
     public static let queueShutDown = Kind("queueShutDown")
     /// With the policy ``FailurePolicy/collect``, one or more nodes, elements of a collection, procedures in a scope, or children have
     /// failed.
@@ -67,7 +67,7 @@ public struct ProcedureError: Error, Sendable {
     public static let rateExceeded = Kind("rateExceeded")
     /// The interceptor of the queue returned without executing the body.
     public static let bodySkipped = Kind("bodySkipped")
-    /// The last reference to the ``Promise`` was released before any code had finished the promise.
+    /// The last reference to the ``Promise`` was released before the promise was finished.
     public static let promiseReleased = Kind("promiseReleased")
   }
 
@@ -81,7 +81,7 @@ public struct ProcedureError: Error, Sendable {
     public var dependency: ProcedureIdentity?
     /// The run that failed first.
     ///
-    /// For ``Kind/dependencyFailed``, this is the run with which the failure began, however long the chain of dependents is. For
+    /// For ``Kind/dependencyFailed``, this is the run that originally failed, however long the chain of dependents is. For
     /// ``Kind/stopped``, it is the node or child that failed.
     public var origin: ProcedureIdentity?
     /// The name of the queue, for ``Kind/queueShutDown``, ``Kind/queueFull`` and ``Kind/bodySkipped``.

@@ -1,4 +1,5 @@
-/// Overloads that exist only to explain common mistakes: the compiler selects them where nothing else matches, and reports their message.
+/// Overloads that exist only to explain common mistakes: the compiler selects them if no other overload matches, and reports their
+/// messages.
 extension ProcedureQueue {
   /// Unavailable: the procedure has an input.
   @available(*, unavailable, message: "the procedure has an input: pass it with input:")

@@ -33,15 +33,15 @@ package final class ModifierLayer: Sendable {
     }
   }
 
-  /// Creates the repetition of a run from its input.
+  /// A function that creates the repetition of a run from the run's input.
   typealias MakeRepetition = @Sendable (any Sendable) -> any Repetition
 
-  /// Finds a value that already exists, so that the body need not execute.
+  /// A named function that looks for an existing value to use instead of executing the body.
   package struct Reuse: Sendable {
     let name: String
     let find: @concurrent @Sendable (any Sendable) async throws -> Reused?
 
-    /// The initializer is `package` for the procedures whose values `ProcedureKitDurable` remembers.
+    /// The initializer is `package` because `ProcedureKitDurable` uses it for procedures whose values it remembers.
     package init(name: String, find: @escaping @concurrent @Sendable (any Sendable) async throws -> Reused?) {
       (self.name, self.find) = (name, find)
     }
@@ -115,7 +115,7 @@ package final class ModifierLayer: Sendable {
     self.traits = traits
   }
 
-  /// A layer that has only a body.
+  /// Creates a layer that has only a body.
   @usableFromInline
   convenience init(named name: String, _ priority: TaskPriority?) {
     self.init(Traits(name: name, rawPriority: priority?.rawValue))

@@ -24,7 +24,7 @@ public protocol Procedure<Input, Output>: Sendable {
   /// Performs the work once.
   ///
   /// Cancellation is cooperative: cancelling an added run cancels the run's task. A body that ``ProcedureQueue/run(_:input:)`` executes has
-  /// to check ``ProcedureContext/isCancelled`` as well, since a queue cannot cancel the task of its caller. The value or the error of a
+  /// to check ``ProcedureContext/isCancelled`` as well, since a queue cannot cancel the caller's task. The value or the error of a
   /// cancelled body is discarded. A queue calls the function on the queue's executor or on the global executor, never on the caller's
   /// actor.
   ///
@@ -33,7 +33,7 @@ public protocol Procedure<Input, Output>: Sendable {
   /// - Throws: An error if the work fails; the run then fails with this error.
   @concurrent func execute(_ input: Input) async throws -> Output
 
-  /// The procedure as a ``ProcedureTask`` with its modifiers. The default executes ``execute(_:)`` without modifiers.
+  /// The procedure as a ``ProcedureTask`` with its modifiers. The default is a task that executes ``execute(_:)`` without modifiers.
   ///
   /// A type that implements this property can include modifiers:
   /// `var procedureTask: ProcedureTask<Image, Image> { ProcedureTask(executing: self).condition(isOnline) }`.

@@ -1,7 +1,7 @@
 /// A body's view of the procedure to which the body belongs.
 ///
-/// `current` is bound while a body, a hook or a condition executes. Child tasks inherit the context. A task that outlives the body keeps
-/// the context, too, but no longer belongs to the procedure.
+/// `current` is bound while a body, a hook or a condition executes. Child tasks inherit the context. A task that outlives the body also
+/// keeps the context, but no longer belongs to the procedure.
 public struct ProcedureContext: Sendable {
   @usableFromInline static let bound = TaskLocal<ProcedureContext?>(wrappedValue: nil)
 
@@ -97,7 +97,7 @@ public struct ProcedureContext: Sendable {
   /// Executes an operation, and calls a function when the task or the procedure is cancelled, or immediately if either has already been
   /// cancelled.
   ///
-  /// A body that executes in its caller's task can be cancelled although the task is not; see ``isCancelled``. Outside of any procedure,
+  /// A body that executes in its caller's task can be cancelled even though the task is not; see ``isCancelled``. Outside of any procedure,
   /// the function is equivalent to `withTaskCancellationHandler`.
   ///
   /// - Parameters:
@@ -182,7 +182,7 @@ public struct ProcedureContext: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name of the awaited work, for snapshots.
-  ///   - operation: The operation. It executes without a slot, so it must only wait, and not compute.
+  ///   - operation: The operation. It executes without a slot, so it must only wait and not compute.
   /// - Returns: The result of `operation`.
   @concurrent public static func withSlotReleased<R: Sendable>(
     waitingFor name: String, _ operation: @concurrent @Sendable () async -> R
@@ -259,8 +259,8 @@ extension ProcedureContext {
 extension ProcedureContext {
   /// The log of the procedure: the log of the queue, or ``ProcedureLog/shared``.
   ///
-  /// Each message has the metadata `procedure.id`, `procedure.name` and `attempt`; on a queue, `queue.name`; and for a child
-  /// or a node, `parent`, the id of its parent or graph.
+  /// Each message has the metadata `procedure.id`, `procedure.name` and `attempt`. On a queue, it also has `queue.name`; for a child or a
+  /// node, it also has `parent`, which is the id of the parent or the graph.
   public var log: ProcedureLog {
     switch frame {
     case .run(let run): run.log

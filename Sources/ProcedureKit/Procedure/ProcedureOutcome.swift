@@ -52,7 +52,7 @@ extension ProcedureOutcome {
     map { _ in }
   }
 
-  /// Returns the value, or throws the corresponding error for every other outcome.
+  /// Returns the value, or throws the error that corresponds to the outcome.
   ///
   /// - Parameter procedure: The run that has this outcome, for errors that the framework throws.
   /// - Returns: The value.
@@ -82,7 +82,7 @@ extension ProcedureOutcome {
 
   /// Creates the outcome of a body that threw `error` and whose run was not cancelled.
   ///
-  /// If the error is of kind ``ProcedureError/Kind/ignored``, the run counts as ignored, too.
+  /// If the error is of kind ``ProcedureError/Kind/ignored``, the run is ignored as well.
   init(thrown error: any Error) {
     if let error = error as? ProcedureError, error.kind == .ignored, let condition = error.condition {
       self = .ignored(by: condition)

@@ -1,14 +1,14 @@
-/// A value that describes work, and not a running task: an async function with a name and the way to run it.
+/// A value that describes work, rather than a running task: an async function with a name and modifiers.
 ///
-/// Creating a `ProcedureTask` starts nothing, unlike creating a `Task`, and running it does not change it. It can run again, concurrently,
-/// on several queues and in several graphs. Every modifier returns a new task that wraps the previous one.
+/// Unlike creating a `Task`, creating a `ProcedureTask` starts nothing. Running a procedure task does not change it, so it can run
+/// repeatedly and concurrently, on several queues and in several graphs. Every modifier returns a new task that wraps the previous one.
 public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   @usableFromInline let layer: ModifierLayer
   @usableFromInline let closures: ModifierLayer.Closures?
   @usableFromInline let operation: @concurrent @Sendable (Input) async throws -> Output
   /// The body of a task without an input, created once, so that adding the task allocates no closure.
   @usableFromInline let body: Run.Body?
-  /// Creates the task for an input, if the modifiers depend on the input.
+  /// A function that creates the task for an input; `nil` if the modifiers do not depend on the input.
   @usableFromInline let configure: (@Sendable (Input) -> ProcedureTask)?
 
   /// Creates a procedure from an async function with one input.
@@ -25,7 +25,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     self.init(ModifierLayer(named: name, priority), operation, body: nil)
   }
 
-  /// Creates a procedure from an async function without an input; apart from that, it is the same as the initializer for one input.
+  /// Creates a procedure from an async function without an input. The parameters are those of the initializer for one input.
   @inlinable
   public init(
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,

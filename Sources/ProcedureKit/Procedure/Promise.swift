@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A procedure that code finishes by hand: the counterpart of ``ProcedureTask`` for callbacks.
+/// A procedure that is finished explicitly by other code: the counterpart of ``ProcedureTask`` for callbacks.
 ///
 /// ```swift
 /// let reply = Promise<Data>("reply")
@@ -8,22 +8,22 @@ import Synchronization
 /// let parsed = queue.add(parse, from: queue.add(reply))
 /// ```
 ///
-/// Any code can finish the promise, on any thread and without `await`, also the callback of a C library, which can keep the promise in its
-/// context pointer by `Unmanaged`. The order does not matter: a promise can be finished before, while or after it is run, and each run of it
-/// has the same outcome. A run that waits for the promise holds no slot.
+/// Any code can finish the promise, on any thread and without `await`. A callback of a C library, for example, can store the promise in its
+/// context pointer by means of `Unmanaged`. The order does not matter: the promise can be finished before, during or after a run, and all
+/// runs have the same outcome. A run holds no slot while it waits for the promise.
 ///
-/// - *Finished twice:* the first call counts. A later one has no effect and returns `false`.
+/// - *Finished twice:* only the first call has an effect; later calls return `false`.
 /// - *Never finished:* when the last reference to the promise is released, each waiting run fails with
-///   ``ProcedureError/Kind/promiseReleased``. Neither a run nor a modifier keeps a reference. While code keeps the promise, a run waits for it;
-///   ``Procedure/timeout(_:)`` limits the wait.
-/// - *Cancelled:* a cancelled run ends at once. The promise itself is not cancelled: it can still be finished, and other runs still wait for it.
-///   Cancel the underlying work in ``Procedure/onDidCancel(_:)``.
+///   ``ProcedureError/Kind/promiseReleased``. Runs and modifiers do not retain the promise. As long as other code retains it, runs continue
+///   to wait; to limit the wait, use ``Procedure/timeout(_:)``.
+/// - *Cancelled:* a cancelled run ends immediately. The promise itself is not cancelled: it can still be finished, and other runs continue
+///   to wait for it. To cancel the underlying work, use ``Procedure/onDidCancel(_:)``.
 public final class Promise<Value: Sendable>: InputlessProcedure {
   /// The name in errors, events and snapshots.
   public let name: String
   private let state: PromiseState<Value>
 
-  /// Creates a promise that is not finished.
+  /// Creates an unfinished promise.
   public init(_ name: String = "Promise") {
     self.name = name
     state = PromiseState()
@@ -34,32 +34,35 @@ public final class Promise<Value: Sendable>: InputlessProcedure {
   /// Whether the promise has been finished.
   public var isFinished: Bool { state.isFinished }
 
-  /// Finishes the promise with a value. Returns `false`, without an effect, if the promise has already been finished.
+  /// Finishes the promise with a value. Returns `false`, and has no effect, if the promise has already been finished.
   @discardableResult
   public func finish(returning value: Value) -> Bool { finish(with: .success(value)) }
 
-  /// Finishes the promise with an error, which each run throws. Returns `false`, without an effect, if the promise has already been finished.
+  /// Finishes the promise with an error, which each run throws.
+  ///
+  /// Returns `false`, and has no effect, if the promise has already been finished.
   @discardableResult
   public func finish(throwing error: any Error) -> Bool { finish(with: .failure(error)) }
 
-  /// Finishes the promise with a result. Returns `false`, without an effect, if the promise has already been finished.
+  /// Finishes the promise with a result. Returns `false`, and has no effect, if the promise has already been finished.
   ///
   /// - Complexity: O(n) for n runs that are waiting.
   @discardableResult
   public func finish(with result: Result<Value, any Error>) -> Bool { state.finish(.finished(result)) }
 
-  /// Waits until the promise is finished. Cancelling the caller ends the wait at once.
+  /// Waits until the promise is finished. Cancelling the caller ends the wait immediately.
   ///
-  /// - Throws: The error of the promise; `CancellationError`, or the reason for the cancellation; ``ProcedureError/Kind/promiseReleased``.
+  /// - Throws: The error with which the promise was finished; `CancellationError`, or the reason for the cancellation;
+  ///   ``ProcedureError/Kind/promiseReleased``.
   @concurrent public func execute() async throws -> Value { try await state.value(named: name) }
 
-  /// The promise as a task, which keeps no reference to the promise.
+  /// A task that waits for the promise without retaining it.
   public var procedureTask: ProcedureTask<Void, Value> {
     ProcedureTask(name) { [state, name] in try await state.value(named: name) }
   }
 }
 
-/// Internal. The state of a promise, which its runs keep while they wait, so that they do not keep the promise.
+/// The state of a promise. Waiting runs retain the state instead of the promise.
 private final class PromiseState<Value: Sendable>: Sendable {
   enum End: Sendable {
     case finished(Result<Value, any Error>)
@@ -111,7 +114,7 @@ private final class PromiseState<Value: Sendable>: Sendable {
     }
   }
 
-  /// Waits for the signal. A body holds no slot in the meantime (Q3). Cancellation ends the wait.
+  /// Waits for the signal. A body holds no slot during the wait (Q3). Cancellation ends the wait.
   private func wait(for name: String, at signal: OneShotSignal) async {
     guard let run = ProcedureContext.current?.run.nearestUnfinished else {
       _ = await signal.wait()

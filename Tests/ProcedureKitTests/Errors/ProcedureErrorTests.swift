@@ -79,10 +79,10 @@ import TestingProcedureKit
     let waiting = queue.add(one.deadline(due, on: clock))
     clock.advance(by: .seconds(2))
     let late = await waiting.outcome
-    #expect("\(late)".contains("deadline passed before it started, 2"))
+    #expect("\(late)".contains("had not started by its deadline, 2"))
     #expect(late.procedureError?.advice?.contains("or use a timeout, which starts only") == true)
     let slow = "\(await executing.outcome)"
-    #expect(slow.contains("\"probe\" (\(executing.id)) timed out after 2") && !slow.contains("before it started"))
+    #expect(slow.contains("\"probe\" (\(executing.id)) timed out after 2") && !slow.contains("not started"))
     await queue.shutDown()
   }
 }
