@@ -1,4 +1,4 @@
-/// A log, which consists of a destination for messages and the lowest level of messages that it accepts.
+/// A log, which consists of a destination for messages and the lowest level that it accepts.
 ///
 /// The library itself writes few messages:
 /// - At level `warning`: a failure that no caller can see, a stalled queue, and retries that have neither a delay nor a limit (once for
@@ -23,7 +23,7 @@ public struct ProcedureLog: Sendable {
   public var level: Level
   /// The destination of the messages.
   public var handler: any ProcedureLogHandler
-  /// Creates the metadata of the sender, for a message that the handler receives.
+  /// A function that creates the metadata of the sender, for a message that the handler receives.
   private var sender: (@Sendable () -> [String: String])?
 
   /// Creates a log.
@@ -66,7 +66,7 @@ public struct ProcedureLog: Sendable {
   /// - Parameters:
   ///   - level: The importance of the message.
   ///   - text: The text of the message.
-  ///   - metadata: The metadata of the message, by name. It takes precedence over metadata of the procedure that has the same name.
+  ///   - metadata: The metadata of the message, by name. It takes precedence over the procedure's metadata with the same name.
   ///   - file: The file that contains the call.
   ///   - function: The function that contains the call.
   ///   - line: The line of the call.
@@ -118,7 +118,7 @@ extension ProcedureLog {
   }
 }
 
-/// One message of a ``ProcedureLog``, as a handler receives it.
+/// One message of a ``ProcedureLog``, as received by a handler.
 public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
   /// The importance of the message.
   public var level: ProcedureLog.Level

@@ -1,7 +1,7 @@
 /// The time that one run has spent in each phase, and the number of its attempts.
 ///
-/// The waits and pauses of every layer of modifiers count. While one layer of a procedure is pausing and another one is executing, as can
-/// happen with the copies of a hedge, the time counts as executing.
+/// The times include the waits and pauses of every layer of modifiers. While one layer of a procedure is pausing and another is executing,
+/// which can happen with the copies of a hedge, the time counts towards ``executing``.
 ///
 /// All durations are measured on the clock of the queue. See ``ProcedureEvent/metrics``.
 public struct ProcedureMetrics: Hashable, Codable, Sendable {
@@ -52,10 +52,10 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
   }
 }
 
-/// Counts, times and latencies of a queue since its creation.
+/// The counts, times and latencies of a queue since its creation.
 ///
-/// A queue collects totals if ``ProcedureQueue/Configuration/collectsTotals`` is set. Every procedure that is run, added or produced
-/// counts; the nodes of a graph count as parts of the procedure that runs the graph. See ``QueueSnapshot/totals``.
+/// A queue collects totals if ``ProcedureQueue/Configuration/collectsTotals`` is set. The totals include every procedure that is run, added
+/// or produced; the nodes of a graph count as parts of the procedure that runs the graph. See ``QueueSnapshot/totals``.
 public struct QueueTotals: Hashable, Codable, Sendable {
   /// The number of procedures that have finished with a value, including reused values.
   public private(set) var finishedCount = 0
@@ -69,7 +69,7 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   public private(set) var reusedCount = 0
   /// The number of procedures that the queue has refused because the queue was full or shut down, or because a deadline had passed.
   ///
-  /// An error that ``ProcedureQueue/tryAdd(_:input:after:)-(_,_,[ProcedureDependency])`` throws counts, too.
+  /// The number includes the errors that ``ProcedureQueue/tryAdd(_:input:after:)-(_,_,[ProcedureDependency])`` has thrown.
   public private(set) var refusedCount = 0
   /// The number of retries, in any layer of a procedure, and in the nodes of graphs.
   public private(set) var retryCount = 0
@@ -124,7 +124,7 @@ public struct QueueTotals: Hashable, Codable, Sendable {
 }
 
 extension ProcedureMetrics {
-  /// Adds all times and attempts, saturated.
+  /// Adds all times and attempts. The times saturate instead of overflowing.
   public static func += (sum: inout ProcedureMetrics, other: ProcedureMetrics) {
     sum.pending = sum.pending.addingSaturated(other.pending)
     sum.evaluating = sum.evaluating.addingSaturated(other.evaluating)
@@ -139,8 +139,8 @@ extension ProcedureMetrics {
 
 /// The distribution of durations over fixed buckets, so that histograms of several queues can be merged.
 ///
-/// The bounds are 1, 2.5 and 5 times each power of ten from a microsecond to a thousand seconds; the last bucket has no bound. Memory and
-/// the time to record a duration are constant.
+/// The bounds are 1, 2.5 and 5 times each power of ten from a microsecond to a thousand seconds; the last bucket has no bound. The memory
+/// use and the time to record a duration are constant.
 public struct DurationHistogram: Hashable, Codable, Sendable {
   /// The upper bounds of all buckets but the last, in order.
   public static let bounds: [Duration] = (0..<10).flatMap { power -> [Duration] in
@@ -191,7 +191,7 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
     sum = sum.addingSaturated(other.sum)
   }
 
-  /// Returns the smallest bound that is not exceeded by at least the given fraction of the durations.
+  /// Returns the smallest bound that at least the given fraction of the durations do not exceed.
   ///
   /// - Parameter part: The fraction, from 0 to 1. For example, 0.99 returns the bound that at most a hundredth of the durations exceed.
   ///   Other values are clamped.
@@ -210,7 +210,7 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
 }
 
 extension [Duration] {
-  /// Returns the index of the first element that satisfies the predicate, which all later elements must satisfy, too.
+  /// Returns the index of the first element that satisfies the predicate, which all later elements must also satisfy.
   fileprivate func partitioningIndex(_ predicate: (Duration) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {

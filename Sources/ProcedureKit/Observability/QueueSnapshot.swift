@@ -32,7 +32,7 @@ public struct QueueSnapshot: Codable, Sendable {
     public let procedure: ProcedureIdentity
     /// The state of the run.
     public let state: ProcedureState
-    /// The run whose body is running or has produced this run, or, for a node, the graph; `nil` for a top-level run.
+    /// The run whose body called or produced this run, or, for a node, the graph; `nil` for a top-level run.
     public let parent: ProcedureIdentity?
     /// The description of the run's key, or of the key of the enclosing run; see ``Procedure/keyed(by:)``.
     public let key: String?
@@ -47,11 +47,11 @@ public struct QueueSnapshot: Codable, Sendable {
     /// The reason why a node of a durable graph is executed even though the journal contains values from the graph; `nil` for every other
     /// run.
     public let executionCause: ExecutionCause?
-    /// What the run is waiting for; `nil` while the body is working, or is waiting for something outside of the library.
+    /// The reason why the run is waiting; `nil` while the body is working, or is waiting for something outside of the library.
     public let wait: Wait?
   }
 
-  /// What a procedure is waiting for before it can continue.
+  /// The reason why a procedure is waiting.
   public enum Wait: Codable, Hashable, Sendable {
     /// The procedure is waiting for dependencies.
     case dependencies([ProcedureIdentity])
@@ -59,7 +59,7 @@ public struct QueueSnapshot: Codable, Sendable {
     case conditions([String])
     /// The queue is suspended.
     case resumption
-    /// Other runs hold resources that the procedure claims, or have claimed them earlier.
+    /// Other runs hold resources that the procedure claims, or claimed them earlier.
     case resources([ExclusionWait])
     /// Other runs hold the slots, or are earlier in line.
     case slot
@@ -72,11 +72,11 @@ public struct QueueSnapshot: Codable, Sendable {
     case procedures([ProcedureIdentity])
     /// The body is waiting for the queue with this name to become idle.
     case idleness(of: String)
-    /// The body is waiting for room in the full queue with this name.
+    /// The body is waiting for room on the full queue with this name.
     case room(on: String)
     /// The body is waiting for an event of the procedure or the queue with this name.
     case events(of: String)
-    /// The body has ended or is waiting, and these children that it has produced have not finished.
+    /// The body has ended or is waiting, and these children, which it has produced, have not finished.
     case children([ProcedureIdentity])
     /// The graph is waiting for its nodes.
     case nodes
@@ -101,12 +101,12 @@ extension QueueSnapshot.Entry: CustomStringConvertible {
   /// The procedure as it appears in logs: `"mail" (#6) pending, waits for "copy" (#2)`.
   public var description: String {
     "\(procedure)\(key.map { " with key \($0.quoted)" } ?? "") \(state)\(wait.map { ", waits for \($0)" } ?? "")"
-      + (executionCause.map { ", again, because \($0)" } ?? "")
+      + (executionCause.map { " (again because \($0))" } ?? "")
   }
 }
 
 extension QueueSnapshot.Wait: CustomStringConvertible {
-  /// What the procedure is waiting for, as it appears in logs.
+  /// The reason for the wait, as it appears in logs.
   public var description: String {
     switch self {
     case .dependencies(let procedures), .procedures(let procedures):
@@ -119,12 +119,12 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .key(let key, let limit): "one of the \(limit.counting("slot")) of its key \(key.quoted)"
     case .pause(let end): end.map { "the end of its pause, at \($0)" } ?? "the end of its pause"
     case .idleness(let queue): "all procedures of the queue \(queue.quoted)"
-    case .room(let queue): "room in the queue \(queue.quoted)"
+    case .room(let queue): "room on the queue \(queue.quoted)"
     case .events(let name): "an event of \(name.quoted)"
     case .children(let children): "its children " + children.map(\.description).joined(separator: ", ")
     case .nodes: "its nodes"
     case .graphLimit(let limit):
-      "a free place in its graph, which executes at most \(limit.counting("node")) at a time"
+      "its turn in its graph, which executes at most \(limit.counting("node")) at a time"
     case .rateLimit: "its turn at a rate limiter"
     }
   }
@@ -146,7 +146,7 @@ enum BodyWaitLook: Sendable {
   case execution(SharedWorkTable.Key, Run)
   case other(QueueSnapshot.Wait)
 
-  /// Returns `nil` for a wait that is over, even if the body has not resumed yet. Must be called under the lock.
+  /// Creates the view of a wait; `nil` if the wait is over, even if the body has not resumed yet. The caller must hold the lock.
   init?(_ wait: RunWait) {
     switch wait {
     case .run(let awaited):

@@ -1,4 +1,4 @@
-/// Internal. Measures the runs on one queue: the time that each run spends in each phase, and the number of its slot.
+/// Measurements of the runs on one queue: the time that each run spends in each phase, and the number of its slot.
 ///
 /// Runs are identified by their indices in the queue's machine, which reports each change together with its instant. Runs that were
 /// admitted before measuring began are unknown.

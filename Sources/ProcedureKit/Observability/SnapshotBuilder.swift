@@ -31,7 +31,7 @@ extension QueueCore {
   }
 }
 
-/// What a snapshot needs to know about one run, or one layer of a run.
+/// The data for a snapshot about one run, or one layer of a run.
 ///
 /// A builder is created under the lock, and kept until the lock has been released, since releasing the last reference to another run can
 /// call the user's code.

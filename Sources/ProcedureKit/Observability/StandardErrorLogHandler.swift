@@ -8,7 +8,7 @@
   import Android
 #endif
 
-/// Writes each message as one line to standard error; see ``ProcedureLogMessage/description``.
+/// A log handler that writes each message as one line to standard error; see ``ProcedureLogMessage/description``.
 ///
 /// Each line is written by a single call, so lines from several tasks are not mixed. Failed writes are ignored.
 public struct StandardErrorLogHandler: ProcedureLogHandler {

@@ -51,7 +51,7 @@ import TestingProcedureKit
     #expect(events.events.allSatisfy { $0.kind == .willExecute || $0.executionCause == nil })
     let entry = try #require(snapshots.values.last?.procedures.first { $0.procedure.name == "c" })
     #expect(entry.executionCause == Self.causes["c"])
-    #expect(entry.description.hasSuffix("executing, again, because its dependencies have changed: \"text\""))
+    #expect(entry.description.hasSuffix("executing (again because its dependencies have changed: \"text\")"))
     #expect(snapshots.values.first?.procedures.allSatisfy { $0.executionCause == nil } == true)
     let report = RunReport(await recorder.finish())
     #expect(report.executedAgain.map(\.name) == ["b", "text", "c"])

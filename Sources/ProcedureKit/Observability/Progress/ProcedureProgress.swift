@@ -27,7 +27,7 @@ extension ProcedureContext {
   public var progress: ProgressReporter { ProgressReporter(context: self) }
 }
 
-/// Reports the progress of a procedure.
+/// A reporter for the progress of a procedure.
 ///
 /// ```swift
 /// let copy = ProcedureTask("copy") { (files: [File]) in
@@ -39,7 +39,7 @@ extension ProcedureContext {
 /// ```
 ///
 /// The progress of a body with children or nodes is the weighted sum of their progress; see ``Procedure/progressWeight(_:)``. Once the body
-/// itself reports progress, it counts as a further part with weight 1. A child counts as completed when it has ended, with any outcome.
+/// itself reports progress, it counts as a further part with weight 1. A child counts as completed when it has ended, whatever its outcome.
 /// Attempts, layers, copies of a hedge, and procedures that the body calls without a queue report to the procedure that encloses them.
 ///
 /// The published progress never decreases: the progress of a second attempt, which starts again from zero, becomes visible only when it
@@ -47,8 +47,8 @@ extension ProcedureContext {
 /// whole percent, an event of kind ``ProcedureEvent/Kind-swift.struct/progress`` is published for the procedure and for each procedure
 /// that encloses it.
 ///
-/// Progress costs nothing for a procedure whose progress is neither reported nor read. All functions can be called from any task, return
-/// quickly, and have no effect after the run has ended.
+/// Progress tracking costs nothing for a procedure whose progress is neither reported nor read. All functions can be called from any task,
+/// return quickly, and have no effect after the run has ended.
 public struct ProgressReporter: Sendable {
   let context: ProcedureContext
 
@@ -73,7 +73,7 @@ public struct ProgressReporter: Sendable {
   /// The progress of the procedure: the current value, followed by the newest value after each change, until the run ends.
   ///
   /// A slow reader misses intermediate values. Cancelling the task that iterates over the stream ends the stream, which supports a single
-  /// consumer. A body that waits for a value releases its slot.
+  /// consumer. A body releases its slot while it waits for a value.
   public var values: AsyncStream<ProcedureProgress> { ProgressReader.values(of: context.run) }
 }
 
@@ -87,15 +87,15 @@ extension ProcedureHandle {
   /// ```
   ///
   /// The last value of a finished run has the fraction 1. Each access creates a new subscription; a slow reader misses intermediate values
-  /// and delays no run. Children that had ended before progress was first reported or read do not count. Cancelling the task that iterates
-  /// over the stream ends the stream, which supports a single consumer. A body that waits for a value releases its slot.
+  /// and delays no run. Children that had ended before progress was first reported or read are not included. Cancelling the task that
+  /// iterates over the stream ends the stream, which supports a single consumer. A body releases its slot while it waits for a value.
   ///
-  /// ``ProgressReporter`` describes how progress adds up.
+  /// ``ProgressReporter`` describes how progress is added up.
   public var progress: AsyncStream<ProcedureProgress> { ProgressReader.values(of: run) }
 }
 
 extension Procedure {
-  /// Returns the procedure with the weight of its progress within the progress of its graph or parent. The default is 1.
+  /// Returns the procedure with a weight for its progress within the progress of its graph or parent. The default is 1.
   ///
   /// If several weights are set, the last one applies. See ``ProgressReporter``.
   ///

@@ -3,7 +3,7 @@ import Synchronization
 /// A node in the tree of progress: a run, or a graph.
 ///
 /// A node exists only for a run or graph whose progress is reported or read, and for all enclosing runs. A node calls no other code under
-/// its lock, which is always the last one to be acquired.
+/// its lock, which is always the last lock to be acquired.
 ///
 /// The class is `package` because `ProcedureKitRemote` uses it.
 package final class ProgressNode: Sendable {
@@ -36,6 +36,8 @@ package final class ProgressNode: Sendable {
   private let time: QueueClock
   private let state: Mutex<State>
 
+  /// Creates a node.
+  ///
   /// - Parameters:
   ///   - id: The identity in the parent.
   ///   - parent: The parent.
@@ -74,7 +76,7 @@ package final class ProgressNode: Sendable {
     state.withLock { if !$0.counted[node] { _ = $0.progress.childCame(id, weight: weight) } }
   }
 
-  /// Records that a node of a graph has ended, with any outcome. Calling this function again has no effect.
+  /// Records that a node of a graph has ended, whatever its outcome. Calling this function again has no effect.
   func nodeEnded(_ node: Int, _ id: ProcedureID, weight: Double) {
     change { state, reading in
       guard !state.counted[node] else { return }
@@ -122,7 +124,7 @@ package final class ProgressNode: Sendable {
 
   // MARK: Graphs
 
-  /// Returns the progress node of a graph that the run is executing, and creates it if there is none.
+  /// Returns the progress node of a graph that the run is executing, creating the node if necessary.
   func graph(_ id: ProcedureID, make: () -> ProgressNode) -> (part: ProgressNode, isNew: Bool) {
     state.withLock { state in
       if let part = state.graphs[id] { return (part, false) }
@@ -157,11 +159,11 @@ package final class ProgressNode: Sendable {
     }
   }
 
-  /// Stores a waiter until the next change, unless the reader need not wait.
+  /// Stores a waiter until the next change, if the reader has to wait.
   func register(_ waiter: Waiter, for reader: ObjectIdentifier) -> EventWait {
     state.withLock { state in
       guard state.versions[reader] == state.progress.version else { return .notAtAll }
-      // Checked under the lock: a later cancellation finds the waiter among the readers.
+      // The check is made under the lock, so a later cancellation finds the waiter among the readers.
       if state.progress.hasEnded || Task.isCancelled { return .inVain }
       state.readers.append((reader, waiter))
       return .forEvents
@@ -180,7 +182,7 @@ package final class ProgressNode: Sendable {
   func remove(_ reader: ObjectIdentifier) { state.withLock { _ = $0.versions.removeValue(forKey: reader) } }
 }
 
-/// Computes the progress of one run with its children, or of one graph with its nodes.
+/// The progress of one run with its children, or of one graph with its nodes.
 ///
 /// The body of a run, once it has reported, counts as a part with weight 1, and each child as a part with the child's weight. The nodes of
 /// a graph are parts of the graph, whose weight is the sum of theirs. The published progress never decreases.
@@ -208,9 +210,11 @@ struct ProgressState {
   /// The time since the beginning, and the ratio of the remaining time to that time, as of the latest advance.
   private var pace: (elapsed: Duration, factor: Double)?
 
+  /// Creates the progress of a run or a graph.
+  ///
   /// - Parameters:
   ///   - total: The weight of all children, if it is known; otherwise the weights of the children are added as they appear.
-  ///   - start: The instant at which the body has started, if it is known.
+  ///   - start: The instant at which the body started, if it is known.
   init(total: Double? = nil, start: ProcedureInstant? = nil) {
     self.total = total ?? 0
     isFixed = total != nil
@@ -261,7 +265,7 @@ struct ProgressState {
     show(at: now())
   }
 
-  /// Records that a child has ended, with any outcome. The child counts as completed.
+  /// Records that a child has ended, whatever its outcome. The child counts as completed.
   mutating func childEnded(_ id: ProcedureID, at now: @autoclosure () -> ProcedureInstant) {
     guard let child = children.removeValue(forKey: id) else { return }
     done += (1 - child.fraction) * child.weight

@@ -1,4 +1,4 @@
-/// Internal. The reading side of a stream of progress, which buffers only the newest value.
+/// The reading side of a stream of progress, which buffers only the newest value.
 final class ProgressReader: EventReader {
   private let part: ProgressNode
 
@@ -53,7 +53,7 @@ extension Run {
       around?.adopt(run)
     }
     run.adoptParts(into: part)
-    // If the run ends later, it ends its part itself.
+    // A run that has not ended yet will end its progress node itself.
     if let outcome { part.ended(outcome) }
     return part
   }
@@ -92,8 +92,8 @@ extension Run {
 }
 
 extension ProgressNode {
-  /// Adds a run as a child whose progress counts. Other kinds of runs are not added: nodes are counted by their graph, and the progress of a
-  /// layer is that of the run it belongs to.
+  /// Adds a run as a child, if its progress counts separately. Nodes are not added, since their graph counts them, nor are layers, whose
+  /// progress is that of the run to which they belong.
   func adopt(_ child: Run) {
     guard child.kind == .added || child.kind == .structured else { return }
     let id = child.id
