@@ -57,25 +57,25 @@ extension Procedure {
     }
   }
 
-  /// Returns a procedure whose value is `nil` if the procedure fails or is ignored. A cancelled procedure still throws.
+  /// Returns a procedure whose value is `nil` if this procedure fails or is ignored. A cancelled procedure still throws.
   public func replacingErrorsWithNil() -> ProcedureTask<Input, Output?> {
     map { Optional($0) }.recover { _ in nil }
   }
 
-  /// Returns a procedure whose value is the `Result` of the procedure, so a failure does not fail it. A cancelled procedure still throws.
+  /// Returns a procedure that succeeds with the `Result` of this procedure, even after a failure. A cancelled procedure still throws.
   ///
-  /// Use this property for collections and streams in which each element can fail separately. Every element then has a `Result`:
+  /// Use this modifier for collections and streams in which each element can fail separately. Every element then has a `Result`:
   ///
   /// ```swift
   /// let pages = try await queue.map(urls, with: Download().catchingErrors())  // [Result<Page, any Error>]
   /// ```
   ///
-  /// A condition that is not satisfied is a failure with ``ProcedureError/Kind/ignored``.
+  /// If a condition is not satisfied, the `Result` is a failure with ``ProcedureError/Kind/ignored``.
   public func catchingErrors() -> ProcedureTask<Input, Result<Output, any Error>> {
     map { Result<Output, any Error>.success($0) }.recover { .failure($0) }
   }
 
-  /// Returns a procedure without a value that succeeds even if the procedure fails or is ignored. A cancelled procedure still throws.
+  /// Returns a procedure without a value that succeeds even if this procedure fails or is ignored. A cancelled procedure still throws.
   public func ignoringErrors() -> ProcedureTask<Input, Void> {
     map { _ in }.recover { _ in }
   }

@@ -37,7 +37,7 @@ extension Procedure {
   ///
   /// - Parameter configure: A function that returns the procedure to run. It is called in the task that calls `add` or `run`, or in the
   ///   task that drives the procedure, and must return quickly.
-  /// - Returns: The procedure that is configured by its input.
+  /// - Returns: The configured procedure.
   public func configured<P: Procedure>(
     _ configure: @escaping @Sendable (_ input: Input, _ procedure: ProcedureTask<Input, Output>) -> P
   ) -> ProcedureTask<Input, Output> where P.Input == Input, P.Output == Output {

@@ -38,7 +38,7 @@ extension Procedure {
   /// The hook receives the outcome so far. It is called once the children of the run have ended, and the run holds no slot and no resources
   /// at that time. If the hook throws, the procedure fails, unless it has been cancelled.
   ///
-  /// The hook is also called if the body was not executed because the procedure was cancelled, ignored or failed. The hook is not called
+  /// The hook is also called if the body was not executed because the procedure failed, or was cancelled or ignored. The hook is not called
   /// for a node that a graph never reaches, nor for a run that is refused because the queue is shut down or full, or because its parent has
   /// already ended.
   public func onWillFinish(
@@ -86,7 +86,7 @@ extension Procedure {
   /// ``ProcedureQueue/Configuration/interceptor``.
   ///
   /// - Parameter interceptor: The function that wraps the procedure. `next` executes the procedure, and throws the procedure's error. An
-  ///   interceptor that does not call `next` replaces the procedure. Await each call of `next` within the function, and make only one call
+  ///   interceptor that does not call `next` replaces the procedure. Await each call to `next` within the function, and make only one call
   ///   at a time, since the resources of the layers around the interceptor are released while the procedure is pausing. Cancellation works
   ///   as it does in a body.
   /// - Returns: The procedure with the interceptor.

@@ -1,13 +1,13 @@
 extension Procedure {
-  /// Returns the procedure with a key, which identifies what the procedure runs for, such as a tenant, a user or a document.
+  /// Returns the procedure with a key that identifies the entity for which it runs, such as a tenant, a user or a document.
   ///
   /// On a queue whose fairness is ``QueueFairness/byKey``, keys take turns. ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``
   /// and ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey`` set limits for each key, and a full queue replaces only procedures
   /// with the same key; see ``QueueOverflow``. With the default configuration, a key has no effect. String keys are compared byte by byte.
   ///
   /// If several keys are set, the last one applies. The key of a procedure that is passed to ``then(_:)``, or that serves as a fallback,
-  /// has no effect; set the key on the returned procedure instead. Produced children, nested runs and nodes of graphs that have no key use
-  /// the key of the enclosing body, but a procedure that a body adds to a queue does not. A node with a key can execute only in a slot for
+  /// has no effect; set the key on the returned procedure instead. If they have no key, produced children, nested runs and nodes of graphs
+  /// use the key of the enclosing body; procedures that a body adds to a queue do not. A node with a key can execute only in a slot for
   /// that key. Keys are compared as `AnyHashable` values. Their `==` and `hash(into:)` are called outside of all locks.
   public func keyed(by key: some Hashable & Sendable) -> ProcedureTask<Input, Output> {
     procedureTask.relabelled { $0.key = InternedKey.of(key) }
@@ -19,7 +19,7 @@ extension Procedure {
   /// let token = RefreshToken().retry(.constant(.seconds(1)), maxAttempts: 3).coalesced(by: account)
   /// ```
   ///
-  /// The first run executes the procedure. Runs with the same key that start while it is executing receive its value or its error. By
+  /// The first run executes the procedure. Runs with the same key that start during this execution receive its value or its error. By
   /// default, an execution is shared only by procedures on the same queue that have the same name and the same type of value. A procedure
   /// that a body calls without a queue counts as being on the queue of the body; all calls that are made outside of any body and without a
   /// queue count as being on one queue. Inputs are not compared: equal keys mean equal work. If a `scope` is given, all procedures with
@@ -49,8 +49,8 @@ extension Procedure {
 /// let renew = ProcedureTask("renew") { try await service.token() }.coalesced(by: account, in: tokens)
 /// ```
 ///
-/// Create a scope in the object that owns the work, and keep it there, since different scopes share nothing. A scope retains an execution
-/// only while a run is performing it.
+/// Create a scope in the object that owns the work, and keep it there, since executions are not shared between scopes. A scope retains an
+/// execution only while a run is performing it.
 public final class CoalescingScope: Sendable {
   let executions = SharedWorkTable()
 

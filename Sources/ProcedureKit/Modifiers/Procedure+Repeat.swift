@@ -7,9 +7,9 @@ extension Procedure {
   /// GetStatus().repeating(.constant(.seconds(1)), maxCount: 60) { $0 == .pending }
   /// ```
   ///
-  /// The repetition ends at the end of the schedule, after `maxCount` executions, or when `shouldRepeat` returns `false`; its value is that
-  /// of the last execution. A failure ends the repetition with the error. During a pause, the run holds neither a slot nor any of the
-  /// procedure's resources, including those of modifiers that are applied later. A pause of the outermost layer does not occupy a task,
+  /// The repetition ends when the schedule ends, after `maxCount` executions, or when `shouldRepeat` returns `false`; its value is that of
+  /// the last execution. A failure ends the repetition, and its error is thrown. During a pause, the run holds neither a slot nor any of
+  /// the procedure's resources, including those of modifiers that are applied later. A pause of the outermost layer does not occupy a task,
   /// either. Cancellation ends a pause immediately. To receive all values, use ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
   ///
   /// - Parameters:
@@ -93,7 +93,7 @@ private final class SuccessRepetition<Input: Sendable, Output: Sendable>: Repeti
 
 /// The timing of one run's executions.
 private enum RepetitionPace {
-  /// Creates the pace from the start of the first execution. The generator is used for random delays.
+  /// A function that creates the pace from the start of the first execution. The generator is used for random delays.
   typealias Make = @Sendable (_ start: ProcedureInstant, _ generator: any RandomNumberGenerator) -> RepetitionPace
 
   /// Each execution starts after the next delay, which is measured from the end of the previous execution.
@@ -121,7 +121,7 @@ private enum RepetitionPace {
   }
 }
 
-/// Internal. The values of a repeated procedure; see ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
+/// The values of a repeated procedure; see ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
 struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Sendable {
   let queue: ProcedureQueue
   let task: ProcedureTask<Input, Output>
@@ -143,7 +143,7 @@ struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Se
       self.repetition = repetition
     }
 
-    /// Waits for the end of the pause, and runs the procedure once more, in the caller's task. After an error, no further run follows.
+    /// Waits until the pause ends, and then runs the procedure once more in the caller's task. No further run follows an error.
     mutating func next() async throws -> Output? {
       guard !isOver, count < repetition.maxCount else { return nil }
       isOver = true
@@ -186,10 +186,10 @@ extension ProcedureQueue {
   /// ```
   ///
   /// Each execution is a separate run on the queue, and executes in the iterating task. A run starts only when the loop asks for the next
-  /// value, so a loop that spends time on a value delays the next run. Leaving the loop ends the repetition, and a failure ends it with the
-  /// error. Otherwise, the repetition ends at the end of the schedule or after `maxCount` runs. Cancelling the iterating task immediately
-  /// ends the pause, or cancels the procedure if it is running, and the iteration throws. To repeat a procedure at a fixed rate, use
-  /// ``Procedure/repeating(every:maxCount:while:)``, whose function receives each value.
+  /// value, so a loop that spends time on a value delays the next run. Leaving the loop ends the repetition. A failure also ends it, and
+  /// its error is thrown. Otherwise, the repetition ends when the schedule ends, or after `maxCount` runs. Cancelling the iterating task
+  /// immediately ends the pause, or cancels the procedure if it is running, and the iteration throws. To repeat a procedure at a fixed
+  /// rate, use ``Procedure/repeating(every:maxCount:while:)``, whose function receives each value.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.

@@ -103,9 +103,9 @@ extension Error {
   }
 }
 
-/// Two copies of a procedure: the second starts if the first takes too long, and the first success decides.
+/// Two copies of a procedure: the second starts if the first takes too long, and the first success becomes the result.
 ///
-/// Each copy is a run with a separate slot, for which it waits in the ready queue; the body that hedges has released its own.
+/// Each copy is a run with a separate slot, for which it waits in the ready queue; the body that hedges has released its slot.
 struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
   private let task: ProcedureTask<Input, Output>
   private let input: Input

@@ -22,7 +22,8 @@ extension Procedure {
   /// - Parameters:
   ///   - schedule: The delays before the retries. The end of the schedule also ends the retries.
   ///   - maxAttempts: The maximum number of attempts, including the first. Passing a value below 1 traps.
-  ///   - budget: A limit on the retries by all callers of one service. If the budget is empty, the error is thrown instead of retried.
+  ///   - budget: A limit on the retries by all callers of one service. If the budget is empty, the error is thrown, and no further attempt
+  ///     is made.
   ///   - decide: A function that receives an error and the number of the failed attempt, and decides what happens next. It is not called if
   ///     no attempts are left.
   /// - Returns: The procedure with its retries.
@@ -124,7 +125,7 @@ extension Run {
   }
 }
 
-/// What happens after a failed attempt; see ``Procedure/retry(_:maxAttempts:budget:when:)``.
+/// A decision on how to proceed after a failed attempt; see ``Procedure/retry(_:maxAttempts:budget:when:)``.
 public enum RetryDecision<Input: Sendable, Output: Sendable>: Sendable {
   /// Make another attempt after the schedule's next delay.
   case retry
@@ -132,6 +133,6 @@ public enum RetryDecision<Input: Sendable, Output: Sendable>: Sendable {
   case retryAfter(Duration)
   /// Throw the error without another attempt.
   case stop
-  /// Make another attempt after the schedule's next delay, and use the given procedure from then on.
+  /// Make another attempt after the schedule's next delay, using the given procedure for this attempt and all later ones.
   case replace(by: any Procedure<Input, Output>)
 }

@@ -5,7 +5,7 @@ extension Procedure {
   /// let compile = Compile().reusing("up to date") { source in try await objects.newerThan(source) }
   /// ```
   ///
-  /// The function is called once the procedure holds its slot and resources, before the hooks and the body. If it returns a value, the body
+  /// The function is called when the procedure holds its slot and resources, before the hooks and the body. If it returns a value, the body
   /// is not executed: the procedure finishes with that value, its dependents start, and the event `reused` is published instead of
   /// `willExecute` and `didExecute`.
   ///

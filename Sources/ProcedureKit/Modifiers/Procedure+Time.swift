@@ -21,8 +21,8 @@ extension Procedure {
   /// Returns the procedure with a deadline. A procedure that has not ended by the deadline is cancelled, and fails with
   /// ``ProcedureError/Kind/timedOut``.
   ///
-  /// Unlike ``timeout(_:)``, a deadline also limits the time spent waiting before the body starts. If the deadline passes during such a
-  /// wait, or lies in the past, the body is not executed. A procedure whose deadline has passed when it is run or added is refused, and
+  /// Unlike ``timeout(_:)``, a deadline also limits the time spent waiting before the body starts. If the deadline passes during that time,
+  /// or has already passed, the body is not executed. A procedure whose deadline has already passed when it is run or added is refused, and
   /// none of its hooks are called. If several deadlines are set, the earliest one applies.
   ///
   /// - Parameters:
@@ -48,7 +48,7 @@ extension Procedure {
   /// The run holds no slot during the pause, and a pause of the outermost layer does not occupy a task, either. Cancellation ends the pause
   /// immediately.
   ///
-  /// If the modifier that claims resources directly follows this one, as in `work.delay(.seconds(1)).exclusive("disk")`, the resources are
+  /// If a modifier that claims resources directly follows this one, as in `work.delay(.seconds(1)).exclusive("disk")`, the resources are
   /// claimed when the pause has ended. The resources of a layer around the pause are held during the pause. For example, the modifier `map`
   /// opens such a layer in `work.delay(.seconds(1)).map { … }.exclusive("disk")`.
   public func delay(_ duration: Duration) -> ProcedureTask<Input, Output> {
@@ -63,7 +63,7 @@ extension ProcedureTask where Input == Void, Output == Void {
   }
 }
 
-/// Internal. The instant by which work must end, on any clock.
+/// The instant by which work must end, on any clock.
 struct Deadline: Sendable {
   private let timeLeft: @Sendable () -> Duration
 

@@ -46,7 +46,7 @@ extension Schedule {
   }
 }
 
-/// Internal. The SplitMix64 generator by Steele, Lea and Flood ("Fast splittable pseudorandom number generators", 2014).
+/// The SplitMix64 generator by Steele, Lea and Flood ("Fast splittable pseudorandom number generators", 2014).
 struct SplitMix64: RandomNumberGenerator {
   private var state: UInt64
 

@@ -4,15 +4,15 @@
 /// .exponential(from: .milliseconds(100)).capped(at: .seconds(30)).jittered().prefix(5)
 /// ```
 ///
-/// The example gives five random delays of at most 0.1, 0.2, 0.4, 0.8 and 1.6 seconds. The first delay precedes the first retry; when there
-/// are no more delays, there are no more retries. A schedule is a value: many procedures can share a schedule, and each of them starts with
-/// the first delay.
+/// The example produces five random delays of at most 0.1, 0.2, 0.4, 0.8 and 1.6 seconds. The first delay precedes the first retry; when
+/// there are no more delays, there are no more retries. A schedule is a value: many procedures can share a schedule, and each of them
+/// starts with the first delay.
 ///
 /// Adding a combinator costs O(1), and computing the next delay costs O(n) for n combinators, of which there can be up to 100,000.
 ///
-/// Delays are clamped: every delay lies between zero and 292 years.
+/// Every delay is clamped to the range from zero to 292 years.
 public struct Schedule: Sendable {
-  /// Internal. The combinators that describe the schedule.
+  /// The combinators that describe the schedule.
   package let expression: ScheduleExpression
 
   init(_ expression: ScheduleExpression) { self.expression = expression }
@@ -22,7 +22,7 @@ public struct Schedule: Sendable {
   /// - Parameters:
   ///   - state: The state before the first delay.
   ///   - next: A function that updates the state and returns the next delay, or `nil` to end the schedule. It is not called again after it
-  ///     has returned `nil`. It must use the generator for random numbers.
+  ///     has returned `nil`. For random numbers, it must use the generator that it receives.
   public init<State: Sendable>(
     from state: State,
     next: @escaping @Sendable (_ state: inout State, _ generator: inout any RandomNumberGenerator) -> Duration?
@@ -93,7 +93,7 @@ public struct Schedule: Sendable {
     Schedule(ScheduleExpression(expression.step, facts: .init(isEndless: true, isZero: isZero)))
   }
 
-  /// Internal. Whether the schedule is known to be an endless series of zero delays. The user's functions are not called to determine this.
+  /// Whether the schedule is known to be an endless series of zero delays. The user's functions are not called to determine this.
   var isEndlessWithoutDelay: Bool { expression.facts.isEndless && expression.facts.isZero }
 }
 

@@ -1,4 +1,4 @@
-/// Internal. The state of one use of a schedule. Copies advance independently.
+/// The state of one use of a schedule. Copies advance independently.
 ///
 /// The parts are stored in an array, and a part is added when its first delay is requested. The evaluation is iterative instead of
 /// recursive, so that a schedule of 100,000 steps does not overflow the stack.
