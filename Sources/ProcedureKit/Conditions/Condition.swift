@@ -1,8 +1,8 @@
-/// A test that decides whether a procedure is executed.
+/// A test that determines whether a procedure is executed.
 ///
 /// A condition is evaluated separately for each run, with one of three results. If the condition is satisfied, the run continues. If it is
-/// not satisfied, the run is *ignored*: the body is not executed, and the run does not count as failed. If it throws an error, the run
-/// fails without executing the body.
+/// not satisfied, the run is *ignored*: the body is not executed, and the run does not count as failed. If the condition throws an error,
+/// the run fails, and the body is not executed.
 ///
 /// Conditions are evaluated after the dependencies have finished, and before the run claims its resources and a slot. No condition is
 /// evaluated while the queue is suspended. The conditions that adjacent modifiers add form one layer, and are evaluated concurrently. The

@@ -69,9 +69,9 @@ public struct ProcedureEvent: Sendable {
     public static var didProduce: Kind { Kind(name: .didProduce) }
     /// The run has finished waiting for another run; see ``ProcedureEvent/awaited``.
     ///
-    /// The run can wait for the value or the end of a procedure (including through its events or its progress), for a procedure that the
-    /// body runs on a queue, for the run that performs a shared execution, for the nodes of a graph, for a queue to become idle, or, after
-    /// the body, for produced children. If the run has waited for several runs, ``ProcedureEvent/awaited`` is the run that ended last. Only
+    /// A run can wait for the value or the end of a procedure (including through its events or its progress), for a procedure that the body
+    /// runs on a queue, for the run that performs a shared execution, for the nodes of a graph, for a queue to become idle, or, after the
+    /// body, for produced children. If the run has waited for several runs, ``ProcedureEvent/awaited`` is the run that ended last. Only
     /// code that is subscribed at that moment receives the event: storing it for later subscribers would take an unlimited amount of memory
     /// if a run waits repeatedly.
     public static var didAwait: Kind { Kind(name: .didAwait) }
@@ -273,7 +273,7 @@ extension ProcedureEvent {
 
 // MARK: - Making events
 
-/// Most events have a kind but no details, and most of the cost of observing events is that of copying and releasing them. An event
+/// Most events have a kind but no details, and most of the cost of observing events comes from copying and releasing them. An event
 /// therefore consists of a few numbers, and keeps all its details in one object.
 extension ProcedureEvent {
   /// The content of an event, with all details.

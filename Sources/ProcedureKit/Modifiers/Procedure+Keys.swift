@@ -21,9 +21,9 @@ extension Procedure {
   ///
   /// The first run executes the procedure. Runs with the same key that start during this execution receive its value or its error. By
   /// default, an execution is shared only by procedures on the same queue that have the same name and the same type of value. A procedure
-  /// that a body calls without a queue counts as being on the queue of the body; all calls that are made outside of any body and without a
-  /// queue count as being on one queue. Inputs are not compared: equal keys mean equal work. If a `scope` is given, all procedures with
-  /// this scope and the same type of value share executions, regardless of their names and queues.
+  /// that a body calls without a queue is treated as if it were on the body's queue; all calls that are made without a queue and outside of
+  /// any body are treated as if they were on one queue. Inputs are not compared: equal keys mean equal work. If a `scope` is given, all
+  /// procedures with this scope and the same type of value share executions, regardless of their names and queues.
   ///
   /// A pause of the execution, such as the pause between two attempts, does not end the sharing: the execution has one result for all runs.
   /// A waiting run holds neither a slot nor any of the procedure's resources. If the executing run is cancelled, the next waiting run

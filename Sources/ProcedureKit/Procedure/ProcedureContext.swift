@@ -206,10 +206,10 @@ extension ProcedureContext {
   /// The child is added to the queue of the parent, and takes the parent's position in the order of the queue. If the parent has no queue,
   /// the child is added to ``ProcedureQueue/shared``. Cancelling the parent cancels the child.
   ///
-  /// If the child fails, the parent's ``Procedure/onFailure(_:)`` determines what happens. By default, the body and all other children are
-  /// cancelled, and the parent fails with the child's error. A child that is ignored, or that is cancelled separately, does not affect the
-  /// parent. A body that executes in the task of a caller, or of a graph, must check ``isCancelled`` to detect that a child has failed,
-  /// since the parent does not own that task and cannot cancel it.
+  /// If the child fails, the parent's failure policy (``Procedure/onFailure(_:)``) determines what happens. By default, the body and all
+  /// other children are cancelled, and the parent fails with the child's error. A child that is ignored, or that is cancelled separately,
+  /// does not affect the parent. A body that executes in the task of a caller, or of a graph, must check ``isCancelled`` to detect that a
+  /// child has failed, since the parent does not own that task and cannot cancel it.
   ///
   /// A body that waits for its children holds no slot, nor does a parent whose body has ended. The children can claim the
   /// resources of the parent; see ``Procedure/exclusive(_:_:)``.

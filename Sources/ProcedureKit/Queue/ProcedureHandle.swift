@@ -124,7 +124,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// for photo in photos { upload.addDependency(queue.add(Resize(), input: photo)) }
   /// ```
   ///
-  /// The dependency acts like one that was passed to `add`: if the dependency fails, is cancelled or is ignored, the procedure shares that
+  /// The dependency acts like a dependency that was passed to `add`: if it fails, is cancelled or is ignored, the procedure shares that
   /// outcome. Until the dependency has finished, the state of the procedure is ``ProcedureState/pending`` again, and the procedure releases
   /// the resources that it has claimed. A step that is in progress (the evaluation of conditions, a delay, or a claim) is completed first.
   /// If the dependency closes a cycle, none of the procedures in the cycle could start, so the youngest dependent fails with

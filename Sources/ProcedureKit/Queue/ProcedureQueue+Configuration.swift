@@ -74,7 +74,7 @@ extension ProcedureQueue {
     ///
     /// The interceptor is called after the hooks that precede the body, while the procedure holds its slot and resources. If a procedure
     /// retries or repeats, the interceptor is called for each attempt, and sees the error of each attempt. If the interceptor throws, the
-    /// procedure fails. If the interceptor returns, it cannot change the result; if it returns without having called `next`, the procedure
+    /// procedure fails. The interceptor cannot change the result of the body. If it returns without having called `next`, the procedure
     /// fails with ``ProcedureError/Kind/bodySkipped``. To intercept a single procedure, use ``Procedure/intercepted(_:)``.
     public var interceptor:
       (

@@ -25,7 +25,7 @@ extension ProcedureQueue {
   /// ```
   ///
   /// The predicate is applied to one ``snapshot()``. If a selected procedure has since finished, it is not affected; if it has since
-  /// started, it is cancelled, too. The children, nested runs and nodes of a selected procedure are cancelled with it.
+  /// started, it is nevertheless cancelled. The children, nested runs and nodes of a selected procedure are cancelled with it.
   ///
   /// - Parameters:
   ///   - reason: The reason for the cancellation; `nil` for `CancellationError`.

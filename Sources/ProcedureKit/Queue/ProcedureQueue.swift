@@ -154,7 +154,7 @@ public actor ProcedureQueue {
   /// The procedure starts when all of the other procedures have finished. They can be on any queue.
   ///
   /// If a dependency fails, the procedure is not executed, and fails with ``ProcedureError/Kind/dependencyFailed``. If a dependency is
-  /// cancelled or ignored, the procedure is cancelled or ignored, too. To run the procedure after any outcome, depend on
+  /// cancelled or ignored, the procedure is also cancelled or ignored. To run the procedure after any outcome, depend on
   /// ``ProcedureHandle/catchingErrors()``.
   ///
   /// - Parameters:
@@ -165,7 +165,7 @@ public actor ProcedureQueue {
   /// - Returns: A handle to the run.
   /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
-  @_disfavoredOverload  // The compiler (Swift 6.3) would crash instead of reporting an error for a call with one handle.
+  @_disfavoredOverload  // The compiler (Swift 6.3) would crash instead of rejecting a call with one handle.
   public nonisolated func add<First: Sendable, each Rest: Sendable, P: Procedure>(
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
     after dependencies: [any ProcedureDependency] = []

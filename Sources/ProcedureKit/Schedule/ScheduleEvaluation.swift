@@ -136,7 +136,7 @@ package struct ScheduleEvaluation: Sendable {
       let position = add(expression)
       parts[part]?[side] = .part(position)
       return position
-    case nil: preconditionFailure("\(#function): the part has no such operand")
+    case nil: preconditionFailure("\(#function): the part does not have this operand")
     }
   }
 }

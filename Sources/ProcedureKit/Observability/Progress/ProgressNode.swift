@@ -108,7 +108,7 @@ package final class ProgressNode: Sendable {
     if let fraction { parent?.change { [id] in $0.progress.childAdvanced(id, to: fraction, at: $1.instant) } }
   }
 
-  /// Announces published progress outside of all locks, and in order. If another task is announcing, that task announces this change, too.
+  /// Announces published progress outside of all locks, and in order. If another task is announcing, that task also announces this change.
   private func announce(from first: (run: Run, progress: ProcedureProgress)?) {
     guard var next = first else { return }
     while true {
@@ -184,8 +184,8 @@ package final class ProgressNode: Sendable {
 
 /// The progress of one run with its children, or of one graph with its nodes.
 ///
-/// The body of a run, once it has reported, counts as a part with weight 1, and each child as a part with the child's weight. The nodes of
-/// a graph are parts of the graph, whose weight is the sum of theirs. The published progress never decreases.
+/// Once the body of a run has reported progress, it counts as a part with weight 1; each child counts as a part with the child's weight.
+/// The nodes of a graph are parts of the graph, whose weight is the sum of theirs. The published progress never decreases.
 struct ProgressState {
   private struct Child {
     let weight: Double
