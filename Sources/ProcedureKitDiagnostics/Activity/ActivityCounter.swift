@@ -1,8 +1,8 @@
 public import ProcedureKit
 import Synchronization
 
-/// Reports whether work is in progress, so that an app can show an activity indicator. The counter becomes active immediately, but becomes
-/// idle only some time after the last procedure has ended.
+/// A counter that reports whether work is in progress, so that an app can show an activity indicator. The counter becomes active
+/// immediately, but becomes idle only some time after the last procedure has ended.
 ///
 /// ```swift
 /// let transfers = ActivityCounter()
@@ -16,9 +16,9 @@ public final class ActivityCounter: Sendable {
   private struct State {
     var count = 0
     var isActive = false
-    /// The task that waits until the counter becomes idle.
+    /// The task that makes the counter idle after the delay.
     var idling: Task<Void, Never>?
-    /// The number of the latest wait, which makes it possible to recognize an outdated wait.
+    /// The number of the latest wait, by which a wait recognizes that it is outdated.
     var idlingNumber = 0
     var subscribers: [Int: AsyncStream<Bool>.Continuation] = [:]
     var subscriberNumber = 0
@@ -31,7 +31,7 @@ public final class ActivityCounter: Sendable {
   /// Creates an idle counter.
   ///
   /// - Parameters:
-  ///   - delay: How long no work must be in progress before the counter becomes idle.
+  ///   - delay: How long the counter stays active after the last procedure has ended.
   ///   - clock: The clock that measures the delay.
   public init(idleAfter delay: Duration = .seconds(1), clock: any Clock<Duration> = ContinuousClock()) {
     self.delay = delay
@@ -44,7 +44,7 @@ public final class ActivityCounter: Sendable {
     for subscriber in state.subscribers.values { subscriber.finish() }
   }
 
-  /// The number of procedures and calls of ``during(_:)`` that are in progress.
+  /// The number of procedures and calls to ``during(_:)`` that are in progress.
   public var count: Int { state.withLock { $0.count } }
 
   /// Whether work is in progress, or ended so recently that the delay has not passed.
@@ -117,8 +117,8 @@ public final class ActivityCounter: Sendable {
 }
 
 extension Procedure {
-  /// Returns a procedure that an activity counter counts while its body is executing. This includes all attempts by modifiers that are
-  /// written before this one.
+  /// Returns a procedure that an activity counter counts while the procedure's body is executing. This includes all attempts made by
+  /// modifiers that are written before this one.
   ///
   /// - Parameter counter: The counter.
   /// - Returns: The procedure that is counted.

@@ -33,7 +33,8 @@ public struct RunDiagram: Sendable {
   ///
   /// - Parameters:
   ///   - recording: The runs.
-  ///   - limit: How many runs are drawn, starting with the first. Drawing tools reject diagrams with thousands of runs, or become slow.
+  ///   - limit: The maximum number of runs to draw, starting with the first. Drawing tools reject diagrams with thousands of runs, or
+  ///     become slow.
   public init(_ recording: RunRecording, limit: Int = 300) {
     let runs = Array(recording.runs.prefix(max(limit, 1)))
     let positions = Dictionary(runs.enumerated().map { ($1.id, $0) }) { first, _ in first }

@@ -65,7 +65,7 @@ public struct PrometheusText: Sendable {
     for (name, totals) in counted { page.add(Double(totals.refusedCount), [("queue", name)]) }
     page.begin("procedurekit_retries_total", .counter, "Attempts after the first.")
     for (name, totals) in counted { page.add(Double(totals.retryCount), [("queue", name)]) }
-    page.begin("procedurekit_time_seconds_total", .counter, "Time of all procedures in each phase.")
+    page.begin("procedurekit_time_seconds_total", .counter, "Time that procedures have spent in each phase.")
     for (name, totals) in counted {
       let times = totals.times
       let parts = [

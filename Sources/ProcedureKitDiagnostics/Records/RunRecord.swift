@@ -96,7 +96,7 @@ public struct RunRecord: Sendable, Identifiable {
     (self.id, self.name, self.queue, self.begin) = (id, name, queue, begin)
   }
 
-  /// The total execution time of the body in all attempts. Once the run has ended, the time does not include waits and pauses of inner
+  /// The total execution time of the body in all attempts. Once the run has ended, the time does not include waits and pauses in inner
   /// modifiers.
   public var executionTime: Duration {
     metrics?.executing

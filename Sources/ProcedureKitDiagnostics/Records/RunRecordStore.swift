@@ -34,8 +34,8 @@ struct RunRecordStore {
       lostEventCount += event.lostCount ?? 0
       return
     }
-    // If a run was admitted before the recording began, the time of its admission is unknown, so its first recorded event counts as its
-    // beginning.
+    // If a run was admitted before the recording began, the time of its admission is unknown, so the time of its first recorded event is
+    // used instead.
     update(event.id, RunRecord(id: event.id, name: event.name, queue: queue, begin: time)) { record in
       record.parent = event.parent
       record.graph = event.graph
@@ -71,7 +71,7 @@ struct RunRecordStore {
   }
 
   private static let reasonLimit = 2_000
-  /// The maximum number of waits that are kept for one run. It is limited, because a body may wait any number of times.
+  /// The maximum number of waits that are kept for one run. The number is limited, because a body can wait any number of times.
   private static let awaitLimit = 10_000
 
   private mutating func update(_ id: ProcedureID, _ new: RunRecord, _ change: (inout RunRecord) -> Void) {

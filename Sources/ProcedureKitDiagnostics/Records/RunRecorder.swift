@@ -1,7 +1,7 @@
 public import ProcedureKit
 import Synchronization
 
-/// Records the runs on queues. Use the recording to create a ``Timeline`` or a ``RunReport``.
+/// A recorder for the runs on queues. Use the recording to create a ``Timeline`` or a ``RunReport``.
 ///
 /// ```swift
 /// let recorder = RunRecorder()
@@ -20,12 +20,13 @@ public final class RunRecorder: Sendable {
 
   /// Creates a recorder that does not record anything yet.
   ///
-  /// - Parameter limit: How many runs are kept, which must be at least 1. A run takes about half a kilobyte, in addition to its strings.
+  /// - Parameter limit: The maximum number of runs to keep, which must be at least 1. A run takes up about half a kilobyte, plus its
+  ///   strings.
   public init(limit: Int = 10_000) {
     store = Mutex(RunRecordStore(limit: limit))
   }
 
-  /// Starts to record the events of a queue. The recording continues until ``finish()`` is called. Has no effect after ``finish()``.
+  /// Starts recording the events of a queue. The recording continues until ``finish()`` is called. Has no effect after ``finish()``.
   ///
   /// - Parameter queue: The queue. The recorder does not retain it.
   public func record(_ queue: ProcedureQueue) {

@@ -2,11 +2,11 @@ public import ProcedureKit
 
 /// The chain of runs that determined the duration of a recording. Shortening any other run would not have shortened the recording.
 ///
-/// To find the path, the search starts at the run that ended last, and goes backwards in time. Each time a run waited for another run, the
-/// path continues with that other run. If a body awaited a run, it continues with the awaited run; if a run waited for a slot, with the run
-/// that released the slot; and if a run waited for dependencies, with the dependency that ended last. From the beginning of a nested run, a
-/// child or a node, it continues with the enclosing run. The durations of all steps add up to the total time. If a run waited for something
-/// other than a run, such as a resource, a condition or a pause, the wait is part of that run's step.
+/// To find the path, the search starts at the run that ended last, and works backwards in time. Whenever a run waited for another run, the
+/// path continues with that other run: the awaited run if a body awaited a run, the run that released the slot if a run waited for a slot,
+/// or the dependency that ended last if a run waited for dependencies. At the beginning of a nested run, child or node, the path continues
+/// with the enclosing run. The durations of all steps add up to the total time. If a run waited for something other than a run, such as a
+/// resource, a condition or a pause, the wait is part of that run's step.
 public struct CriticalPath: Sendable {
   /// A part of the path, during which it follows one run.
   public struct Step: Sendable {
@@ -14,7 +14,7 @@ public struct CriticalPath: Sendable {
     public let id: ProcedureID
     /// The name of the procedure.
     public let name: String
-    /// The part of the path's duration for which the run accounts.
+    /// The part of the path's duration that the run accounts for.
     public var duration: Duration { times.total }
     /// The part of the duration during which the body was executing.
     public var executing: Duration { times.executing }
@@ -30,9 +30,9 @@ public struct CriticalPath: Sendable {
     public internal(set) var count: Int
     /// The total duration of these runs, divided into phases.
     public internal(set) var times: ProcedureMetrics
-    /// The run with the longest duration. Its times are the sums of the times of its steps in the row.
+    /// The run with the longest duration. Its times are the totals for all of its steps in the row.
     public internal(set) var slowest: Step
-    /// The part of the path's duration for which these runs account.
+    /// The part of the path's duration that these runs account for.
     public var duration: Duration { times.total }
   }
 

@@ -6,9 +6,9 @@ struct PathSearch {
   struct Life {
     let run: RunRecord
     var marks: [Mark] = []
-    /// The part of the time spent in conditions, resources and pauses that has not yet been assigned to a step.
+    /// The time, not yet assigned to a step, that the run spent on conditions, resources and pauses.
     var rest: ProcedureMetrics
-    /// The part of the time during which modifiers waited and paused while the body was executing that has not yet been assigned to a step.
+    /// The time, not yet assigned to a step, during which modifiers waited or paused while the body was executing.
     var inside: Duration
     /// The earliest moment before the run's first start that the search has reached.
     var earliest: Duration?
@@ -63,7 +63,7 @@ struct PathSearch {
   private var uses: [Slot: [Use]] = [:]
   /// The steps found so far, from the last to the first.
   private var steps: [CriticalPath.Step] = []
-  /// The runs from which the path led to other runs, with the latest last.
+  /// The runs from which the path led to other runs, most recent last.
   private var passed: [ProcedureID] = []
   /// The runs with which the path continued because no other cause was known.
   private var resumed: Set<ProcedureID> = []
@@ -289,7 +289,7 @@ struct PathSearch {
     append(times, life.run)
   }
 
-  /// Moves time in a phase that has not yet been assigned to a step to the given step.
+  /// Assigns the remaining time that a run spent in a phase to a step, up to the given duration, and subtracts it from the duration.
   private mutating func take(
     _ part: WritableKeyPath<ProcedureMetrics, Duration>, upTo duration: inout Duration, of id: ProcedureID
   ) {

@@ -29,7 +29,7 @@ extension RunReport {
       return [cell(group.name)] + numbers.map(number) + [cell(hasSlowest ? group.slowest : "")]
     }
     if !others.isEmpty {
-      body += section("Not executed to the end", ["procedure", "reason"], others) {
+      body += section("Not fully executed", ["procedure", "reason"], others) {
         [nameCell($0), cell(explanation(of: $0))]
       }
     }

@@ -14,7 +14,7 @@ extension RunReport {
       lines += ["", "Failed"] + Self.list(failures) { Self.paragraph($0.name, explanation(of: $0)) }
     }
     if !others.isEmpty {
-      lines += ["", "Not executed to the end"] + Self.list(others) { Self.paragraph($0.name, explanation(of: $0)) }
+      lines += ["", "Not fully executed"] + Self.list(others) { Self.paragraph($0.name, explanation(of: $0)) }
     }
     if !executedAgain.isEmpty {
       lines += ["", "Executed again"] + Self.list(executedAgain) { Self.paragraph($0.name, Self.cause(of: $0)) }

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// A report that shows where the time in a recording was spent, and why runs failed, or were skipped, ignored, cancelled or reused.
+/// A report that shows where the time in a recording was spent, and why runs failed or were skipped, ignored, cancelled or reused.
 ///
 /// ```swift
 /// let report = RunReport(await recorder.finish())
@@ -34,7 +34,7 @@ public struct RunReport: Sendable {
   public let failures: [RunRecord]
   /// The runs that neither failed nor ended with a value from their body, in chronological order.
   public let others: [RunRecord]
-  /// The nodes of durable graphs that were executed again, in chronological order. The reason is each run's ``RunRecord/executionCause``.
+  /// The nodes of durable graphs that were executed again, in chronological order. For the reasons, see ``RunRecord/executionCause``.
   public let executedAgain: [RunRecord]
 
   /// Creates a report about a recording. O(n log n) for n runs.
@@ -43,7 +43,8 @@ public struct RunReport: Sendable {
   public init(_ recording: RunRecording) {
     self.recording = recording
     criticalPath = CriticalPath(recording)
-    // The execution time of a graph, or of a run with children, includes that of its nodes or children, so it is not counted again.
+    // The execution time of a graph, or of a run with children, includes that of its nodes or children, so these runs are left out to avoid
+    // counting time twice.
     let parents = Set(recording.runs.compactMap(\.parent))
     var groups: [ByteText: Group] = [:]
     for run in recording.runs where !parents.contains(run.id) && !run.executions.isEmpty {
@@ -95,7 +96,7 @@ public struct RunReport: Sendable {
     return parts.isEmpty ? nil : parts.joined(separator: "; ")
   }
 
-  /// Returns whether a part of the critical path is long enough to be shown, which excludes the short time needed to start a run.
+  /// Returns whether a part of the critical path is long enough to be shown. The short time needed to start a run is not.
   private func isNotable(_ duration: Duration) -> Bool { duration > .zero && duration * 200 >= criticalPath.duration }
 
   /// Returns the reason for the outcome of a run, on one line.

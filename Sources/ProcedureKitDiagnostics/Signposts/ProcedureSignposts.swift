@@ -2,7 +2,7 @@
   public import ProcedureKit
   import os
 
-  /// Records executions as intervals that the *os_signpost* instrument in Instruments shows.
+  /// Signposts that show executions as intervals in Instruments, where the *os_signpost* instrument displays them.
   ///
   /// ```swift
   /// let signposts = ProcedureSignposts(subsystem: "com.example.mail")
@@ -10,9 +10,9 @@
   /// configuration.interceptor = signposts.interceptor
   /// ```
   ///
-  /// An interval begins before the body is called, in the task that executes the body, and ends after the body, even if the body throws an
-  /// error or is cancelled. Each attempt is a separate interval, with the procedure's name, its identity and the number of the attempt. If
-  /// Instruments is not recording, the overhead of an execution is a single check.
+  /// An interval begins before the body is called, in the task that executes the body, and ends when the body ends, even if the body throws
+  /// an error or is cancelled. Each attempt is a separate interval, with the procedure's name, its identity and the number of the attempt.
+  /// If Instruments is not recording, the overhead of an execution is a single check.
   public struct ProcedureSignposts: Sendable {
     private let signposter: OSSignposter
 

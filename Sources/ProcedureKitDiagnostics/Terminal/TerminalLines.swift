@@ -9,7 +9,8 @@ struct TerminalLines {
   private static let lineLimit = 500
   private static let reasonLines = 20
 
-  /// Returns the lines that report the end of a run. Failures are always reported; other runs are reported only if there is no live line.
+  /// Returns the lines that report the end of a run, or `nil` if the end is not reported. Failures are reported if `showsFailures` is
+  /// `true`; finished runs are reported only if there is no live line.
   func lines(for ending: TerminalStatus.Ending, reason: String?) -> String? {
     let head = number(ending.number, of: ending.total) + " " + line(ending.name)
     switch ending.outcome {

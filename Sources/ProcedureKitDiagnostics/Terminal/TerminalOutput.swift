@@ -1,13 +1,13 @@
 import Dispatch
 public import Foundation
 
-/// An output to which a ``TerminalProgress`` writes, with its properties.
+/// An output to which a ``TerminalProgress`` writes.
 public struct TerminalOutput: Sendable {
   /// Whether a line that has been written can be replaced. If not, each procedure gets a separate line.
   public var isLive: Bool
   /// Whether failures are printed in red.
   public var usesColor: Bool
-  /// A closure that returns the number of columns. It is called each time before the status is drawn, because the size of the window can
+  /// A closure that returns the number of columns. The closure is called whenever the status is drawn, because the size of the window can
   /// change.
   public var columnCount: @Sendable () -> Int
   /// A closure that writes text, and returns when the text has been written. Only one task at a time calls the closure.
@@ -38,8 +38,8 @@ public struct TerminalOutput: Sendable {
   public init(to file: FileHandle, environment: [String: String] = ProcessInfo.processInfo.environment) {
     let descriptor = file.fileDescriptor
     let isLive = isatty(descriptor) == 1 && environment["TERM"] != "dumb"
-    // A user can stop a terminal for any length of time, and writing to it blocks during this time. No thread of Swift's concurrency pool
-    // may be blocked in this way.
+    // A user can stop a terminal for any length of time, and writing to it blocks during this time. The threads in Swift's concurrency pool
+    // must not be blocked in this way, so text is written on a separate dispatch queue.
     let thread = DispatchQueue(label: "ProcedureKitDiagnostics.TerminalOutput", qos: .userInitiated)
     self.init(
       isLive: isLive, usesColor: isLive && (environment["NO_COLOR"] ?? "").isEmpty,

@@ -1,6 +1,6 @@
 public import ProcedureKit
 
-/// Shows the progress of queues in a live line on a terminal, or as plain lines in any other output.
+/// A progress display for queues, which is a live line on a terminal, or plain lines in any other output.
 ///
 /// ```swift
 /// let progress = TerminalProgress()
@@ -8,8 +8,8 @@ public import ProcedureKit
 /// ```
 ///
 /// On a terminal, the last line shows how many of the procedures have ended, how many are executing, and the names of those that are
-/// executing. The procedure that started first comes first, and the completed percentage follows each name whose procedure reports
-/// progress. Failures and their reasons stay above this line:
+/// executing. The procedure that started first is listed first. If a procedure reports progress, its name is followed by the completed
+/// percentage. Failures and their reasons stay above this line:
 ///
 /// ```
 /// [ 7/23] load torn: failed
@@ -17,12 +17,12 @@ public import ProcedureKit
 /// [12/23] 2 running, 1 failed: resize cat-64.png 45%, write kitten-256.png
 /// ```
 ///
-/// In a file or a pipe, and on a terminal with `TERM=dumb`, a line is written for each procedure that has finished or failed. A summary is
-/// written at the end. The nodes of a graph are counted, but not the graph itself.
+/// In a file or a pipe, and on a terminal with `TERM=dumb`, a line is written for each procedure that has finished or failed. In any
+/// output, ``finish()`` writes a summary. The nodes of a graph are counted, but not the graph itself.
 ///
 /// The queues never wait for the output. If a terminal is too slow, or its user has stopped it, events can be lost, and the summary shows
 /// how many were lost. Names and errors are shown without control characters. The cursor is never hidden, so a process that is killed
-/// leaves no more than an unfinished line.
+/// leaves at most an unfinished line behind.
 public final class TerminalProgress: ProcedureLogHandler {
   private let screen: TerminalScreen
   private let readers = FeedReaders(priority: .high)
@@ -48,7 +48,7 @@ public final class TerminalProgress: ProcedureLogHandler {
     let interval = interval.saturated
     (self.screen, self.changes, self.clock, self.interval) = (screen, changes, clock, interval)
     // The task ends when this object is released or `finish` is called. Its priority is higher than that of procedures, so that progress is
-    // shown in time even if procedures keep all threads busy.
+    // shown promptly even if procedures keep all threads busy.
     drawing = ReaderTask.start(priority: .high) {
       for await _ in stream where !Task.isCancelled {
         await screen.draw()
@@ -67,7 +67,7 @@ public final class TerminalProgress: ProcedureLogHandler {
     return { start.duration(to: clock.now) }
   }
 
-  /// Starts to show the procedures on a queue. They are shown until ``finish()`` is called. Has no effect after ``finish()``.
+  /// Starts showing the procedures on a queue. They are shown until ``finish()`` is called. Has no effect after ``finish()``.
   ///
   /// - Parameter queue: The queue, which is not retained. Several queues can be shown together.
   public func show(_ queue: ProcedureQueue) {
@@ -128,7 +128,8 @@ public final class TerminalProgress: ProcedureLogHandler {
     changes.yield()
   }
 
-  /// Shows all events up to this call, removes the status, and writes a summary. A second call only waits for the first one to finish.
+  /// Shows all events up to this call, removes the status, and writes a summary. A second call waits until the first one has returned, and
+  /// has no other effect.
   ///
   /// Cancelling the caller has no effect.
   public func finish() async {

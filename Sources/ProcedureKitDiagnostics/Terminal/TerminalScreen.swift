@@ -14,7 +14,7 @@ final class TerminalScreen: Sendable {
     var isEnded = false
   }
 
-  /// How many bytes may be waiting to be written. If there are more, readers of feeds wait, and printed messages are lost.
+  /// The maximum number of bytes that may be waiting to be written. Above this limit, readers of feeds wait, and printed messages are lost.
   private static let patience = 1 << 20
 
   private let state = Mutex(State())
@@ -33,7 +33,7 @@ final class TerminalScreen: Sendable {
 
   /// Records an event.
   func take(_ event: ProcedureEvent, of queue: Int) {
-    // This calls the user's code (`description`), so it is evaluated before the lock is acquired.
+    // The interpolation calls the user's code (`description`), so it is evaluated before the lock is acquired.
     let reason = event.kind == .didFinish ? event.error.map { "\($0)" } : nil
     state.withLock { state in
       guard !state.isEnded, let ending = state.status.take(event, of: queue) else { return }

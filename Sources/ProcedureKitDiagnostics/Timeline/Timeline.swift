@@ -11,7 +11,7 @@ import ProcedureKit
 /// resource, or its next attempt. Colours show outcomes, and a failed run is also hatched and marked with ✕. The tooltip of each execution
 /// shows the name, the times, and, for a failure, the reason.
 public struct Timeline: Sendable {
-  /// The drawn runs.
+  /// The runs to draw.
   public var recording: RunRecording
   /// The width in points, which is at least 400.
   public var width: Int

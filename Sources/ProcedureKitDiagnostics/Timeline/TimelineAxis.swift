@@ -1,4 +1,4 @@
-/// The marks on a time axis, which are at round times.
+/// The marks on a time axis, placed at round times.
 struct TimelineAxis {
   /// The marked times, starting at zero.
   let marks: [Duration]

@@ -3,7 +3,7 @@ import Foundation
 import ProcedureKit
 import Synchronization
 
-/// Enables tracing through an environment variable.
+/// Tracing that is enabled by an environment variable.
 public enum Diagnostics {
   private static let recorder = Mutex<TraceRecorder?>(nil)
 

@@ -10,7 +10,7 @@ public struct TraceError: Error, CustomStringConvertible, LocalizedError {
 
   /// A description that names the file, says that the trace is incomplete, and contains the reason.
   public var description: String {
-    "the trace \(file.path.inOneLine) is incomplete: writing it failed: \(underlying.localizedDescription)"
+    "the trace \(file.path.inOneLine) is incomplete because writing failed: \(underlying.localizedDescription)"
   }
 
   /// The same text as ``description``.

@@ -1,7 +1,7 @@
 public import Foundation
 public import ProcedureKit
 
-/// Writes the events of queues to a file in the Chrome trace event format.
+/// A recorder that writes the events of queues to a file in the Chrome trace event format.
 ///
 /// [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` can display such files.
 ///
@@ -16,10 +16,10 @@ public import ProcedureKit
 /// pauses are slices outside the lanes. Arrows lead from a dependency to its dependents. Cancellations, failures, failed attempts and
 /// reused values are instant events.
 ///
-/// The trace is written while the queues are working. The memory that is needed depends on the number of concurrent procedures, rather than
-/// on their total number. The queues never wait for the recorder. If the recorder is too slow, it loses the oldest events, and the trace
-/// shows where and how many events were lost. If the process is killed, at most the last fifth of a second is missing from the file.
-/// Viewers can still open the file, because the format allows an array that is not closed.
+/// The trace is written while the queues are working. Memory use depends on the number of concurrent procedures, rather than on their total
+/// number. The queues never wait for the recorder. If the recorder is too slow, it loses the oldest events, and the trace shows where
+/// events were lost, and how many. If the process is killed, at most the last fifth of a second is missing from the file. Viewers can still
+/// open the file, because the format allows an array that is not closed.
 ///
 /// To enable tracing without changing the code each time, see ``Diagnostics/start()``.
 public final class TraceRecorder: Sendable {
@@ -33,7 +33,8 @@ public final class TraceRecorder: Sendable {
   ///
   /// - Throws: ``TraceError`` if the file cannot be opened for writing.
   public convenience init(file: URL) throws {
-    // A path with a NUL is rejected, because the system would use only the part before the NUL. `path` does not contain the NUL.
+    // A path with a NUL is rejected, because the system would use only the part before the NUL. The URL is checked instead of `path`, which
+    // does not contain the NUL.
     guard !file.absoluteString.contains("%00") else { throw TraceError(file: file, underlying: POSIXError(.EINVAL)) }
     try self.init(path: SystemText(file.path), file)
   }
@@ -61,7 +62,7 @@ public final class TraceRecorder: Sendable {
     writer = TraceWriter(output: output)
   }
 
-  /// Starts to record the events of a queue. The recording continues until ``finish()`` is called. Has no effect after ``finish()``.
+  /// Starts recording the events of a queue. The recording continues until ``finish()`` is called. Has no effect after ``finish()``.
   ///
   /// - Parameter queue: The queue, which is not retained. A queue that is recorded twice is drawn twice.
   public func record(_ queue: ProcedureQueue) {

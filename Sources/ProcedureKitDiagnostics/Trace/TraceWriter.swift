@@ -19,7 +19,7 @@ final class TraceWriter: Sendable {
 
   /// How many bytes are collected before they are written.
   static let pieceSize = 64 << 10
-  /// The longest time for which lines that do not fill a chunk wait to be written.
+  /// The longest time that lines wait to be written if they do not fill a chunk.
   private static let patience = DispatchTimeInterval.milliseconds(200)
 
   private let state = Mutex(State())
