@@ -41,7 +41,8 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Returns what a run that started now would do with each node, and why. No node is executed. Cancelling the caller has no effect.
+  /// Returns a plan of what a run would do with each node if it started now, and why. No node is executed. Cancelling the caller has no
+  /// effect.
   ///
   /// - Parameter input: The input of the graph.
   /// - Returns: The nodes that the run would reuse, and the nodes that it would execute.
@@ -68,7 +69,7 @@ extension DurableGraph: InputlessProcedure where Input == Void {
     try await execute(())
   }
 
-  /// Returns what a run that started now would do with each node, and why; see ``resumptionPlan(for:)``.
+  /// Returns a plan of what a run would do with each node if it started now, and why; see ``resumptionPlan(for:)``.
   ///
   /// - Throws: The errors of ``resumptionPlan(for:)``.
   public func resumptionPlan() async throws -> ResumptionPlan {
@@ -77,7 +78,7 @@ extension DurableGraph: InputlessProcedure where Input == Void {
 }
 
 extension ProcedureGraph where Input: Encodable {
-  /// Returns a graph that stores the values of its nodes in a journal, so that a run can continue where an earlier one was killed.
+  /// Returns a graph that stores the values of its nodes in a journal, so that a run can continue where an earlier run was interrupted.
   ///
   /// ```swift
   /// let durable = thumbnails.durable(in: journal)
@@ -88,7 +89,7 @@ extension ProcedureGraph where Input: Encodable {
   /// values: for each node whose value exists, the queue publishes an event `reused` with the name of the journal. A node is executed
   /// again, as are all nodes that depend on it, if its name, its `version(_:)`, the version or the name of the graph, or the value of a
   /// dependency has changed. The reason is logged, and is available as `ProcedureEvent.executionCause` and
-  /// `QueueSnapshot.Entry.executionCause`. To find it out before a run, use ``DurableGraph/resumptionPlan(for:)``.
+  /// `QueueSnapshot.Entry.executionCause`. To find out the reason before a run, use ``DurableGraph/resumptionPlan(for:)``.
   ///
   /// The journal stores a value only if it is `Codable`. For a node without a value, it records that the node has finished. A node whose
   /// value is not `Codable` is executed again if a node that is executed needs the value, or if no node depends on it. For a cancelled

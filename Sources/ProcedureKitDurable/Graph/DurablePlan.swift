@@ -1,7 +1,7 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// Internal. The data that all runs of a durable graph share, such as the paths, dependencies, and codecs of the nodes.
+/// The data that all runs of a durable graph share, such as the paths, dependencies, and codecs of the nodes.
 final class DurablePlan: Sendable {
   let graph: GraphPlan
   let name: String
@@ -109,7 +109,7 @@ extension DurablePlan {
   }
 }
 
-/// Internal. Encodes and decodes the value of one node. The type of the value is known only when the graph is created.
+/// A codec that encodes and decodes the value of one node. The type of the value is known only when the graph is created.
 protocol NodeCodec: Sendable {
   /// Returns the encoded value, and releases the journal's share of the value.
   func encode(_ values: GraphValues, _ coder: any ProcedureCoder) throws -> [UInt8]
@@ -118,7 +118,7 @@ protocol NodeCodec: Sendable {
   func decode(_ bytes: [UInt8], into values: GraphValues, _ coder: any ProcedureCoder) throws
 }
 
-/// Internal. The codec for a node with a `Codable` value.
+/// The codec for a node with a `Codable` value.
 struct CodableNode<Value: Codable>: NodeCodec {
   let slot: ValueSlot<Value>
 
@@ -132,7 +132,7 @@ struct CodableNode<Value: Codable>: NodeCodec {
   }
 }
 
-/// Internal. The codec for a node without a value. The node's entry only records that the node has finished.
+/// The codec for a node without a value. The node's entry only records that the node has finished.
 struct VoidNode: NodeCodec {
   func encode(_ values: GraphValues, _ coder: any ProcedureCoder) -> [UInt8] { [] }
 

@@ -1,7 +1,6 @@
 internal import ProcedureKit
 
-/// Internal. One run of a durable graph. It keeps track of the nodes whose values come from the journal, and of the fingerprints of all
-/// known values.
+/// One run of a durable graph. It keeps track of the nodes whose values come from the journal, and of the fingerprints of all known values.
 final class DurableRun: Sendable {
   private let plan: DurablePlan
   private let look: JournalScan
@@ -58,15 +57,14 @@ final class DurableRun: Sendable {
       guard let record = try await journal.record(for: key), !record.isFailure else {
         throw JournalError(
           .entryMissing, journal: journal.name,
-          "has lost the entry for \(path) since the run started. Run the graph again, and let no other program change the journal"
+          "has lost the entry for \(path) since the run started. Run the graph again, and make sure no other program changes the journal"
         )
       }
-      // If the value is a different one, the keys of the nodes that depend on it are wrong, because they were computed from the earlier
-      // value.
+      // If the value has changed, the keys of the nodes that depend on it are wrong, because they were computed from the earlier value.
       guard DurablePlan.fingerprint(of: record.content, of: key) == look.fingerprints[Int(node)] else {
         throw JournalError(
           .entryMissing, journal: journal.name,
-          "has a different value for \(path) than when the run started, because another run executed the node, too. Run the graph again"
+          "has a different value for \(path) than when the run started, because another run also executed the node. Run the graph again"
         )
       }
       try put(record, of: node, values)
@@ -106,8 +104,8 @@ final class DurableRun: Sendable {
     } catch {
       throw JournalError(
         .valueNotDecodable, journal: journal.name,
-        "has a value for \(plan.paths[Int(node)]) that cannot be decoded as \(plan.typeName(of: node)). Give the node "
-          + "another version if its type has changed", underlying: error)
+        "has a value for \(plan.paths[Int(node)]) that cannot be decoded as \(plan.typeName(of: node)). Increase the node's "
+          + "version if its type has changed", underlying: error)
     }
   }
 
@@ -173,8 +171,7 @@ final class DurableRun: Sendable {
   private var isCancelled: Bool { ProcedureContext.isCurrentCancelled }
 }
 
-/// Internal. What is known about each node before the first node starts: whether the journal contains its value, and whether the value is
-/// needed.
+/// The state of each node before the first node starts: whether the journal contains the node's value, and whether the value is needed.
 struct JournalScan: Sendable {
   enum NodeDisposition: Sendable, Equatable {
     /// The value comes from the journal. It is decoded only if the caller or a node that is executed uses it.

@@ -1,7 +1,7 @@
 public import ProcedureKit
 
-/// Describes what a run of a durable graph would do if it started now: which values it would reuse, and why it would execute the other
-/// nodes.
+/// A description of what a run of a durable graph would do if it started now: which values it would reuse, and why it would execute the
+/// other nodes.
 ///
 /// ```swift
 /// let plan = try await thumbnails.resumptionPlan(for: "kitten.ppm")
@@ -11,11 +11,11 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
   public struct Entry: Sendable {
     /// The name of the node.
     public let name: String
-    /// What a run would do with the node.
+    /// The action that a run would take for the node.
     public let action: Action
   }
 
-  /// What a run would do with a node.
+  /// The action that a run would take for a node.
   public enum Action: Hashable, Sendable {
     /// The run would use the value in the journal.
     case reuse

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import ProcedureKit
 
-/// Internal. An open file, with the system calls that a journal needs. When the last reference is released, the file is closed and its lock
-/// is released.
+/// An open file, with the system calls that a journal needs. When the last reference is released, the file is closed and its lock is
+/// released.
 final class FileDescriptor {
   /// The error of a failed system call.
   struct Failure: Error, CustomStringConvertible {

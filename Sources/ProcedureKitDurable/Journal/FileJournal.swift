@@ -15,16 +15,16 @@ public import ProcedureKitFoundation
 /// If bytes have been changed anywhere else, an error is thrown; the journal never returns a wrong value. If an append fails, for example
 /// because the disk is full, all earlier entries stay readable, and later appends can succeed.
 ///
-/// The journal locks its file, so opening a file that another journal is using is an error. The system releases the lock when the process
-/// ends, even if the process is killed. The lock is advisory, and on a network file system, it is only as reliable as that file system's
-/// locks.
+/// The journal locks its file, so opening a file that another journal is using throws an error. The system releases the lock when the
+/// process ends, even if the process is killed. The lock is advisory, and on a network file system, it is only as reliable as that file
+/// system's locks.
 ///
 /// The file must not be renamed, removed, or replaced while the journal is open. If this happens, the next append throws a `JournalError`
 /// of kind `moved`. If the journal creates the file, only the file's owner can read and write it.
 ///
 /// The journal keeps the positions of all entries in memory, but not their values. It reads and writes on a separate thread.
 public actor FileJournal: ProcedureJournal {
-  /// When the journal has the system write appended entries to the storage device.
+  /// A policy for when the journal flushes appended entries, which means that the system writes them to the storage device.
   public enum Flush: Hashable, Sendable {
     /// The file is flushed before an append returns, so no entry is lost, even if the power fails. Appends that are waiting at the same
     /// time share a flush. If the power fails during an append, some file systems leave damaged bytes at the end of the file. In this case,
@@ -38,7 +38,7 @@ public actor FileJournal: ProcedureJournal {
     case never
   }
 
-  /// What the journal does when it opens a file in which bytes have been changed.
+  /// A policy for opening a file in which bytes have been changed.
   public enum DamagePolicy: Hashable, Sendable {
     /// Opening the file throws a `JournalError`.
     case fail
@@ -60,7 +60,7 @@ public actor FileJournal: ProcedureJournal {
   public nonisolated let name: String
   /// The coder that encodes and decodes values.
   public nonisolated let coder: any ProcedureCoder
-  /// Describes the bytes that were dropped when the file was opened; `nil` if no bytes were dropped.
+  /// A description of the bytes that were dropped when the file was opened; `nil` if no bytes were dropped.
   public nonisolated let recovery: Recovery?
   private nonisolated let executor = JournalExecutor()
   private let flush: Flush
@@ -73,8 +73,8 @@ public actor FileJournal: ProcedureJournal {
   /// - Parameters:
   ///   - path: The path of the file, or of a symbolic link to it. Compaction creates a temporary file in the same folder, with
   ///     `.compacting` appended to the name, and replaces any existing file with that name. A path that contains a NUL causes an error.
-  ///   - flush: When the journal has the system write appended entries to the storage device.
-  ///   - onDamage: What the journal does when it opens a file in which bytes have been changed.
+  ///   - flush: When the journal flushes appended entries to the storage device.
+  ///   - onDamage: What the journal does if bytes in the file have been changed.
   ///   - coder: The coder that encodes and decodes values.
   ///   - log: The log that receives a message if bytes are dropped.
   /// - Throws: `JournalError` if the file is in use, is not a journal, has an unknown version, is damaged, or cannot be opened.
@@ -85,7 +85,7 @@ public actor FileJournal: ProcedureJournal {
     try self.init(path: SystemText(path), flush: flush, onDamage: onDamage, coder: coder, log: log)
   }
 
-  /// Internal; for the examples. Opens a journal whose path does not have to be valid UTF-8.
+  /// Opens a journal whose path does not have to be valid UTF-8. Only the examples use this initializer.
   package init(
     path: SystemText, flush: Flush = .everyEntry, onDamage: DamagePolicy = .fail,
     coder: any ProcedureCoder = JSONProcedureCoder(), log: ProcedureLog = .shared
@@ -158,8 +158,8 @@ public actor FileJournal: ProcedureJournal {
   ///
   /// - Parameter isKept: A closure that returns whether to keep the entry for a key. If the entry is dropped, the corresponding procedure
   ///   is executed again.
-  /// - Throws: `JournalError` if the new file cannot be written, or if an entry is damaged; in these cases, the old file stays in use. Also
-  ///   `JournalError` if the file was renamed, removed, or replaced, or if the journal was closed.
+  /// - Throws: `JournalError` if the new file cannot be written, or if an entry is damaged; in these cases, the old file stays in use.
+  ///   `JournalError` is also thrown if the file was renamed, removed, or replaced, or if the journal was closed.
   public func compact(keeping isKept: @Sendable (JournalKey) -> Bool = { _ in true }) async throws {
     try open().compact(isKept)
   }
@@ -187,8 +187,8 @@ extension Duration {
   static var since1970: Duration { .seconds(Date().timeIntervalSince1970) }
 }
 
-/// Internal. An executor that runs a journal on a separate thread, because flushing a file takes milliseconds and must not block a thread
-/// that runs tasks.
+/// An executor that runs a journal on a separate thread, because flushing a file takes milliseconds and must not block a thread that runs
+/// tasks.
 final class JournalExecutor: SerialExecutor {
   private let queue = DispatchQueue(label: "ProcedureKit journal")
 

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import ProcedureKit
 
-/// Internal. The file of a journal, with the position of each entry. Only one task may use it at a time.
+/// The file of a journal, with the position of each entry. Only one task may use it at a time.
 final class JournalFile {
   /// The position of an entry and its value in the file.
   struct Place {
@@ -27,7 +27,7 @@ final class JournalFile {
   private(set) var end = JournalFormat.headerSize
   private(set) var places: [JournalKey: Place] = [:]
   private(set) var latest: [ByteText: JournalKey] = [:]
-  /// Describes the bytes that were cut off when the file was opened.
+  /// A description of the bytes that were cut off when the file was opened.
   private(set) var recovery: FileJournal.Recovery?
   /// The error after which no more entries are written. Earlier data may not have reached the storage device, or the file may end with an
   /// incomplete entry.
@@ -84,7 +84,7 @@ final class JournalFile {
         if error.code == EWOULDBLOCK {
           throw Self.error(
             .inUse, name,
-            "is used by another process, or by another journal of this process. Give each journal its own file")
+            "is used by another process, or by another journal in this process. Give each journal its own file")
         }
         let problem =
           error.code == ENOENT
@@ -325,7 +325,7 @@ final class JournalFile {
     do {
       try Self.flushFolder(of: realPath)
     } catch {
-      // After a power failure, the path may refer to the old file again, which would not contain entries that are appended from now on.
+      // After a power failure, the path may refer to the old file again, which would not contain any entries appended after the compaction.
       // Therefore, no more entries are accepted.
       failure = error
       throw Self.error(.unwritable, path, "was compacted, but its folder cannot be flushed. Open it again", error)

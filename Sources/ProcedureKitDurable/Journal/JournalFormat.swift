@@ -1,6 +1,6 @@
 internal import ProcedureKit
 
-/// Internal. The layout of a journal file: a header, followed by entries.
+/// The layout of a journal file: a header, followed by entries.
 ///
 /// | part | bytes |
 /// |---|---|
@@ -69,7 +69,7 @@ enum JournalFormat {
   }
 }
 
-/// Internal. The CRC-32 checksum from ISO 3309, which gzip and PNG also use.
+/// The CRC-32 checksum from ISO 3309, which gzip and PNG also use.
 enum CRC32 {
   private static let table: [UInt32] = (0..<256).map { byte in
     (0..<8).reduce(UInt32(byte)) { value, _ in value & 1 == 1 ? 0xedb8_8320 ^ value >> 1 : value >> 1 }

@@ -1,8 +1,8 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// Internal. The contents of an entry. They consist of a value or a failure, and of the versions and dependencies from which the entry's
-/// fingerprint was computed, which make it possible to explain changes.
+/// The contents of an entry: a value or a failure, and the versions and dependencies from which the entry's fingerprint was computed. The
+/// versions and dependencies are stored so that the library can explain why a node is executed again.
 struct JournalRecord: Equatable, Sendable {
   /// A value on which another value depends.
   struct Dependency: Equatable, Sendable {
@@ -84,13 +84,13 @@ extension ProcedureJournal {
     guard let record = JournalRecord(bytes) else {
       throw JournalError(
         .damaged, journal: name,
-        "has an entry for \(key) that was not written by the library, or by a later version of it")
+        "has an entry for \(key) that was written by a later version of the library, or by another program")
     }
     return record
   }
 }
 
-/// Internal. A number that is stored in a journal while a procedure is in progress, and that outlives the process.
+/// A number that is stored in a journal while a procedure is in progress, and that outlives the process.
 struct JournalNumber: Sendable {
   let journal: any ProcedureJournal
   let key: JournalKey

@@ -9,8 +9,8 @@ public import ProcedureKitFoundation
 ///
 /// - Once ``append(_:for:)`` has returned, ``read(_:)`` returns the bytes, even in a process that is started after this process has been
 ///   killed.
-/// - If an entry exists, so do all entries whose `append` had returned when the `append` of this entry was called.
-/// - Reading a damaged entry throws an error. It never returns other bytes than those that were appended.
+/// - If an entry exists, so do all entries whose `append` had returned before the `append` of this entry was called.
+/// - Reading a damaged entry throws an error. It never returns bytes other than those that were appended.
 ///
 /// All functions can be called concurrently.
 public protocol ProcedureJournal: Sendable {

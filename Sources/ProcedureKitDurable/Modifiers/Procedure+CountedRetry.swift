@@ -14,7 +14,7 @@ extension Procedure where Input: Encodable {
   /// attempts are left, the run fails with ``RememberedFailure``. A cancelled attempt does not count. When the procedure has succeeded or
   /// failed, the count is reset to 0. A new run skips the delays that earlier runs have used, up to a million delays. Two concurrent runs
   /// with equal inputs share the count; to combine such runs into one, use `coalesced(by:in:)`. The modifier appends one entry to the
-  /// journal for each attempt, and another one at the end of the run. Otherwise, it behaves like `retry(_:maxAttempts:budget:when:)`.
+  /// journal for each attempt, and another one when the run ends. Otherwise, it behaves like `retry(_:maxAttempts:budget:when:)`.
   ///
   /// - Parameters:
   ///   - schedule: The delays before the retries. There are at most as many retries as delays. A delay that was in progress when the

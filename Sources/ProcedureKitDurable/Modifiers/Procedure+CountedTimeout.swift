@@ -2,12 +2,12 @@ public import ProcedureKit
 internal import ProcedureKitFoundation
 
 extension Procedure where Input: Encodable {
-  /// Returns the procedure with a time limit that applies across processes. The time during which no process is running counts as well,
-  /// because a journal stores the time at which the procedure first started.
+  /// Returns the procedure with a time limit that applies across processes. Time during which no process is running counts towards the
+  /// limit, because a journal stores the time at which the procedure first started.
   ///
   /// The time is measured with the journal's clock, ``ProcedureJournal/timeSince1970``. Even if the clock is set back, the remaining time
-  /// never exceeds the limit. When the procedure has succeeded or failed, the start time is removed, so the next run has the whole time
-  /// again. After a cancellation, the start time is kept. Two concurrent runs with equal inputs share the start time. The modifier appends
+  /// never exceeds the limit. When the procedure has succeeded or failed, the start time is removed, so the full limit applies to the next
+  /// run. After a cancellation, the start time is kept. Two concurrent runs with equal inputs share the start time. The modifier appends
   /// two entries to the journal for each run. Otherwise, it behaves like `timeout(_:)`.
   ///
   /// - Parameters:

@@ -17,8 +17,8 @@ extension Procedure where Input: Encodable, Output: Codable {
   /// - Parameters:
   ///   - journal: The journal that stores the values. If an entry cannot be appended, the procedure fails.
   ///   - key: The name of the procedure in the journal. Two procedures that share a journal need different names.
-  ///   - version: The version of the procedure. Increase it when you change the body in such a way that it computes a different value from
-  ///     the same input.
+  ///   - version: The version of the procedure. Increase it when you change the body so that it computes a different value from the same
+  ///     input.
   ///   - rememberingFailures: Whether failures are stored as well. If they are, a later run fails with ``RememberedFailure``.
   /// - Returns: The procedure that uses the journal.
   public func remembered(
@@ -76,7 +76,7 @@ extension Procedure {
   }
 }
 
-/// Internal. Describes where a procedure's entries are stored in a journal.
+/// The location of a procedure's entries in a journal.
 struct JournalEntryLocation<Input: Sendable>: Sendable {
   let journal: any ProcedureJournal
   let path: String
@@ -166,8 +166,8 @@ extension Procedure {
   ///
   /// If the version of a node has changed since its value was stored, the node is executed again, as are all nodes that depend on it.
   ///
-  /// Increase the version when you change the body in such a way that it computes a different value from the same input. The default
-  /// version is 1. Modifiers that are written after this one keep the version.
+  /// Increase the version when you change the body so that it computes a different value from the same input. The default version is 1.
+  /// Modifiers that are written after this one keep the version.
   ///
   /// - Parameter version: The version. Passing a negative version traps.
   /// - Returns: The procedure with the version.
