@@ -20,7 +20,7 @@ public struct UserLocation: InputlessProcedure {
   /// The time after which the most accurate location so far is accepted or, if there is none yet, the next one that arrives. If `nil`, the
   /// procedure waits for the required accuracy.
   public var patience: Duration?
-  /// The clock that measures the patience.
+  /// The clock that measures ``patience``.
   public var clock: any Clock<Duration>
 
   /// Creates a procedure.

@@ -1,4 +1,4 @@
-/// Internal. The SHA-256 hash function from FIPS 180-4, which Foundation does not provide on Linux. The examples use this type as well.
+/// The SHA-256 hash function from FIPS 180-4, which Foundation does not provide on Linux. The examples use this type as well.
 package struct SHA256 {
   private static let constants: [UInt32] = [
     0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,

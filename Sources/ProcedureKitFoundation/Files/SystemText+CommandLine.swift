@@ -2,33 +2,33 @@ package import Foundation
 package import ProcedureKit
 
 extension SystemText {
-  /// Internal; for the examples. Returns the path of a file in the folder at this path.
+  /// Returns the path of a file in the folder at this path.
   package func appending(path name: SystemText) -> SystemText {
     bytes.last == UInt8(ascii: "/") ? "\(self)\(name)" : "\(self)/\(name)"
   }
 
-  /// Internal; for the examples. The last component of the path.
+  /// The last component of the path.
   package var lastName: SystemText {
     SystemText(bytes: bytes.split(separator: UInt8(ascii: "/")).last ?? [])
   }
 
-  /// Internal; for the examples. The name and the extension of the file, without the dot between them.
+  /// The name and the extension of the file, without the dot between them.
   package var nameAndExtension: (name: SystemText, extension: SystemText) {
     let last = lastName
     guard let dot = last.bytes.lastIndex(of: UInt8(ascii: ".")), dot > 0 else { return (last, "") }
     return (SystemText(bytes: last.bytes[..<dot]), SystemText(bytes: last.bytes[(dot + 1)...]))
   }
 
-  /// Internal; for the examples. The command-line arguments of this process as bytes, without the name of the executable. `CommandLine`
-  /// would replace bytes that are not valid UTF-8.
+  /// The command-line arguments of this process as bytes, without the name of the executable. `CommandLine` would replace bytes that are
+  /// not valid UTF-8.
   package static var commandLine: [SystemText] {
     (1..<max(1, Int(CommandLine.argc))).compactMap { index in
       CommandLine.unsafeArgv[index].map { SystemText(cString: $0) }
     }
   }
 
-  /// Internal; for the examples. The path with a leading `~` replaced by the value of `HOME`, as a shell does for a path that is a separate
-  /// argument. A path without a leading `~` is unchanged.
+  /// The path with a leading `~` replaced by the value of `HOME`, as a shell does for a path that is a separate argument. A path without a
+  /// leading `~` is unchanged.
   package var expandingHome: SystemText {
     guard self == "~" || bytes.starts(with: "~/".utf8), let home = getenv("HOME"), home.pointee != 0 else {
       return self
@@ -36,15 +36,15 @@ extension SystemText {
     return SystemText(bytes: SystemText(cString: home).bytes + bytes.dropFirst())
   }
 
-  /// Internal; for the examples. The URL of the file at this path; `nil` if the path is not valid UTF-8, or if it is relative to a working
-  /// directory whose path is not. Foundation would change such a path, so the URL would refer to a different file.
+  /// The URL of the file at this path; `nil` if the path is not valid UTF-8, or if it is relative to a working directory whose path is not.
+  /// Foundation would change such a path, so the URL would refer to a different file.
   package var fileURL: URL? {
     let isAbsolute = bytes.first == UInt8(ascii: "/")
     guard let string, isAbsolute || (try? SystemFiles.currentFolder())?.string != nil else { return nil }
     return URL(filePath: string)
   }
 
-  /// Internal; for the examples. The option and its value, which are separated by the first `=`. The value is `nil` if there is no `=`.
+  /// The option and its value, which are separated by the first `=`. The value is `nil` if there is no `=`.
   package var optionAndValue: (option: SystemText, value: SystemText?) {
     guard let end = bytes.firstIndex(of: UInt8(ascii: "=")) else { return (self, nil) }
     return (SystemText(bytes: bytes[..<end]), SystemText(bytes: bytes[(end + 1)...]))

@@ -8,16 +8,16 @@ public protocol ProcedureCoder: Sendable {
   ///
   /// - Parameter value: The value to encode.
   /// - Returns: The encoded value. It may be empty.
-  /// - Throws: `EncodingError`, or an error of the coder.
+  /// - Throws: `EncodingError`, or an error that is specific to the coder.
   func encode<Value: Encodable>(_ value: Value) throws -> [UInt8]
 
   /// Decodes a value from bytes.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - bytes: The bytes that ``encode(_:)`` of the same type of coder returned. They may have been damaged in the meantime.
+  ///   - bytes: The bytes that were returned by ``encode(_:)`` of a coder of the same type. They may have been damaged in the meantime.
   /// - Returns: The value.
-  /// - Throws: `DecodingError`, or an error of the coder. Damaged bytes never cause a trap.
+  /// - Throws: `DecodingError`, or an error that is specific to the coder. Damaged bytes never cause a trap.
   func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value
 }
 

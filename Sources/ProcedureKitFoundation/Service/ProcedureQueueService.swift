@@ -44,9 +44,10 @@ public struct ProcedureQueueService: Sendable {
 
       /// Ends the service when the process receives any of the given signals.
       ///
-      /// This function starts to receive the signals, so a signal that arrives before ``ProcedureQueueService/run()`` is called is not
-      /// lost. After the first signal, or after the service has been cancelled, the previous actions of the signals are restored, so
-      /// pressing Ctrl-C twice ends the process immediately. A signal that is being ignored when this function is called stays ignored.
+      /// Signals are received from the moment at which this function is called, so a signal that arrives before
+      /// ``ProcedureQueueService/run()`` is called is not lost. After the first signal, or after the service has been cancelled, the
+      /// previous actions of the signals are restored, so pressing Ctrl-C twice ends the process immediately. A signal that is being
+      /// ignored when this function is called stays ignored.
       ///
       /// - Parameter signals: The signals, usually `.terminate` and `.interrupt`.
       /// - Returns: The source of shutdown requests.

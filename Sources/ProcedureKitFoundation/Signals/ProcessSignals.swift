@@ -33,8 +33,8 @@
   /// If the same signal arrives twice in quick succession, the sequence may receive it only once, because the system keeps at most one
   /// pending instance of each signal. A signal that is being ignored when the sequence is created stays ignored, and the sequence never
   /// receives it: `nohup` ignores `SIGHUP`, and a shell without job control ignores `SIGINT` and `SIGQUIT` for its background jobs, which
-  /// is why Ctrl-C does not end them. To receive such a signal nevertheless, call `signal(SIGINT, SIG_DFL)` first. If the parent process
-  /// has blocked a signal, the sequence unblocks it, and it remains unblocked. The signals keep their usual effect in processes that this
+  /// is why Ctrl-C does not end them. To receive such a signal anyway, call `signal(SIGINT, SIG_DFL)` first. If the parent process has
+  /// blocked a signal, the sequence unblocks it, and it remains unblocked. The signals keep their usual effect in processes that this
   /// process starts.
   public final class ProcessSignals: AsyncSequence, Sendable {
     /// The type of the elements: a signal.
@@ -103,7 +103,7 @@
 
       /// Registers a function that is called when the first signal arrives, or immediately if a signal has already arrived.
       ///
-      /// - Returns: A number with which the function can be removed again.
+      /// - Returns: A number that identifies the function when it is removed.
       func onFirst(_ cancel: @escaping @Sendable () -> Void) -> Int {
         let (id, isLate) = state.withLock { state in
           state.nextID += 1
@@ -120,7 +120,7 @@
     private let signals: [ProcessSignal]
     fileprivate let inbox: Inbox
 
-    /// Starts to receive signals. Once the initializer has returned, no signal is missed.
+    /// Starts receiving signals. Once the initializer has returned, no signal is missed.
     ///
     /// - Parameters:
     ///   - signals: The signals to receive. Passing a signal that no process can receive, such as `SIGKILL`, is a programming error and
@@ -134,7 +134,7 @@
       self.init(signals, onReceive: onReceive)
     }
 
-    /// Starts to receive signals. Once the initializer has returned, no signal is missed.
+    /// Starts receiving signals. Once the initializer has returned, no signal is missed.
     ///
     /// - Parameters:
     ///   - signals: The signals to receive. Passing a signal that no process can receive, such as `SIGKILL`, is a programming error and

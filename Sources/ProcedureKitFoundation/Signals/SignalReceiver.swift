@@ -32,7 +32,7 @@
     /// otherwise, it reports a signal.
     private static let unblocks: UInt8 = 0x80
 
-    /// Starts to deliver signals to a receiver.
+    /// Starts delivering signals to a receiver.
     func add(_ inbox: ProcessSignals.Inbox, for signals: [ProcessSignal]) {
       state.withLock { state in
         if !state.hasThread {

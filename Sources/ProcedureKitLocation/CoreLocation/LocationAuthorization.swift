@@ -44,7 +44,7 @@
     /// Creates the capability.
     public init() {}
 
-    /// Returns whether the device has location services that are enabled.
+    /// Returns whether location services are enabled on the device.
     public func isAvailable() async -> Bool { CLLocationManager.locationServicesEnabled() }
 
     /// Returns the permission that the app has, without asking the user.
@@ -54,8 +54,8 @@
 
     /// Asks the user for permission, and returns when the status has changed. Cancellation ends the wait.
     ///
-    /// The system does not report that the user keeps "while in use" although more was requested. In this case, only a timeout ends the
-    /// wait.
+    /// If the user keeps "while in use" when `always` is requested, the system reports no change, so only a timeout or a cancellation ends
+    /// the wait.
     ///
     /// - Throws: `CancellationError`.
     public func requestAuthorization(_ requirement: Requirement) async throws {

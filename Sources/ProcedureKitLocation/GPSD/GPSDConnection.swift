@@ -3,9 +3,9 @@
   import ProcedureKit
   import Synchronization
 
-  /// A connection to gpsd. A separate thread reads from the connection until the connection ends or the reader leaves.
+  /// A connection to gpsd. A separate thread reads from the connection until the connection ends or the reader stops reading.
   final class GPSDConnection: Sendable {
-    /// The length of the longest line that is accepted, in bytes. gpsd's longest report, which lists all satellites, has fewer than 11,000
+    /// The length of the longest line that is accepted, in bytes. gpsd's longest report, which lists all satellites, is shorter than 11,000
     /// bytes.
     private static let maxLineLength = 1 << 16
 
@@ -14,7 +14,7 @@
       case connected(StreamSocket)
       /// The connection has ended, and the socket is closed.
       case ended
-      /// The reader has left.
+      /// The reader has stopped reading.
       case left
     }
 
@@ -32,7 +32,7 @@
       let thread = Thread { [self] in
         var failure: any Error = LocationError(.ended, "\(address) closed the connection. Try again later.")
         do { try read() } catch { failure = error }
-        // If the reader has left, the end of the connection is not an error.
+        // If the reader has stopped reading, the end of the connection is not an error.
         if hasLeft { locations.finish() } else { locations.finish(throwing: failure) }
       }
       thread.name = "gpsd"
@@ -63,7 +63,7 @@
         throw LocationError(
           .unreachable, "\(address) does not respond: \(error). Start the daemon, or correct the address.")
       }
-      // The socket is closed only when no other code can shut it down any longer.
+      // The state changes before the socket is closed, so that no other code shuts down a closed socket.
       defer {
         state.withLock { state in
           if case .connected = state { state = .ended }
@@ -125,7 +125,7 @@
       }
     }
 
-    /// Requests reports. If the request cannot be sent, the failure is detected when reading from the connection.
+    /// Requests reports. If the request cannot be sent, the next read detects the failure.
     private func watch(_ socket: StreamSocket) {
       socket.send(Data("?WATCH={\"enable\":true,\"json\":true};\n".utf8))
     }

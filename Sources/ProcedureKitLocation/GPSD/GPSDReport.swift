@@ -2,7 +2,7 @@ import Foundation
 
 /// A line that gpsd has sent.
 enum GPSDReport: Equatable {
-  /// The version of the daemon and of its protocol. The first line is always such a report.
+  /// The version of the daemon and of its protocol. The first line is always a version report.
   case version(release: String, major: Int)
   /// A location measured by a device.
   case location(Location, device: String?)

@@ -4,7 +4,7 @@ public import Foundation
 public struct Location: Hashable, Codable, Sendable {
   /// The latitude in degrees (WGS 84), from -90 to 90; positive north of the equator.
   public var latitude: Double
-  /// The longitude in degrees (WGS 84), from -180 to 180; positive in the east.
+  /// The longitude in degrees (WGS 84), from -180 to 180; positive east of the prime meridian.
   public var longitude: Double
   /// The source's estimate of the horizontal error, in metres; `nil` if the source does not provide one.
   ///

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The reason why there is no location.
+/// An error that explains why a location or an address could not be determined.
 public struct LocationError: Error, Sendable, CustomStringConvertible, LocalizedError {
   /// The kind of a ``LocationError``. Later versions can add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
@@ -30,6 +30,6 @@ public struct LocationError: Error, Sendable, CustomStringConvertible, Localized
     (self.kind, self.description) = (kind, description)
   }
 
-  /// The same as ``description``.
+  /// The same text as ``description``.
   public var errorDescription: String? { description }
 }

@@ -1,4 +1,4 @@
-/// A source of locations of the device, such as a receiver, a system service, or a test.
+/// A source of the device's locations, such as a receiver, a system service, or a stub in a test.
 public protocol LocationSource: Sendable {
   /// Starts measuring, and returns the locations as they arrive.
   ///
