@@ -17,7 +17,7 @@ extension Procedure where Output == HTTPPayloadResponse<Data> {
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - configure: Configures the decoder. The closure is called with a new decoder for each response.
+  ///   - configure: A closure that configures the decoder. It is called with a new decoder for each response.
   /// - Returns: A procedure that returns the value instead of the response.
   public func json<Value: Decodable & Sendable>(
     _ type: Value.Type, configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
@@ -31,7 +31,7 @@ extension HTTPPayloadResponse<Data> {
   ///
   /// - Parameters:
   ///   - type: The type of the value.
-  ///   - configure: Configures a new decoder.
+  ///   - configure: A closure that configures a new decoder.
   /// - Returns: The value.
   /// - Throws: ``NetworkError`` if the status is not in the range 200 … 299, or if the body cannot be decoded as the type.
   public func decoded<Value: Decodable>(

@@ -42,7 +42,7 @@ public struct NetworkDownloadProcedure: Procedure {
   ///
   /// - Parameters:
   ///   - name: The name of the procedure.
-  ///   - destination: Returns the file for a request.
+  ///   - destination: A closure that returns the file for a request.
   ///   - settings: The limits, the redirect policy, the progress settings, and the transport.
   public init(
     _ name: String = "download", to destination: @escaping @Sendable (URLRequest) -> URL,
@@ -64,7 +64,7 @@ public struct NetworkDownloadProcedure: Procedure {
     return try await attempt(request, to: file)
   }
 
-  /// Internal. Makes an attempt that continues after the part of the file that has already been received.
+  /// Makes an attempt that continues after the part of the file that has already been received.
   func attempt(_ request: URLRequest, to file: PartialFile) async throws -> HTTPPayloadResponse<URL> {
     try await settings.hidingCredentials { try await download(request, to: file) }
   }

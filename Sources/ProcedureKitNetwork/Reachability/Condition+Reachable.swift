@@ -9,8 +9,8 @@ extension Condition {
   /// ```
   ///
   /// The host's addresses (at most the first 16) are tried in parallel, and the connection is closed as soon as it is established. A
-  /// procedure whose host was reachable can still fail, because the host may become unreachable afterwards.
-  /// `.reachable(…).treatingErrorsAsUnsatisfied()` ignores the procedure instead of failing it.
+  /// procedure whose host was reachable can still fail, because the host may become unreachable afterwards. With
+  /// `.reachable(…).treatingErrorsAsUnsatisfied()`, the procedure is ignored instead of failing.
   ///
   /// A single thread makes the connections for all conditions. Conditions that are evaluated at the same time for the same host and port
   /// share an attempt. Since the system's name lookup blocks a thread, at most 64 names are looked up at a time. If 64 lookups are slow,

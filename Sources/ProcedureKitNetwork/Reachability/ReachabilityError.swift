@@ -27,6 +27,6 @@ public struct ReachabilityError: Error, Sendable, CustomStringConvertible, Local
     self.description = description
   }
 
-  /// The same as ``description``.
+  /// The same text as ``description``.
   public var errorDescription: String? { description }
 }

@@ -34,7 +34,7 @@ struct SocketAddress {
     }
   }
 
-  /// Starts to connect, without waiting. If the connection is still in progress, the caller must close the socket.
+  /// Starts connecting, without waiting. If the connection is still in progress, the caller must close the socket.
   func beginConnection() -> Connection {
     let descriptor = socket(family, Self.streamType, 0)
     guard descriptor >= 0 else { return .failed(errno) }

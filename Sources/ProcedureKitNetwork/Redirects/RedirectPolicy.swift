@@ -43,7 +43,7 @@ public struct RedirectPolicy: Sendable, Hashable {
   /// A policy that follows no redirects, so that a redirect is returned as the response.
   public static let never = RedirectPolicy(limit: 0)
 
-  /// Internal. Decides whether a response is a redirect to follow, and with which request.
+  /// Returns the next request if a response is a redirect that must be followed.
   ///
   /// - Parameters:
   ///   - response: The response.

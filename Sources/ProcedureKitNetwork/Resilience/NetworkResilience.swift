@@ -9,8 +9,8 @@ public import ProcedureKit
 ///
 /// | what happens | what the procedure does |
 /// |---|---|
-/// | there is no connection, the connection is lost, a body ends early, or ``attemptTimeout`` expires | another attempt, after a pause |
-/// | the status is 408, 429, or 500 … 599 | another attempt, after the pause in `Retry-After` or a pause of its own |
+/// | the connection fails or is lost, a body ends early, or ``attemptTimeout`` expires | makes another attempt, after a pause |
+/// | the status is 408, 429, or 500 … 599 | makes another attempt, after the pause in `Retry-After` or the next one in ``backoff`` |
 /// | the response has any other status, for example 404 | returns the response |
 /// | a certificate is not trusted, a body is too long, there are too many redirects, … | throws the error |
 ///
@@ -28,8 +28,8 @@ public struct NetworkResilience: Sendable {
   public var backoff: Schedule = .exponential(from: .milliseconds(500)).capped(at: .seconds(30)).jittered()
   /// The longest pause that a server may ask for with `Retry-After`. If the server asks for a longer one, there are no further attempts.
   public var longestRetryAfter: Duration = .seconds(60)
-  /// A closure that returns whether it is safe if a request is carried out twice. By default, this is the case for the idempotent methods
-  /// of RFC 9110, and for requests that have an `Idempotency-Key` field.
+  /// A closure that returns whether it is safe to carry out a request twice. By default, this is the case for the idempotent methods of RFC
+  /// 9110, and for requests that have an `Idempotency-Key` field.
   public var isRepeatable: @Sendable (URLRequest) -> Bool = { request in
     let method = (request.httpMethod ?? "GET").uppercased()
     return ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method)
@@ -43,7 +43,7 @@ public struct NetworkResilience: Sendable {
 }
 
 extension NetworkResilience {
-  /// Internal. What to do after a failed attempt.
+  /// The action to take after a failed attempt.
   enum Answer: Equatable {
     /// Make another attempt, after the next pause of ``backoff``.
     case `repeat`
@@ -52,12 +52,12 @@ extension NetworkResilience {
     case giveUp
   }
 
-  /// Internal. Returns whether another attempt may succeed after a response with this status.
+  /// Returns whether another attempt may succeed after a response with this status.
   static func isTransient(_ status: HTTPStatusCode) -> Bool {
     status == 408 || status == 429 || status.isServerError
   }
 
-  /// Internal. Decides what to do after an attempt has thrown an error.
+  /// Returns the action to take after an attempt has thrown an error.
   func answer(to error: any Error, of request: URLRequest) -> Answer {
     if (error as? ProcedureError)?.kind == .timedOut { return isRepeatable(request) ? .repeat : .giveUp }
     guard let error = error as? NetworkError else { return .giveUp }

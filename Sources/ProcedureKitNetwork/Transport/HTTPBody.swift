@@ -52,7 +52,7 @@ public enum HTTPBody: Sendable, Hashable {
     }
   }
 
-  /// Checks that the body can be sent if it is a file. Called before a connection is made.
+  /// Checks that the file can be read if the body is a file. This function is called before a connection is made.
   func checkFile(_ request: URLRequest) throws(NetworkError) {
     guard case .file(let url) = self else { return }
     let handle = try Self.open(url, request)
@@ -116,8 +116,8 @@ public struct HTTPBodyStream: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - byteCount: The length of the body in bytes, if it is known. If the pieces have a different total length, the transfer fails.
-  ///   - makePieces: Returns the bytes in pieces. The closure is called each time the body is sent, which can be more than once because of
-  ///     redirects and retries.
+  ///   - makePieces: A closure that returns the bytes in pieces. It is called each time the body is sent, which can be more than once
+  ///     because of redirects and retries.
   public init<Pieces: AsyncSequence & SendableMetatype>(
     byteCount: Int64? = nil, _ makePieces: @escaping @Sendable () -> Pieces
   ) where Pieces.Element == Data, Pieces.AsyncIterator: SendableMetatype {

@@ -25,7 +25,7 @@ public struct HTTPExchange: Sendable {
     self.init(request, body: body, onSent: onSent, onReceived: { try onResponse($0.object) }, onData: onData)
   }
 
-  /// Internal. Creates the exchange for a hop.
+  /// Creates the exchange for a hop.
   init(
     _ request: URLRequest, body: HTTPBody?, onSent: @escaping @Sendable (Int64) -> Void,
     onReceived: @escaping @Sendable (ReceivedResponse) throws -> Void,
@@ -46,7 +46,7 @@ public struct HTTPExchange: Sendable {
   /// - Throws: An error that ends the transfer.
   public func didReceive(_ response: HTTPURLResponse) throws { try onReceived(ReceivedResponse(response)) }
 
-  /// Internal. Reports the head of the response without creating an `HTTPURLResponse`.
+  /// Reports the head of the response without creating an `HTTPURLResponse`.
   func didReceive(_ response: ReceivedResponse) throws { try onReceived(response) }
 
   /// Reports a piece of the response's body.

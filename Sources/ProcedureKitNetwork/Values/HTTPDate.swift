@@ -4,7 +4,7 @@ import Foundation
 enum HTTPDate {
   /// Parses a date. A year of two digits is a year from 1970 to 2069.
   ///
-  /// - Returns: `nil` if the text is not such a date.
+  /// - Returns: `nil` if the text has none of these formats.
   static func date(from text: String) -> Date? {
     let words = text.split { " ,-".contains($0) }.map(String.init)
     guard words.count >= 5 else { return nil }

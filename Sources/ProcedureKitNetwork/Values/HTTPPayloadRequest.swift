@@ -42,7 +42,7 @@ public struct HTTPPayloadRequest: NetworkRequest, Hashable {
   ///   - value: The value.
   ///   - url: The URL.
   ///   - method: The method, for example `POST` or `PUT`.
-  ///   - configure: Configures the encoder.
+  ///   - configure: A closure that configures the encoder.
   /// - Returns: The request.
   /// - Throws: `EncodingError` if the value cannot be encoded.
   public static func json(

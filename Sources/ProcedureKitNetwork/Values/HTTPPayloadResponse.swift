@@ -16,7 +16,7 @@ public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
   }
   private var received: ReceivedResponse
 
-  /// Internal. Whether a redirect to another origin removed `Authorization` from the request to which the server responded.
+  /// Whether a redirect to another origin removed `Authorization` from the request to which the server responded.
   var hasLostAuthorization: Bool { received.hasLostAuthorization }
 
   /// Creates a response.
@@ -32,7 +32,7 @@ public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
   /// The status code.
   public var status: HTTPStatusCode { HTTPStatusCode(rawValue: received.status) }
 
-  /// Returns the value of the header field with a name, which is not case-sensitive.
+  /// Returns the value of the header field with the given name, which is not case-sensitive.
   public func header(_ name: String) -> String? { received.value(of: name) }
 
   /// Returns a copy of the response in which `transform` has been applied to the payload.

@@ -48,8 +48,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   public let body: Data
   /// The error from the system or the decoder that caused this error, if any.
   public let underlying: (any Error)?
-  /// Internal. Whether the request was sent without `Authorization`, because it had none or because a redirect to another origin removed
-  /// it.
+  /// Whether the request was sent without `Authorization`, because it had none or because a redirect to another origin removed it.
   let lacksAuthorization: Bool
   private let detail: String
   private let subject: String
@@ -82,7 +81,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     self.lacksAuthorization = lacksAuthorization
   }
 
-  /// Internal. Returns the error without the header fields with the given names, which a redirect policy lists as credentials.
+  /// Returns the error without the header fields with the given names, which a redirect policy lists as credentials.
   func hiding(_ names: Set<String>) -> NetworkError {
     NetworkError(
       kind, request.withoutSecrets(names), detail, response?.withoutSecrets(names), body, underlying, subject,
@@ -131,6 +130,6 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     .unsupportedURL: "the server did not send an HTTP response",
   ]
 
-  /// The same as ``description``.
+  /// The same text as ``description``.
   public var errorDescription: String? { description }
 }

@@ -1,4 +1,4 @@
-/// The amount of data of a request and its response that has been transferred so far.
+/// The amount of data that has been transferred so far for a request and its response.
 public struct NetworkProgress: Sendable, Hashable {
   /// The number of bytes of the request's body that have been sent.
   public var bytesSent: Int64 = 0

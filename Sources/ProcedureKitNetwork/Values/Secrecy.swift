@@ -5,10 +5,11 @@ import ProcedureKit
   import FoundationNetworking
 #endif
 
-/// Determines what an error keeps of requests, responses and causes: nothing that could be a secret, and no text of unlimited length.
+/// Determines which parts of requests, responses and causes an error keeps: nothing that could be a secret, and no text of unlimited
+/// length.
 ///
-/// This code cannot know which fields of a request are credentials, such as `X-Api-Key`, so an error keeps only the fields on a short list.
-/// A response keeps fields that the caller may need, such as `Retry-After`, but not those that contain cookies, credentials or links.
+/// This code cannot know which fields of a request, such as `X-Api-Key`, are credentials, so an error keeps only the fields on a short
+/// list. A response keeps fields that the caller may need, such as `Retry-After`, but not those that contain cookies, credentials or links.
 enum Secrecy {
   static let harmlessRequestFields: Set = [
     "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-encoding",
@@ -23,7 +24,7 @@ enum Secrecy {
 }
 
 extension URLRequest {
-  /// Returns a request with the same method, with the URL without its secrets, and with only those header fields that contain no secrets.
+  /// Returns a request with the same method, the URL without its secrets, and only those header fields that contain no secrets.
   ///
   /// - Parameter names: The names of further header fields that contain credentials.
   /// - Returns: The request.
@@ -52,7 +53,7 @@ extension URL {
 }
 
 extension HTTPURLResponse {
-  /// Returns a response with the same status, with the URL without its secrets, and with only those header fields that contain no secrets.
+  /// Returns a response with the same status, the URL without its secrets, and only those header fields that contain no secrets.
   ///
   /// - Parameter names: The names of further header fields that contain credentials.
   /// - Returns: The response; `nil` if Foundation cannot create it.

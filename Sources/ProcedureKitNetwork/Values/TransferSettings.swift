@@ -20,7 +20,7 @@ public struct TransferSettings: Sendable {
   public var acceptsStatus: @Sendable (HTTPStatusCode) -> Bool = { _ in true }
   /// The policy that determines which redirects are followed.
   public var redirects = RedirectPolicy()
-  /// A closure that is called with the next request before a redirect is followed that ``redirects`` allows.
+  /// A closure that is called with the next request before the transfer follows a redirect that ``redirects`` allows.
   ///
   /// If the closure throws an error, the transfer ends, and the procedure fails with that error. Use the closure to refuse hosts, or to
   /// send the next request yourself.
@@ -51,7 +51,7 @@ public struct TransferSettings: Sendable {
     return settings
   }
 
-  /// Internal. Makes an attempt, and removes the header fields that the redirect policy lists as credentials from its errors.
+  /// Makes an attempt, and removes the header fields that the redirect policy lists as credentials from its errors.
   func hidingCredentials<R>(_ attempt: () async throws -> R) async throws -> R {
     do {
       return try await attempt()

@@ -1,7 +1,8 @@
 public import Foundation
 import ProcedureKit
 
-/// Specifies how a ``WebServiceCapability`` obtains its tokens: by the client-credentials grant or by refreshing in OAuth 2.0 (RFC 6749).
+/// The configuration that determines how a ``WebServiceCapability`` obtains its tokens: with the client-credentials grant or with a refresh
+/// token (OAuth 2.0, RFC 6749).
 ///
 /// Neither the secret nor the refresh token appears in a description or a mirror.
 public struct OAuthConfiguration: Sendable {
@@ -20,7 +21,7 @@ public struct OAuthConfiguration: Sendable {
   /// Whether the client's credentials are sent in the body of the request. Set this for servers that do not support HTTP Basic
   /// authentication.
   public var sendsSecretInBody = false
-  /// How long before it expires a token is renewed.
+  /// The time before a token's expiration at which the token is renewed.
   public var margin: Duration = .seconds(30)
   /// The rules for repeating a token request. A refresh is repeated only if the server has not acted on it, because a server that replaces
   /// refresh tokens accepts each one only once.

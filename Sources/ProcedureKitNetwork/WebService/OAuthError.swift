@@ -39,6 +39,6 @@ public struct OAuthError: Error, Sendable, CustomStringConvertible, LocalizedErr
     }
   }
 
-  /// The same as ``description``.
+  /// The same text as ``description``.
   public var errorDescription: String? { description }
 }

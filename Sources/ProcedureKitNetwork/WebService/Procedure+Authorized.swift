@@ -13,7 +13,7 @@ extension Procedure where Input: NetworkRequest {
   /// redirect, nor to the original one if another redirect leads back, so a 401 in response to such a request does not lead to a new token.
   ///
   /// The procedure does not hold a slot while it is waiting for a token. If `.resilient()` is applied after this modifier, the time limit
-  /// of an attempt includes the token request; if it is applied before, the limit does not.
+  /// of an attempt includes the token request. If it is applied before this modifier, the limit does not include it.
   ///
   /// - Parameter service: The service.
   /// - Returns: A procedure that fails with ``OAuthError`` if the service does not provide a token.

@@ -10,7 +10,7 @@ import Synchronization
 /// Everything else is guarded by the lock. libcurl's pointer to the transfer is valid because the loop retains the transfer for as long as
 /// libcurl has the handle.
 final class CurlTransfer: @unchecked Sendable {
-  /// What has happened since the reader last looked.
+  /// The data and events that have arrived since the reader last looked.
   struct News {
     /// The number of bytes of the request's body that libcurl has taken so far.
     var sentCount: Int64?
@@ -61,7 +61,7 @@ final class CurlTransfer: @unchecked Sendable {
 
   /// Creates a transfer.
   ///
-  /// - Throws: `URLError` if libcurl has not enough memory, or does not accept the URL.
+  /// - Throws: `URLError` if libcurl does not have enough memory, or does not accept the URL.
   init(_ request: CurlRequest, _ configuration: CurlTransport.Configuration, _ handles: CurlHandles) throws {
     // libcurl would truncate the path at the NUL, and trust a different file.
     if configuration.trustedCertificates?.containsNUL == true { throw URLError(.cannotOpenFile) }
@@ -242,7 +242,7 @@ final class CurlTransfer: @unchecked Sendable {
       (pauses.1.isReceivingPaused ? PK_CURL_PAUSE_RECEIVE : 0) | (pauses.1.isSendingPaused ? PK_CURL_PAUSE_SEND : 0))
   }
 
-  /// Wakes the reader and the supplier if there is news for them. Returns what the loop must do next for the transfer.
+  /// Wakes the reader and the supplier if there is news for them. Returns the action that the loop must take next for the transfer.
   func publish(at now: ContinuousClock.Instant) -> CurlTransferMachine.Turn {
     let isActive = hasNews
     hasNews = false

@@ -55,7 +55,7 @@ struct CurlTransferMachine: Equatable {
     case refused
   }
 
-  /// What the loop must do next for the transfer.
+  /// The action that the loop must take next for the transfer.
   enum Turn: Equatable {
     /// Do nothing until the given time or, if it is `nil`, until something happens.
     case wait(until: ContinuousClock.Instant?)
@@ -97,7 +97,7 @@ struct CurlTransferMachine: Equatable {
     return true
   }
 
-  // MARK: What arrived
+  // MARK: Received data
 
   /// Counts bytes of a head, or of the trailers after the body. Returns whether they are accepted.
   mutating func headArrived(_ count: Int) -> Bool {
@@ -165,7 +165,7 @@ struct CurlTransferMachine: Equatable {
     return isReceivingPaused
   }
 
-  // MARK: What is sent
+  // MARK: Sent data
 
   /// Returns how to respond to libcurl when it can send more bytes.
   mutating func supplyWanted(hasBytes: Bool, isComplete: Bool) -> Supply {
@@ -179,7 +179,7 @@ struct CurlTransferMachine: Equatable {
 
   // MARK: Pauses and time
 
-  /// Returns what the loop must do next.
+  /// Returns the action that the loop must take next.
   mutating func turn(at now: ContinuousClock.Instant) -> Turn {
     if failure != nil { return .end }
     if isSendingPaused {
@@ -213,7 +213,7 @@ struct CurlTransferMachine: Equatable {
 
   /// The time at which the transfer will have been idle for too long, unless something happens first; `nil` for never.
   var idleDeadline: ContinuousClock.Instant? {
-    // During a pause, this side is keeping the peer waiting, so the time does not count.
+    // During a pause, this side is keeping the peer waiting, so the transfer does not count as idle.
     guard let lastActivity, let idle = limits.idle, !isReceivingPaused, !isSendingPaused else { return nil }
     return lastActivity + idle
   }

@@ -18,23 +18,23 @@ import ProcedureKit
 /// - *Limits:* A head and its trailers may have at most ``Configuration/maxHeadSize`` bytes in total. The `timeoutInterval` of a request
 ///   limits how long a transfer may be idle, including the time that it takes to connect; see also ``Configuration/connectTimeout``.
 /// - *Back pressure:* A transfer is paused while 128 KB are waiting to be read. A transfer uses at most 512 KB of memory, in addition to
-///   what your code keeps.
+///   the data that your code keeps.
 /// - *Uploads:* If a server responds with a status of 300 or more before it has received the whole body, no more of the body is sent, and
 ///   the response is returned as usual. If the body is still being produced, the transfer remains open until the peer closes the
 ///   connection, which is noticed within a second. The fields `Expect`, `Content-Length` and `Transfer-Encoding` of a request are ignored,
 ///   because libcurl frames bodies itself.
 /// - *Content codings:* A request that has no `Accept-Encoding` field and does not ask for a range offers gzip. A gzip body is
 ///   decompressed; a body with any other coding that `Accept-Encoding` offers is passed on unchanged. A transfer fails if the response uses
-///   a coding that was not offered or more than one coding, if its compressed body is truncated or contains implausibly much compressed
-///   data for its decompressed size, or if its transfer coding is not `chunked`.
+///   a coding that was not offered or more than one coding, if its compressed body is truncated or is implausibly large for its
+///   decompressed size, or if its transfer coding is not `chunked`.
 /// - *Truncated responses:* A truncated head or body is an error, with one exception. A body that has neither a length nor chunks ends when
 ///   the connection ends, and libcurl does not report whether the server closed a TLS connection properly.
 ///
-/// Nothing but connections is kept between requests; in particular, no cookies and no credentials are kept. On a reused connection, a
-/// malicious server could send a response before it receives the next request, but such a response can only reach a request to the same
-/// host and port.
+/// Only connections are kept between requests; in particular, no cookies or credentials are kept. On a reused connection, a malicious
+/// server could send a response before it receives the next request, but such a response can only reach a request to the same host and
+/// port.
 ///
-/// In versions of libcurl before 7.87, ending a transfer waits for a name that is being resolved, which delays other transfers, too.
+/// With versions of libcurl before 7.87, ending a transfer waits for a name lookup that is in progress, which also delays other transfers.
 public final class CurlTransport: HTTPTransport {
   /// The settings of a ``CurlTransport``.
   public struct Configuration: Sendable {

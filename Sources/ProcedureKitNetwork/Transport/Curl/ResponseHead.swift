@@ -62,7 +62,7 @@ struct ResponseHead {
     ) { first, _ in first }
   }
 
-  /// Returns the value of the field with a name, which is not case-sensitive.
+  /// Returns the value of the field with the given name, which is not case-sensitive.
   func value(of name: String) -> String? {
     guard let first = lines.firstIndex(where: { isNamed(name, $0) == true }) else { return nil }
     var fieldLines = lines[first...first]
@@ -74,7 +74,7 @@ struct ResponseHead {
     return value(of: name, in: fieldLines)
   }
 
-  /// Returns whether a line starts the field with a name; `nil` for a line that continues the previous field.
+  /// Returns whether a line starts the field with the given name; `nil` for a line that continues the previous field.
   private func isNamed(_ name: String, _ line: Line) -> Bool? {
     guard let other = line.name else { return nil }
     return other.count == name.utf8.count && bytes[other].elementsEqual(name.utf8, by: Self.isSameLetter)
@@ -131,7 +131,7 @@ struct ResponseHead {
     return length.utf8.allSatisfy(Self.isDigit) && Int64(length) != nil
   }
 
-  /// Returns the number of bytes in the body of a response to a request with a method; `nil` if the head does not specify it.
+  /// Returns the number of bytes in the body of a response to a request with the given method; `nil` if the head does not specify it.
   func announcedLength(to method: String) -> Int64? {
     if method == "HEAD" || [204, 304].contains(status) { return 0 }
     guard hasValidLength, value(of: "Transfer-Encoding") == nil, let text = value(of: "Content-Length") else {
