@@ -13,8 +13,8 @@ import Synchronization
 /// ```
 ///
 /// Programs run concurrently, as on every queue, but the bodies of the procedures do not. *A body on this executor must neither block nor
-/// compute for a long time.* In the meantime, no output of any program on any queue is read, the end of no program is detected, and no
-/// other body on this executor continues. Execute such work on another executor:
+/// compute for a long time.* While a body does so, the outputs of all programs on all queues remain unread, programs that end go unnoticed,
+/// and all other bodies on this executor are stalled. Execute such work on another executor:
 ///
 /// ```swift
 /// let names = try await withTaskExecutorPreference(globalConcurrentExecutor) { try list(folder) }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Suspends, resumes and signals a running program.
+/// An object that suspends, resumes and signals a running program.
 ///
 /// Each function affects the entire process group of the program, and has no effect once the procedure has finished.
 public final class ProcessControl: Sendable {

@@ -8,7 +8,7 @@ public import ProcedureKit
 /// ```
 ///
 /// Both outputs are read while the program is running, so a full pipe does not block the program. At most ``outputLimit`` bytes of each
-/// output are kept. An output ends when the last process that holds it ends. If the program has ended and left other processes behind,
+/// output are kept. An output ends when the last process that holds it open ends. If the program has ended and left other processes behind,
 /// reading also ends when the outputs have been silent for ``gracePeriod``.
 ///
 /// *Cancelling* the procedure sends SIGTERM once to the program and the processes that it has started, which form a new process group, and
@@ -38,7 +38,7 @@ public struct ProcessProcedure: Procedure {
   public var gracePeriod: Duration = .seconds(5)
   /// The clock that measures the grace period.
   public var clock: any Clock<Duration> = ContinuousClock()
-  /// A closure that returns whether a status counts as a success. If not, the procedure fails with
+  /// A closure that returns whether a status counts as a success. If it returns `false`, the procedure fails with
   /// ``ProcessError/Kind-swift.struct/uncleanExit``.
   ///
   /// By default, only the exit status 0 counts as a success.

@@ -86,7 +86,7 @@ final class LaunchedProcess: Sendable {
     errorOutput?.stop()
   }
 
-  /// Ends the program and the processes that it has started, by SIGTERM and, after the grace period, by SIGKILL.
+  /// Ends the program and the processes that it has started, with SIGTERM and, after the grace period, with SIGKILL.
   ///
   /// After that, the outputs are no longer read, since a process that has left the group may still hold them.
   func stop() {

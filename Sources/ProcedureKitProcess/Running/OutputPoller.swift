@@ -20,8 +20,8 @@ final class OutputPoller: Sendable {
     let call: @Sendable () -> Void
   }
 
-  /// How long the report that a process has ended is delayed to wait for its outputs to end. While another process is being started, it
-  /// briefly holds the descriptors of all others, so an output may end slightly later than its process.
+  /// The maximum time by which the report that a process has ended is delayed, so that its outputs can end first. While another process is
+  /// being started, it briefly holds the descriptors of all others, so an output may end slightly later than its process.
   private static let patience: Duration = .milliseconds(5)
 
   private struct Contents {
@@ -88,7 +88,7 @@ final class OutputPoller: Sendable {
     if !isWaiting { receive(nil) }
   }
 
-  /// Starts to wait for the next chunk. If the system cannot wait for the descriptor, the output is considered to have ended.
+  /// Starts waiting for the next chunk. If the system cannot wait for the descriptor, the output is considered to have ended.
   private func wait(for output: Output, _ contents: inout Contents) -> Bool {
     guard let pipe = contents.pipes[output] else { return false }
     if waiting.add(pipe.reading, key: output.number) { return true }
@@ -98,8 +98,8 @@ final class OutputPoller: Sendable {
 
   /// Takes ownership of a process descriptor, and calls `ended` when the process and its outputs have ended.
   ///
-  /// The outputs are not awaited for long, since another process may hold them. If the system cannot wait for the descriptor, returns
-  /// `false` without calling the function.
+  /// The wait for the outputs is short, since another process may hold them open. If the system cannot wait for the descriptor, returns
+  /// `false` without calling `ended`.
   func awaitEnd(of process: Int32, _ outputs: [Output], _ ended: @escaping @Sendable () -> Void) -> Bool {
     let number = contents.withLock { contents in
       let number = contents.makeNumber()

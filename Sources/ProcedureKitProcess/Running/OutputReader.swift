@@ -5,7 +5,7 @@ struct OutputReader {
   let output: OutputPoller.Output
   private let poller: OutputPoller
 
-  /// Takes ownership of a pipe. The pipe is closed when the output ends, or by `stop`.
+  /// Takes ownership of a pipe. The pipe is closed when the output ends or `stop` is called.
   init(_ pipe: PipeEnds, _ poller: OutputPoller) {
     self.poller = poller
     output = poller.open(pipe)

@@ -5,9 +5,9 @@ import Foundation
 /// A program's input is a file rather than a pipe, so no task has to write while the program is reading, and no signal is raised in this
 /// process if the program does not read its input.
 enum UnlinkedFile {
-  /// Returns a descriptor for reading a new file that contains the bytes, from its beginning.
+  /// Creates a file that contains the bytes, and returns a descriptor for reading the file from its beginning.
   ///
-  /// Unlike a descriptor of Foundation's `FileHandle` on Linux, this one is not inherited by programs that this process starts.
+  /// Unlike a descriptor of Foundation's `FileHandle` on Linux, this descriptor is not inherited by programs that this process starts.
   ///
   /// - Throws: `POSIXError` if the file cannot be written or opened.
   static func containing(_ data: Data) throws -> Int32 {

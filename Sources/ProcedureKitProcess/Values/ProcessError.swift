@@ -92,6 +92,6 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     return last.map { ": \($0.shortened(to: 500))" } ?? "."
   }
 
-  /// The same as ``description``.
+  /// The same text as ``description``.
   public var errorDescription: String? { description }
 }
