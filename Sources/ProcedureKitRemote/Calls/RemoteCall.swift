@@ -49,7 +49,7 @@ public struct RemoteCall: Sendable {
   public let input: [UInt8]
   /// The time limits of the call.
   public let limits: RemoteLimits
-  /// A closure that the executor calls when it learns about progress of the execution. The closure must return quickly.
+  /// A closure that the executor calls when it receives the progress of the execution. The closure must return quickly.
   public let onProgress: @Sendable (RemoteProgress) -> Void
 
   /// Creates a call.
@@ -175,14 +175,14 @@ public struct RemoteLimits: Hashable, Codable, Sendable {
   /// How long a worker may be silent.
   ///
   /// A worker sends a heartbeat each time a third of this timeout has passed. A worker that is silent for longer than the timeout is
-  /// considered lost, and its call is given to another worker. When a call is cancelled, the caller waits for the execution to end for at
-  /// most the same time.
+  /// considered lost, and its call is given to another worker. When a call is cancelled, the caller waits at most this long for the
+  /// execution to end.
   public var heartbeatTimeout: Duration = .seconds(30)
 
   /// How long a single worker may execute the call. If the worker takes longer, the call ends with ``RemoteError/Kind/executionTimedOut``.
   public var executionTimeout: Duration = .seconds(3_600)
 
-  /// How many workers may start to execute the call, one after another. The value must be at least 1.
+  /// The maximum number of workers that may start to execute the call, one after another. The value must be at least 1.
   ///
   /// An engine does not have to count workers that returned the call because they were stopped; ``LocalEngine`` does not count them. If the
   /// last worker is lost, the call ends with ``RemoteError/Kind/workerLost``.

@@ -1,7 +1,7 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// Describes what a client and a worker must agree on to call a procedure: its name and version, and how its input, value, and errors are
+/// The properties of a procedure on which a client and a worker must agree: its name and version, and how its input, value, and errors are
 /// encoded.
 ///
 /// Declare the signature once, in code that both the client and the worker use:
@@ -94,7 +94,7 @@ extension RemoteSignature {
       travelling = RemoteCancellation()
     }
     for type in errors + RemoteErrorType.ofLibrary {
-      // If the error cannot be encoded, its type's name and its description are transported nevertheless.
+      // If the error cannot be encoded, only the name of its type and its description are transported.
       guard let contents = try? type.encode(travelling, coder) else { continue }
       return RemoteFailure(type: type.name, message: "\(error)", contents: contents)
     }

@@ -1,7 +1,8 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// Internal. Sends a call, repeatedly if the connection is lost, until there is an answer or the connection cannot be restored in time.
+/// Sends a call until it receives an answer. If the connection is lost, sends the call again, until the time limit for restoring the
+/// connection has passed.
 struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
   let executor: any ProcedureExecutor
   let signature: RemoteSignature<Input, Output>

@@ -50,7 +50,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   ///
   /// - Parameters:
   ///   - payloadLimit: The maximum number of bytes in an input or a value.
-  ///   - memory: How many calls the engine keeps after they have ended, with their inputs and values.
+  ///   - memory: The maximum number of ended calls that the engine keeps, with their inputs and values.
   ///   - clock: The clock that measures the time limits of calls.
   public init(payloadLimit: Int = 2_000_000, memory: Int = 10_000, clock: any Clock<Duration> = ContinuousClock()) {
     self.payloadLimit = payloadLimit
@@ -125,8 +125,8 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     }
   }
 
-  /// Stops the workers when no calls are left. From now on, ``nextTask()`` returns `nil` if no call is waiting. Workers that are already
-  /// waiting for a call are woken.
+  /// Stops the workers when no calls are left. After this call, ``nextTask()`` returns `nil` if no call is waiting. Workers that are
+  /// already waiting for a call are woken.
   public func finish() {
     let workers = state.withLock { state in
       state.isFinished = true

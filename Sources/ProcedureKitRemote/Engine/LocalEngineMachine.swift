@@ -1,6 +1,6 @@
 internal import ProcedureKit
 
-/// Internal. The state machine for the calls of a local engine. It is a value type that contains no lock, clock, or closure.
+/// The state machine for the calls of a local engine. It is a value type that contains no lock, clock, or closure.
 ///
 /// A call is first waiting, then executing, and finally closed; if its worker is lost, it waits again. Each step gets a new stamp, so that
 /// tokens and timers from earlier steps can be recognized as outdated.
@@ -58,7 +58,7 @@ struct LocalEngineMachine {
   /// The number of tokens in `waiting` whose calls are no longer waiting.
   private var staleCount = 0
   private var lastStamp = 0
-  /// How many closed calls are kept.
+  /// The maximum number of closed calls that are kept.
   let memory: Int
 
   init(memory: Int) { self.memory = memory }

@@ -1,8 +1,8 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// An error that occurs when a procedure is executed elsewhere. For example, there is no worker, the connection was lost, the worker does
-/// not know the procedure, or a value is too large.
+/// An error that occurs when a procedure is executed elsewhere, for example because there is no worker, the connection was lost, the worker
+/// does not know the procedure, or a value is too large.
 ///
 /// An error that the procedure itself throws arrives unchanged if its type is in the ``RemoteSignature``, and otherwise as a
 /// ``RemoteFailure``.
@@ -22,13 +22,13 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
     public static let payloadTooLarge = Kind("payloadTooLarge")
     /// The input or the value could not be encoded, or could not be decoded on the other side.
     public static let codingFailed = Kind("codingFailed")
-    /// No worker took the call in time, so the procedure was not executed.
+    /// No worker took the call within ``RemoteLimits/startTimeout``, so the procedure was not executed.
     public static let noWorker = Kind("noWorker")
     /// The last of the workers that may execute the call was lost. The procedure may have been executed.
     public static let workerLost = Kind("workerLost")
-    /// The worker sent heartbeats, but took too long. The procedure may have been executed.
+    /// The worker sent heartbeats, but exceeded ``RemoteLimits/executionTimeout``. The procedure may have been executed.
     public static let executionTimedOut = Kind("executionTimedOut")
-    /// The connection to the engine was lost, and could not be restored in time. The procedure may have been executed.
+    /// The connection to the engine was lost, and could not be restored within the time limit. The procedure may have been executed.
     public static let connectionLost = Kind("connectionLost")
     /// The engine refused a worker's heartbeat or outcome, because the call no longer belongs to that worker.
     public static let superseded = Kind("superseded")
@@ -116,7 +116,7 @@ public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringCon
   public var description: String { "\(type): \(message)".inLines }
 }
 
-/// Internal. A type of errors that can be transported. The type is identified by its name.
+/// An error type that can be transported. The type is identified by its name.
 struct RemoteErrorType: Sendable {
   let name: String
   /// Encodes an error of this type; returns `nil` for an error of any other type.
@@ -139,10 +139,10 @@ extension RemoteErrorType {
   ]
 }
 
-/// Internal. The form in which a `CancellationError` is transported.
+/// The form in which a `CancellationError` is transported.
 struct RemoteCancellation: Error, Codable {}
 
-/// Internal. The form in which a `ProcedureError` is transported.
+/// The form in which a `ProcedureError` is transported.
 ///
 /// Runs are identified only by name, because an id has no meaning in another process. The error that the caller receives refers to the
 /// calling run.

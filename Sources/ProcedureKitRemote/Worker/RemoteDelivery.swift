@@ -1,6 +1,6 @@
 internal import ProcedureKit
 
-/// Internal. Handles one delivery of a call: executes the procedure, sends heartbeats, and reports the outcome.
+/// Handles one delivery of a call: executes the procedure, sends heartbeats, and reports the outcome.
 struct RemoteDelivery: Sendable {
   private enum Order {
     case none
@@ -105,7 +105,7 @@ struct RemoteDelivery: Sendable {
   }
 }
 
-/// Provides information about the remote call that a body is executing, and reports its progress.
+/// The execution of a remote call. A body uses it to get information about the call, and to report progress.
 public struct RemoteExecution: Sendable {
   private static let bound = TaskLocal<RemoteExecution?>(wrappedValue: nil)
 
@@ -138,7 +138,7 @@ public struct RemoteExecution: Sendable {
     onProgress(progress)
   }
 
-  /// Starts to use the progress of the worker's run as the progress of the execution.
+  /// Starts using the progress of the worker's run as the progress of the execution.
   func follow(_ run: Run) {
     let progress = run.progressNode
     part.withLock { $0 = progress }

@@ -21,8 +21,8 @@ public struct RemoteWorker: Sendable {
   ///   - registry: The procedures.
   ///   - queue: The queue that executes the procedures. Its clock measures the intervals between heartbeats and the pauses, and its log
   ///     receives the worker's messages.
-  ///   - limit: How many calls the worker may execute at a time. If it is `nil`, the width of the queue is used, which must be limited in
-  ///     this case.
+  ///   - limit: The maximum number of calls that the worker executes at a time. If it is `nil`, the width of the queue is used, which must
+  ///     be limited in this case.
   ///   - pauses: The pauses after an error, before the worker asks the source for a call again or sends an outcome again.
   public init(
     registry: ProcedureRegistry, queue: ProcedureQueue, maxConcurrentCalls limit: Int? = nil,
@@ -71,7 +71,7 @@ public struct RemoteWorker: Sendable {
 
 /// A source of calls for a worker. This protocol represents the worker side of an engine.
 public protocol RemoteTaskSource: Sendable {
-  /// Waits for a call. The call belongs to the worker until the worker ends the task, or does not send heartbeats for too long.
+  /// Waits for a call. The call belongs to the worker until the worker ends the task, or has not sent a heartbeat for too long.
   ///
   /// Cancelling the calling task ends the wait. If a call has already been taken at this moment, it is not lost, because the engine
   /// delivers it again.
@@ -108,7 +108,7 @@ public protocol RemoteTask: Sendable {
 }
 
 extension RemoteTask {
-  /// The default: no limit.
+  /// The default value, which means that there is no limit.
   public var payloadLimit: Int { .max }
 }
 
