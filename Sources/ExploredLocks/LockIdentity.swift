@@ -1,4 +1,4 @@
-/// Identifies an explored lock, and records where the lock was created.
+/// The identity of an explored lock, and the location where the lock was created.
 package final class LockIdentity: Sendable, Hashable {
   package let location: CodeLocation
 

@@ -78,13 +78,13 @@ static void load(void) {
       && find(library, "curl_multi_add_handle", &curl.multi_add_handle)
       && find(library, "curl_multi_remove_handle", &curl.multi_remove_handle)
       && find(library, "curl_multi_perform", &curl.multi_perform) && find(library, "curl_multi_poll", &curl.multi_poll)
-      /* This function exists since 7.68.0. */
+      /* This function has existed since 7.68.0. */
       && find(library, "curl_multi_wakeup", &curl.multi_wakeup)
       && find(library, "curl_multi_info_read", &curl.multi_info_read);
   if (!has_all) return;
   const long all_parts = 3;
   if (curl.global_init(all_parts) != CURLE_OK) return;
-  /* Age 3, which libcurl supports since version 7.16, includes all fields up to `features`. */
+  /* Age 3, which libcurl has supported since version 7.16, includes all fields up to `features`. */
   version = curl.version_info(3);
   const int resolves_asynchronously = 1 << 7;
   is_loaded = version && (version->features & resolves_asynchronously);

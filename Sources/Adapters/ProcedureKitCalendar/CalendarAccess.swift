@@ -35,12 +35,12 @@
       public func meets(_ requirement: Requirement) -> Bool { self == .full || self == .write && requirement == .write }
     }
 
-    /// Whether the access is to events or to reminders.
+    /// The data that the app uses, which is either events or reminders.
     public let entity: EKEntityType
 
     /// Creates the capability.
     ///
-    /// - Parameter entity: Whether the access is to events or to reminders.
+    /// - Parameter entity: The data that the app uses, which is either events or reminders.
     public init(to entity: EKEntityType) {
       self.entity = entity
     }

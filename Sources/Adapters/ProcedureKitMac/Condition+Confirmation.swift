@@ -12,8 +12,8 @@
     ///   - text: The explanation that is shown below the question.
     ///   - confirm: The title of the button that confirms.
     ///   - refuse: The title of the button that refuses.
-    ///   - window: Returns the window in which the alert is shown as a sheet. If it returns `nil`, the alert is modal for the whole app,
-    ///     and cancellation does not close it.
+    ///   - window: A closure that returns the window in which the alert is shown as a sheet. If it returns `nil`, the alert is modal for
+    ///     the whole app, and cancellation does not close it.
     /// - Returns: The condition.
     public static func confirmation(
       _ title: String, text: String = "", confirm: String = "OK", refuse: String = "Cancel",

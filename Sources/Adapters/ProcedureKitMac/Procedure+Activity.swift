@@ -6,8 +6,8 @@
   extension Procedure {
     /// Returns a procedure that keeps the system from slowing down the app while it is executing.
     ///
-    /// The activity lasts from before the body starts until after it has ended, and includes all attempts made by modifiers that have been
-    /// applied earlier.
+    /// The activity begins before the body starts and ends after the body has ended, and includes all attempts made by modifiers that have
+    /// been applied earlier.
     ///
     /// - Parameter allowsSleep: Whether the system may go to sleep during the activity if it is idle.
     /// - Returns: A procedure that executes as an activity.

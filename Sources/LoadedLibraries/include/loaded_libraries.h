@@ -25,7 +25,7 @@ const char *pk_curl_version(void);
 
 /* Receives `count` bytes of a head or a body. Returns `count`, or PK_CURL_WRITE_PAUSE. Any other number ends the transfer. */
 typedef size_t (*pk_curl_write)(const char *bytes, size_t count, void *context);
-/* Fills in up to `capacity` bytes of a body to send. Returns their number, which is 0 at the end, PK_CURL_READ_PAUSE or PK_CURL_READ_ABORT. */
+/* Fills in up to `capacity` bytes of a body to send. Returns their number (0 at the end), PK_CURL_READ_PAUSE or PK_CURL_READ_ABORT. */
 typedef size_t (*pk_curl_read)(char *bytes, size_t capacity, void *context);
 /* Rewinds to the start of the body. Returns false if that is not possible. */
 typedef bool (*pk_curl_rewind)(void *context);
@@ -59,7 +59,7 @@ void pk_curl_easy_cleanup(pk_curl_easy *easy);
 void pk_curl_easy_reset(pk_curl_easy *easy);
 /* Records the sockets that are created after this call. `sockets` must stay in place until the transfer is cleaned up. */
 int pk_curl_watch_sockets(pk_curl_easy *easy, pk_curl_sockets *sockets);
-/* Returns whether the peer has closed the connection of a transfer, and everything that it sent has been read; false if this is unknown. */
+/* Returns true if the peer has closed the connection of a transfer and everything that it sent has been read; false if this is unknown. */
 bool pk_curl_is_closed(pk_curl_easy *easy, const pk_curl_sockets *sockets);
 /* Sets the callbacks. libcurl keeps the pointer, so `callbacks` must stay in place until the transfer is cleaned up. */
 int pk_curl_set_callbacks(pk_curl_easy *easy, const pk_curl_callbacks *callbacks);
@@ -100,7 +100,7 @@ void pk_block_signals(void);
 static const int PK_CURL_PAUSE_RECEIVE = 1;
 static const int PK_CURL_PAUSE_SEND = 4;
 
-/* Options of a transfer: those whose value is long, */
+/* The options of a transfer whose values have the type long. */
 static const int CURLOPT_NOPROGRESS = 43;
 static const int CURLOPT_NOBODY = 44;
 static const int CURLOPT_UPLOAD = 46;
@@ -121,15 +121,15 @@ static const int CURLOPT_SUPPRESS_CONNECT_HEADERS = 265;
 static const int CURLOPT_UPLOAD_BUFFERSIZE = 280;
 static const int CURLOPT_HTTP09_ALLOWED = 285;
 static const int CURLOPT_QUICK_EXIT = 322;
-/* text, */
+/* The options of a transfer whose values are text. */
 static const int CURLOPT_URL = 10002;
 static const int CURLOPT_PROXY = 10004;
 static const int CURLOPT_CUSTOMREQUEST = 10036;
 static const int CURLOPT_CAINFO = 10065;
 static const int CURLOPT_CAPATH = 10097;
-/* a list, */
+/* The option of a transfer whose value is a list. */
 static const int CURLOPT_HTTPHEADER = 10023;
-/* and an offset. */
+/* The option of a transfer whose value is an offset. */
 static const int CURLOPT_INFILESIZE_LARGE = 30115;
 
 static const long CURL_HTTP_VERSION_1_1 = 2;
@@ -137,7 +137,7 @@ static const long CURL_HTTP_VERSION_2TLS = 4;
 static const long CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE = 5;
 static const long CURLPROTO_HTTP_AND_HTTPS = 3;
 
-/* Options of a set. */
+/* The options of a set. */
 static const int CURLMOPT_PIPELINING = 3;
 static const int CURLMOPT_MAXCONNECTS = 6;
 static const int CURLMOPT_MAX_HOST_CONNECTIONS = 7;

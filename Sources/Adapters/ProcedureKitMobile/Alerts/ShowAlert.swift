@@ -26,7 +26,7 @@
     ///   - title: The title of the alert.
     ///   - message: The text that is shown below the title.
     ///   - buttons: The buttons, in order.
-    ///   - presenter: Returns the view controller above whose current content the alert is shown.
+    ///   - presenter: A closure that returns the view controller that presents the alert above its current content.
     public init(
       _ title: String, message: String? = nil, buttons: [AlertButton] = [.default("OK")],
       from presenter: @escaping @MainActor @Sendable () -> UIViewController?
@@ -108,7 +108,7 @@
     ///   - message: The text that is shown below the title.
     ///   - confirm: The button that confirms.
     ///   - refuse: The button that refuses.
-    ///   - presenter: Returns the view controller that shows the alert.
+    ///   - presenter: A closure that returns the view controller that shows the alert.
     /// - Returns: The condition. It fails if the alert cannot be shown.
     public static func confirmation(
       _ title: String, message: String? = nil, confirm: AlertButton = .default("OK"),

@@ -2,17 +2,17 @@
   import BackgroundTasks
   public import ProcedureKit
 
-  /// Runs a procedure each time the system launches the app for a background task.
+  /// The registration of procedures that run each time the system launches the app for a background task.
   ///
   /// ```swift
   /// BackgroundLaunch.register("com.example.mail.refresh", refresh, on: queue)
   /// ```
   public enum BackgroundLaunch {
-    /// Registers a procedure that runs when the system launches the app for the task with an identifier.
+    /// Registers a procedure that runs when the system launches the app for the task with the given identifier.
     ///
     /// Call this function before the app has finished launching, and list the identifier in the app's `Info.plist`. When the procedure
-    /// ends, the system is notified whether it succeeded. If the app runs out of background time, the procedure is cancelled. To request
-    /// the next launch, submit a request to `BGTaskScheduler` in the body.
+    /// ends, its success or failure is reported to the system. If the app runs out of background time, the procedure is cancelled. To
+    /// request the next launch, submit a request to `BGTaskScheduler` in the body.
     ///
     /// - Parameters:
     ///   - identifier: The identifier of the task.

@@ -14,9 +14,9 @@
   extension Procedure {
     /// Returns a procedure that asks the system for time to continue if the app enters the background.
     ///
-    /// The request lasts from before the body starts until after it has ended, and includes all attempts made by modifiers that have been
-    /// applied earlier. If the time expires first, the procedure is cancelled with ``BackgroundTimeExpired``, so that the system does not
-    /// terminate the app. If the system does not grant any time, the procedure is executed anyway.
+    /// The request begins before the body starts and ends after the body has ended, and includes all attempts made by modifiers that have
+    /// been applied earlier. If the time expires first, the procedure is cancelled with ``BackgroundTimeExpired``, so that the system does
+    /// not terminate the app. If the system does not grant any time, the procedure is executed anyway.
     ///
     /// - Parameter cancelsOnExpiration: Whether the procedure is cancelled when the time expires. If `false`, only the request ends, and
     ///   the system suspends the app.
