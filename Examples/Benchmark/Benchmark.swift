@@ -1,20 +1,20 @@
 import Foundation
 
-/// Measures ProcedureKit and alternatives that do the same work. `Benchmark --help` explains its use.
+/// Measures ProcedureKit, and alternatives that do the same work. For its usage, run `Benchmark --help`.
 @main
 struct Benchmark {
   static func main() {
-    // Not on the main actor: ProcedureKit's calls would return to it, and the alternatives would not.
+    // The task does not run on the main actor, because ProcedureKit's calls would return to that actor, and the alternatives would not.
     Task.detached { exit(await run(CommandLine.arguments.dropFirst())) }
-    // Not an asynchronous `main`, whose thread ends and is then one in which valgrind 3.19 crashes.
+    // This function is not asynchronous, because the thread of an asynchronous `main` ends, which makes valgrind 3.19 crash.
     RunLoop.main.run()
   }
 
-  /// The maximum number of measurements of a failed check. On a busy machine, work that two cores share is slower for minutes, so a
+  /// The maximum number of times that a target is checked. On a busy machine, work that two cores share can be slow for minutes, so a
   /// target that is near its limit is judged by all of its measurements together.
   private static let mostChecks = 3
 
-  /// - Returns: The exit status.
+  /// Runs the program, and returns the exit status.
   @concurrent private static func run(_ commandLine: some Sequence<String> & Sendable) async -> Int32 {
     do {
       let arguments = try Arguments(parsing: commandLine)
@@ -47,7 +47,7 @@ struct Benchmark {
       workloads.removeAll { !report.failedWorkloads.contains($0.id) }
     }
     Console.print(arguments.printsJSON ? try report.json : report.table)
-    if !arguments.printsJSON, selection.leavesOutLong { Console.print("P9 takes long: --long measures it.") }
+    if !arguments.printsJSON, selection.leavesOutLong { Console.print("P9 takes a long time; measure it with --long.") }
     guard arguments.checks else { return 0 }
     guard !report.failures.isEmpty else { return 0 }
     Console.printError("missed: \(report.failures.joined(separator: ", "))")

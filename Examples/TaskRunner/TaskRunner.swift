@@ -10,8 +10,8 @@ struct TaskRunner {
     // If the reader of the output exits, this process must not end.
     signal(SIGPIPE, SIG_IGN)
     Diagnostics.start()
-    // The task ends the process. The main thread does not wait in Dispatch, because the signal that is raised at the end of each command
-    // would wake it there.
+    // The task ends the process. The main thread does not wait in Dispatch, because the signal that is raised when a command ends would
+    // wake it there.
     Task.detached { exit(await run(SystemText.commandLine)) }
     while true { pause() }
   }

@@ -4,21 +4,21 @@ struct Arguments: Equatable, Sendable {
     case measure
     case printHelp
     case countInstructions
-    /// Execute a contestant in this process; used when the program starts itself.
+    /// Executes a contestant in this process. The program uses this action when it starts itself.
     case execute(Execution)
-    /// Serve N1 and N2; used when the program starts itself.
+    /// Serves N1 and N2. The program uses this action when it starts itself.
     case serve
   }
 
   var action = Action.measure
 
-  /// The workloads and targets to measure; if empty, all of them.
+  /// The workloads and targets to measure. If empty, all of them are measured.
   var names: [String] = []
 
   /// The number of measurements of each contestant.
   var samples = fewestForCheck
 
-  /// The smallest number of measurements by which a target is judged to be missed.
+  /// The minimum number of measurements with which a target can be judged to be missed.
   private static let fewestForCheck = 9
 
   /// The number of units of work; `nil` for each workload's own number.
@@ -34,7 +34,7 @@ struct Arguments: Equatable, Sendable {
 
   init() {}
 
-  /// Reads the arguments after the program's name. If an option is given twice, the last one counts.
+  /// Parses the arguments that follow the program's name. If an option is given more than once, the last one counts.
   ///
   /// - Throws: ``UsageError``.
   init(parsing arguments: some Sequence<String>) throws(UsageError) {

@@ -11,7 +11,7 @@ enum UsageError: Error, Equatable, CustomStringConvertible {
     case .unknownOption(let option): "there is no option \(option); 'Benchmark --help' lists them"
     case .unknownName(let name): "there is no workload or target \(name); 'Benchmark --help' lists them"
     case .missingValue(let option): "\(option) needs a value: see 'Benchmark --help'"
-    case .badNumber(let option, let given): "\(option): '\(given)' is not a whole number from 1"
+    case .badNumber(let option, let given): "\(option): '\(given)' is not a whole number greater than 0"
     case .unknownContestant(let name, let workload): "--execute: '\(workload)' has no contestant '\(name)'"
     }
   }

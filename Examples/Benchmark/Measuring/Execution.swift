@@ -1,13 +1,13 @@
 import Foundation
 
-/// Executions of one contestant, in a process of their own, because the cost of work depends on what its process has done before.
+/// Executions of one contestant in a separate process, because the cost of work depends on what the process has already done.
 struct Execution: Equatable, Sendable {
   struct Failed: Error, CustomStringConvertible {
     let arguments: [String]
     let output: String
 
     var description: String {
-      "the process 'Benchmark \(arguments.joined(separator: " "))' has failed. It printed: '\(output)'"
+      "the process 'Benchmark \(arguments.joined(separator: " "))' failed. It printed: '\(output)'"
     }
   }
 
@@ -24,7 +24,7 @@ struct Execution: Equatable, Sendable {
   /// Executes the contestant in this process.
   ///
   /// - Returns: The cost of a unit in each execution.
-  /// - Throws: ``UsageError`` if there is no such contestant, and the errors of the work.
+  /// - Throws: ``UsageError`` if there is no such contestant; any error thrown by the work.
   func costs() async throws -> [Double] {
     let contestants = Workload.all.first { $0.id == workload }?.contestants ?? []
     guard let found = contestants.first(where: { "\($0.role)" == contestant }) else {
@@ -33,11 +33,11 @@ struct Execution: Equatable, Sendable {
     return try await found.costs(units: units, times: times)
   }
 
-  /// Executes the contestant in a process of its own.
+  /// Executes the contestant in a separate process.
   ///
   /// - Parameter environment: Additional environment variables.
   /// - Returns: The cost of a unit in each execution.
-  /// - Throws: ``Failed``, and the errors of `Process`.
+  /// - Throws: ``Failed``; any error thrown by `Process`.
   @Sendable func costsInChild(_ environment: [String: String]) throws -> [Double] {
     let (process, pipe) = (Process(), Pipe())
     process.executableURL = Bundle.main.executableURL
@@ -61,7 +61,7 @@ struct Execution: Equatable, Sendable {
     costs.map { "\($0)" }.joined(separator: " ")
   }
 
-  /// Parses the line.
+  /// Parses the line that a process has printed for its parent.
   ///
   /// - Returns: `nil` if it contains anything but numbers.
   static func costs(in line: String) -> [Double]? {

@@ -2,14 +2,15 @@ import Foundation
 import ProcedureKit
 import ProcedureKitProcess
 
-/// The instructions of a unit of work, counted by valgrind: they are repeatable, also on a busy machine, where times are not.
+/// The number of instructions for a unit of work, as counted by valgrind. Unlike times, it is repeatable even on a busy machine.
 ///
-/// A contestant is executed once in one process, and several times in another. The difference leaves out what starts and prepares.
+/// A contestant is executed once in one process, and several times in another. The difference excludes the instructions for starting the
+/// process and preparing the work.
 struct InstructionCount: Sendable {
   struct Failed: Error, CustomStringConvertible {
     let output: String
 
-    var description: String { "valgrind does not report the number of instructions. It printed: '\(output)'" }
+    var description: String { "valgrind did not report the number of instructions. It printed: '\(output)'" }
   }
 
   let name: String
@@ -27,17 +28,17 @@ struct InstructionCount: Sendable {
     InstructionCount(name: "exclusive", workload: "W6", way: "add"),
   ]
 
-  /// A square, so that the layers have as many nodes.
+  /// The number of units, which is a square, so that the number of layers can equal the number of nodes in each layer.
   private static let units = 2_500
   private static let furtherExecutions = 6
 
-  /// Counts all.
+  /// Counts the instructions of all listed contestants.
   ///
-  /// - Returns: A line for each.
+  /// - Returns: A table with a line for each contestant.
   /// - Throws: `ProcessError` if a program is missing or fails; ``Failed``.
   static func table() async throws -> String {
     try await withTemporaryFolder { folder in
-      // Versions of valgrind that are older than the compiler do not read its debug information.
+      // Versions of valgrind that are older than the compiler cannot read its debug information.
       let program = folder.appending(path: "benchmark").path
       let arguments = ["-g", "-o", program, Bundle.main.executablePath ?? CommandLine.arguments[0]]
       _ = try await ProcessProcedure("strip")(ProcessRequest("strip", arguments.map { SystemText($0) }))
@@ -57,7 +58,7 @@ struct InstructionCount: Sendable {
 
   private func instructions(of program: String, executions: Int) async throws -> Int {
     let execution = Execution(workload: workload, contestant: way, units: Self.units, times: executions)
-    // One processor, so that the pool has one thread, and the order of what the threads do does not vary.
+    // The program runs on one processor, so that the thread pool has one thread, and the order of operations does not vary.
     let command = ["-c", "0", "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program]
     var request = ProcessRequest("taskset", (command + execution.arguments).map { SystemText($0) })
     request.environment = Self.environment
@@ -69,7 +70,7 @@ struct InstructionCount: Sendable {
     return count
   }
 
-  /// The same for everyone, with the same seed of hash values in each run.
+  /// The environment variables. They do not depend on the user, and make all runs use the same seed for hash values.
   private static let environment: [SystemText: SystemText] = [
     "PATH": ProcessRequest.inheritedEnvironment["PATH"] ?? "/usr/bin",
     "SWIFT_DETERMINISTIC_HASHING": "1",

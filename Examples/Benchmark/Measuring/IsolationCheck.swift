@@ -1,17 +1,19 @@
 import Dispatch
 import ProcedureKit
 
-/// Checks that bodies leave the actor of their caller, and that the caller returns to it. Tests cannot check this in debug builds: the
-/// optimizer is the risk, which omits hops where it considers them unnecessary.
+/// Checks that bodies do not execute on the caller's actor, and that the caller returns to its actor. Tests in debug builds cannot check
+/// this, because the risk is the optimizer, which omits hops that it considers unnecessary.
 enum IsolationCheck {
   struct Failed: Error, CustomStringConvertible {
     let ways: [String]
 
-    var description: String { "executed on the actor of the caller, or left it there: \(ways.joined(separator: ", "))" }
+    var description: String { "ran on the caller's actor, or did not return to it: \(ways.joined(separator: ", "))" }
   }
 
   private static let mark = DispatchSpecificKey<Bool>()
 
+  /// Performs the check.
+  ///
   /// - Throws: ``Failed``.
   @MainActor static func pass() async throws {
     DispatchQueue.main.setSpecific(key: mark, value: true)

@@ -1,13 +1,13 @@
-/// The resident memory of a waiting unit of work, in bytes. Measured in a process that does nothing else.
+/// The resident memory of a waiting unit of work, in bytes, as measured in a process that does nothing else.
 struct MemoryProbe: Sendable {
-  /// The memory for each unit the first time.
+  /// The memory for each unit when the store is filled for the first time.
   let bytesEach: Double
-  /// The additional memory for each unit the second time, after the first was released: zero, if all memory was released.
+  /// The additional memory for each unit when the store is filled again. It is zero if emptying the store released all memory.
   let regrowthEach: Double
 
-  /// Fills, empties, and fills again.
+  /// Fills a store, empties it, and fills it again.
   ///
-  /// - Throws: The errors of the store.
+  /// - Throws: Any error thrown by the store.
   static func measure(_ store: Store, units: Int) async throws -> MemoryProbe {
     let before = ResidentMemory.bytes
     let filled = try await fillAndEmpty(store, units)
@@ -16,7 +16,9 @@ struct MemoryProbe: Sendable {
       bytesEach: Double(filled - before) / Double(units), regrowthEach: Double(refilled - filled) / Double(units))
   }
 
-  /// - Returns: The memory when the store was full. Afterwards, its content is released.
+  /// Fills a store, and then releases its content.
+  ///
+  /// - Returns: The memory while the store was full.
   private static func fillAndEmpty(_ store: Store, _ units: Int) async throws -> Int {
     let content = try await store.fill(units)
     let bytes = ResidentMemory.bytes

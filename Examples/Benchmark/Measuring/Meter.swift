@@ -1,9 +1,9 @@
-/// Measures the contestants of a workload in turn, round by round, each in a process of its own.
+/// Measures the contestants of a workload in turn, round by round, each in a separate process.
 struct Meter: Sendable {
   let samples: Int
   /// The number of units; `nil` for each workload's own number.
   let units: Int?
-  /// Returns the costs of an execution with additional environment variables. Tests execute in their own process.
+  /// A closure that returns the costs of an execution with additional environment variables. Tests execute in their own process instead.
   var execute: @Sendable (Execution, _ environment: [String: String]) async throws -> [Double] = {
     execution, environment in
     try execution.costsInChild(environment)
@@ -13,7 +13,7 @@ struct Meter: Sendable {
     units ?? workload.units
   }
 
-  /// Measures each contestant once in every round; each round begins with another contestant.
+  /// Measures each contestant once in every round; each round begins with a different contestant.
   ///
   /// - Throws: The error of a contestant, or of the server that the workload needs.
   func measure(_ workload: Workload) async throws -> Measurement {
@@ -26,7 +26,7 @@ struct Meter: Sendable {
   private func measureRounds(_ workload: Workload, _ server: HTTPServer? = nil) async throws -> Measurement {
     let contestants = workload.contestants
     var costs = contestants.map { _ in [Double]() }
-    // Memory is counted and not timed, so it does not need many rounds.
+    // Memory is counted rather than timed, so it does not need many rounds.
     for round in 0..<(workload.countsBytes ? min(samples, 2) : samples) {
       for index in contestants.indices {
         let turn = (index + round) % contestants.count
@@ -56,7 +56,7 @@ struct Measurement: Sendable {
 
   let workload: Workload
   let units: Int
-  /// The name of the server that answered; `nil` if the workload needs none.
+  /// The name of the server that responded; `nil` if the workload needs none.
   var server: String?
   private(set) var results: [Result]
 

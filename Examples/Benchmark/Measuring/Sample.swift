@@ -2,9 +2,11 @@
 struct Sample: Equatable, Sendable {
   let values: [Double]
 
-  /// - Parameter values: At least one.
+  /// Creates a sample.
+  ///
+  /// - Parameter values: The values, of which there must be at least one.
   init(_ values: [Double]) {
-    precondition(!values.isEmpty, "A sample has at least one value")
+    precondition(!values.isEmpty, "A sample must have at least one value")
     self.values = values
   }
 
@@ -15,7 +17,7 @@ struct Sample: Equatable, Sendable {
     median == 0 ? 0 : (quantile(0.75) - quantile(0.25)) / 2 / abs(median)
   }
 
-  /// Returns the value below which the given part of the values lies, interpolated between neighbours.
+  /// Returns the value at a quantile from 0 to 1, interpolated between neighbouring values.
   func quantile(_ part: Double) -> Double {
     let sorted = values.sorted()
     let position = part * Double(sorted.count - 1)
@@ -28,7 +30,7 @@ struct Sample: Equatable, Sendable {
     Sample(zip(values, other.values).map { $0 - $1 })
   }
 
-  /// Returns the ratios of values that were measured in the same round, so that drift affects both.
+  /// Returns the ratios of values that were measured in the same round, so that drift affects both values of each ratio.
   func ratios(to other: Sample) -> Sample {
     Sample(zip(values, other.values).map { $0 / $1 })
   }

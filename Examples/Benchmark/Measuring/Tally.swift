@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Counts executed bodies, on request of a test. It captures nothing, so that it does not add to the cost of bodies.
+/// Counts executed bodies while a test requests it. Bodies do not capture the counter, so it does not add to their cost.
 enum Tally {
   private static let isCounting = Atomic(false)
   private static let count = Atomic(0)
 
-  /// Called by every body of every contestant.
+  /// Counts one body. Every body of every contestant calls this function.
   static func note() {
     if isCounting.load(ordering: .relaxed) { count.add(1, ordering: .relaxed) }
   }
 
-  /// Returns the number of bodies that `work` executes. One call at a time.
+  /// Returns the number of bodies that `work` executes. Only one call may be in progress at a time.
   static func counting(_ work: () async throws -> Void) async rethrows -> Int {
     count.store(0, ordering: .relaxed)
     isCounting.store(true, ordering: .relaxed)

@@ -1,4 +1,4 @@
-/// A prepared piece of work, ready to be timed, any number of times.
+/// A prepared piece of work that can be timed any number of times.
 struct Trial: Sendable {
   /// A result that differs from the only correct one.
   struct WrongResult: Error, CustomStringConvertible {
@@ -28,7 +28,7 @@ struct Trial: Sendable {
   /// Performs the work once.
   ///
   /// - Returns: Nanoseconds per unit.
-  /// - Throws: ``WrongResult``, and the errors of the work.
+  /// - Throws: ``WrongResult``; any error thrown by the work.
   func run() async throws -> Double {
     let start = ContinuousClock.now
     try await body()

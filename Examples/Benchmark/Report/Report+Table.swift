@@ -31,7 +31,7 @@ extension Report {
     .joined(separator: ", ")
   }
 
-  /// Aligns the first two columns and the last one left, and the others right.
+  /// Aligns the first two columns and the last one to the left, and the others to the right.
   private static func aligned(_ rows: [[String]]) -> String {
     let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in

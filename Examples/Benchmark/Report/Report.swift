@@ -13,7 +13,7 @@ struct Report: Encodable, Sendable {
     let workload: String
     let title: String
     let units: Int
-    /// The HTTP server that answered, for workloads that need one.
+    /// The HTTP server that responded, for workloads that need one.
     let server: String?
     let measure: String
     let results: [Result]
@@ -23,7 +23,7 @@ struct Report: Encodable, Sendable {
     let target: String
     let workload: String
     let contestant: String
-    /// The contestant to compare with; `nil` for an absolute number.
+    /// The contestant for comparison; `nil` for an absolute limit.
     let baseline: String?
     let value: Double
     let limit: Double
@@ -40,7 +40,7 @@ struct Report: Encodable, Sendable {
     self.samples = samples
   }
 
-  /// Adds measurements; further ones of the same workload are merged.
+  /// Adds measurements. They are merged with earlier measurements of the same workload.
   mutating func append(_ measurement: Measurement) {
     if let index = measurements.firstIndex(where: { $0.workload.id == measurement.workload.id }) {
       measurements[index].append(measurement)
@@ -64,9 +64,9 @@ struct Report: Encodable, Sendable {
   /// The workloads in which targets are missed.
   var failedWorkloads: Set<String> { Set(verdicts.lazy.filter { !$0.isMet }.map(\.workload)) }
 
-  /// The whole report, for machines.
+  /// The whole report as JSON.
   ///
-  /// - Throws: The errors of the encoder.
+  /// - Throws: Any error thrown by the encoder.
   var json: String {
     get throws {
       let encoder = JSONEncoder()

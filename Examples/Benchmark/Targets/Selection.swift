@@ -2,17 +2,17 @@
 struct Selection: Sendable {
   let workloads: [Workload]
   let targets: [Target]
-  /// Whether workloads were omitted only because they take long.
+  /// Whether workloads were omitted only because they take a long time.
   let leavesOutLong: Bool
 
   /// The names that can be selected.
   static let names = Set(Workload.all.filter { !$0.isLong }.map(\.id) + Target.all.map(\.id))
 
-  /// A workload is measured with all its contestants; a target measures only what it compares.
+  /// Selects all contestants of a named workload, and only the compared contestants of a named target.
   ///
   /// - Parameters:
-  ///   - names: Workloads and targets; if empty, all of them.
-  ///   - includesLong: Whether all of them includes long ones.
+  ///   - names: The names of workloads and targets. If empty, all of them are selected.
+  ///   - includesLong: Whether long workloads are included if there are no names.
   init(_ names: [String], includesLong: Bool) {
     let names = Set(names)
     let named = Target.all.filter { names.contains($0.id) }
@@ -25,7 +25,7 @@ struct Selection: Sendable {
       if names.contains(workload.id) || (workload.isLong ? includesLong : names.isEmpty) { return workload }
       return roles[workload.id].map { workload.limited(to: $0) }
     }
-    // A target is judged only if something of it is measured.
+    // A target is judged only if at least one of its workloads is measured.
     let measured = Set(workloads.map(\.id))
     targets = Target.all.filter { target in target.comparisons.contains { measured.contains($0.workload) } }
     leavesOutLong = names.isEmpty && !includesLong

@@ -8,8 +8,8 @@ extension Target {
       "P3", "add to a queue of width 2 and of width 8",
       [.ratio("W2", "add", atMost: 0.75), .ratio("W2/8", "add", atMost: 0.75)]),
     Target("P4", "a chain as a graph that is already built", [.ratio("W3", "run", atMost: 0.05)]),
-    Target("P5", "layers, the same", [.ratio("W4", "run", atMost: 0.08)]),
-    Target("P6", "a tree, the same", [.ratio("W5", "run", atMost: 0.1)]),
+    Target("P5", "layers as a graph that is already built", [.ratio("W4", "run", atMost: 0.08)]),
+    Target("P6", "a tree as a graph that is already built", [.ratio("W5", "run", atMost: 0.1)]),
     Target(
       "P7", "a chain and layers that have to be built",
       [.ratio("W3", "build and run", atMost: 0.14), .ratio("W4", "build and run", atMost: 0.22)]),
@@ -17,7 +17,7 @@ extension Target {
     Target("P9", "a million, each compared with ten thousand", growth),
     Target(
       "P10", "bytes of a waiting procedure, and of the next one after all were released",
-      // The memory that a process needs otherwise differs by more than nothing.
+      // The limit is not 0, because the memory that the process needs for other purposes varies.
       [.cost("W7", "add", atMost: 300), .cost("W7", "add once more", atMost: 30)]),
     Target(
       "P11", "events of the whole queue, observed",
@@ -33,10 +33,10 @@ extension Target {
         .ratio("P15", "results", to: .procedureKit("add"), atMost: 1.5),
       ]),
     Target(
-      "P16", "bytes of a pause, of a delay and between attempts; cancelled from the last on, compared with a tenth",
+      "P16", "bytes of a pause, of a delay and between attempts; cancelled in reverse order, compared with a tenth",
       [
         .cost("W7", "delay", atMost: 800), .cost("W7", "between attempts", atMost: 800),
-        // Linear: if each cancellation had to search the others, it would be ten.
+        // The cost of a cancellation is constant. If each cancellation had to search through the others, the ratio would be ten.
         .ratio("P16", "add", to: .procedureKit("add, 1/10"), atMost: 2),
       ]),
     Target("P17", "bodies that end in the opposite order", [.ratio("P17", "add", atMost: 1.1)]),
@@ -55,7 +55,7 @@ extension Target {
       [.ratio("N2", "download", to: .bare("download"), atMost: 1.2)]),
   ]
 
-  /// Each growing workload, compared with a hundredth of it.
+  /// The comparisons of each growing workload with a hundredth of it.
   private static let growth = Workload.all.filter(\.isLong).flatMap { workload in
     workload.contestants.compactMap { contestant -> Comparison? in
       guard case .procedureKit(let way) = contestant.role else { return nil }

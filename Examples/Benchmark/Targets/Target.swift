@@ -4,9 +4,11 @@ struct Target: Sendable {
   let title: String
   let comparisons: [Comparison]
 
+  /// Creates a target.
+  ///
   /// - Parameters:
-  ///   - id: Its name on the command line.
-  ///   - title: What it limits.
+  ///   - id: The name of the target on the command line.
+  ///   - title: A description of the work whose cost is limited.
   ///   - comparisons: The limits.
   init(_ id: String, _ title: String, _ comparisons: [Comparison]) {
     self.id = id
@@ -36,26 +38,26 @@ struct Comparison: Sendable {
   let limit: Double
   private let measure: Measure
 
-  /// Limits the cost itself: bytes or nanoseconds for each unit.
+  /// Returns a limit for the cost itself, in bytes or nanoseconds for each unit.
   static func cost(_ workload: String, _ way: String, atMost limit: Double) -> Comparison {
     Comparison(workload: workload, contestant: .procedureKit(way), limit: limit, measure: .cost)
   }
 
-  /// Limits the multiple of another contestant's cost.
+  /// Returns a limit for the cost as a multiple of another contestant's cost.
   static func ratio(
     _ workload: String, _ way: String, to baseline: Contestant.Role = .floor, atMost limit: Double
   ) -> Comparison {
     Comparison(workload: workload, contestant: .procedureKit(way), limit: limit, measure: .ratio(baseline))
   }
 
-  /// Limits the nanoseconds, or bytes, by which a unit costs more than another contestant's.
+  /// Returns a limit for the nanoseconds or bytes by which the cost of a unit exceeds another contestant's cost.
   static func excess(
     _ workload: String, _ way: String, over baseline: Contestant.Role, atMost limit: Double
   ) -> Comparison {
     Comparison(workload: workload, contestant: .procedureKit(way), limit: limit, measure: .excess(baseline))
   }
 
-  /// The contestant with which it is compared, in the same round; `nil` if only the cost itself counts.
+  /// The contestant for comparison in the same round; `nil` if only the cost itself is limited.
   var baseline: Contestant.Role? {
     switch measure {
     case .cost: nil
@@ -72,7 +74,7 @@ struct Comparison: Sendable {
     }
   }
 
-  /// - Returns: `nil` if it was not measured.
+  /// Returns the value to compare with the limit; `nil` if it was not measured.
   func value(in measurement: Measurement) -> Double? {
     guard measurement.workload.id == workload, let sample = measurement[contestant] else { return nil }
     switch measure {

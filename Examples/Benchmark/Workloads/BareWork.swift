@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Hand-written running and adding, without a library: no suspension, priorities, events, dependencies or errors. Running does the least
-/// that the language requires, plus a lock and a check of cancellation before and after. Adding uses a simple queue behind one lock, which
-/// is not the least.
+/// Hand-written versions of running and adding, without a library. They support no suspension, priorities, events, dependencies or errors.
+/// Running does no more than the language requires, except that it acquires a lock and checks for cancellation before and after the body.
+/// Adding uses a simple queue behind one lock, which is not the cheapest implementation.
 enum BareWork {
   /// A job, which a body can use to find its identity.
   private final class Job: Sendable {
@@ -59,7 +59,8 @@ enum BareWork {
     }
   }
 
-  /// Leaves the caller's actor, creates an object, binds it, acquires a lock before and after, and checks whether it was cancelled.
+  /// The contestant that leaves the caller's actor, creates an object, binds it, acquires a lock before and after the body, and checks for
+  /// cancellation.
   static let run = Contestant(.bare("run")) { units in
     let register = Register()
     return Trial(units: units) {
@@ -67,7 +68,7 @@ enum BareWork {
     }
   }
 
-  /// Creates an object, enqueues it behind a lock, dequeues it in another task, binds it, and records its end.
+  /// The contestant that creates an object, enqueues it behind a lock, dequeues it in another task, binds it, and records its end.
   static let add = Contestant(.bare("add")) { units in
     let register = Register()
     return Trial(units: units) {

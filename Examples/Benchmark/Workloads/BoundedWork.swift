@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import ProcedureKit
 
-/// W2: empty bodies, with a limited number at a time.
+/// W2: empty bodies, of which a limited number execute at a time.
 struct BoundedWork {
   let width: Int
 

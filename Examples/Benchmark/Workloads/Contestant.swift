@@ -2,7 +2,7 @@
 struct Contestant: Sendable {
   /// The implementation that a contestant uses.
   enum Role: Hashable, Sendable {
-    /// Code that a good engineer writes by hand, with the means of the language.
+    /// Code that a good engineer would write by hand, using only the language.
     case floor
     case operationQueue
     case dispatch
@@ -19,7 +19,7 @@ struct Contestant: Sendable {
 
   let role: Role
   private let method: Method
-  /// The maximum number of units, since more would take too long; the cost of a unit is compared.
+  /// The maximum number of units. More would take too long, and are not needed to compare the costs of a unit.
   private let mostUnits: Int
   /// The divisor of the number of units.
   private let divisor: Int
@@ -36,7 +36,7 @@ struct Contestant: Sendable {
   /// - Parameters:
   ///   - role: The implementation.
   ///   - mostUnits: The maximum number of units.
-  ///   - trial: Prepares the work for a number of units.
+  ///   - trial: A closure that prepares the work for a number of units.
   init(_ role: Role, mostUnits: Int = .max, _ trial: @escaping @Sendable (Int) throws -> Trial) {
     self.init(role, .time(trial), mostUnits: mostUnits, divisor: 1)
   }
@@ -46,7 +46,7 @@ struct Contestant: Sendable {
     self.init(role, .bytes(store, value), mostUnits: mostUnits, divisor: 1)
   }
 
-  /// Returns the contestant in another role, with a part of the units.
+  /// Returns the contestant in another role, with a fraction of the units.
   func playing(_ role: Role, withUnitsDividedBy divisor: Int) -> Contestant {
     Contestant(role, method, mostUnits: mostUnits, divisor: divisor)
   }
@@ -57,14 +57,14 @@ struct Contestant: Sendable {
 
   /// The environment variables that the process needs.
   var environment: [String: String] {
-    // One arena of the C library's allocator, so that memory which one thread releases is available to the others.
+    // The C library's allocator uses only one arena, so that memory that one thread releases is available to the others.
     countsBytes ? ["MALLOC_ARENA_MAX": "1"] : [:]
   }
 
   /// Measures the contestant in this process.
   ///
   /// - Returns: Nanoseconds or bytes per unit, for each execution.
-  /// - Throws: The error of the work.
+  /// - Throws: Any error thrown by the work.
   func costs(units: Int, times: Int) async throws -> [Double] {
     var costs: [Double] = []
     switch method {
@@ -79,7 +79,7 @@ struct Contestant: Sendable {
 
   /// Returns the work for a number of units of the workload; `nil` if it is not timed.
   ///
-  /// - Throws: The error of the preparation.
+  /// - Throws: Any error thrown while preparing the work.
   func trial(units: Int) throws -> Trial? {
     if case .time(let trial) = method { try trial(share(of: units)) } else { nil }
   }

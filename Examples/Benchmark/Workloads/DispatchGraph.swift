@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// A block for each node of a shape, dispatched by the last of its inputs.
+/// A graph that has a block for each node of a shape. The block is dispatched by the last of the node's inputs.
 final class DispatchGraph: Sendable {
   private final class Node: Sendable {
     let missing = Atomic(0)
@@ -30,7 +30,7 @@ final class DispatchGraph: Sendable {
     }
   }
 
-  /// - Returns: The value of the last node.
+  /// Executes all nodes, and returns the value of the last one.
   private func run() -> Int {
     for (node, inputs) in zip(nodes, shape.inputs) {
       node.missing.store(inputs.count, ordering: .relaxed)

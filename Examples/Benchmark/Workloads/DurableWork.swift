@@ -3,9 +3,9 @@ import ProcedureKit
 import ProcedureKitDurable
 import ProcedureKitFoundation
 
-/// W9: independent nodes, the value of each written to a file.
+/// W9: independent nodes whose values are written to a file.
 enum DurableWork {
-  /// By hand: a task for each node, which encodes its value, and an actor that writes.
+  /// The actor of the hand-written version. A task for each node encodes the node's value, and this actor writes it.
   private actor Writer {
     private let file: FileHandle
 
@@ -40,7 +40,7 @@ enum DurableWork {
     durable("no flush", .never),
     durable("a flush for every 100", .every(100)),
     durable("flushes that nodes share", .everyEntry),
-    // Nodes that are remembered at the same time would share a flush.
+    // The width is 1, because nodes that are remembered at the same time would share a flush.
     durable(flushed, .everyEntry, width: 1, mostUnits: mostFlushes),
     Contestant(.bare(flushed), mostUnits: mostFlushes) { units in
       Trial(units: units) {
@@ -65,7 +65,7 @@ enum DurableWork {
     Contestant(.procedureKit(name), mostUnits: mostUnits) { units in
       let (queue, graph) = (ProcedureQueue("durable", maxConcurrentProcedures: width), graph(units))
       return Trial(units: units) {
-        // A new file for each measurement, so that it contains no values.
+        // Each measurement uses a new file, which contains no values.
         try await withTemporaryFolder { folder in
           let journal = try FileJournal(folder.appending(path: "journal").path, flush: flush)
           try await queue.run(graph.durable(in: journal))

@@ -8,23 +8,24 @@ import ProcedureKitProcess
   import FoundationNetworking
 #endif
 
-/// The server of N1 and N2, in a process of its own: a server in the process of one contestant would slow down that one alone.
+/// The server for N1 and N2, which runs in a separate process. A server in the process of one contestant would slow down only that
+/// contestant.
 ///
-/// It is nginx where that is installed, and otherwise this program, started again. The environment variable `BENCHMARK_SERVER` names a
-/// server that is already running, for example `http://127.0.0.1:8080`. Every server answers `/1` and so on with ``body``, and `/long/N`
-/// with N MiB.
+/// The server is nginx if it is installed, and otherwise another instance of this program. The environment variable `BENCHMARK_SERVER`
+/// names a server that is already running, for example `http://127.0.0.1:8080`. Every server responds to `/1` and so on with ``body``, and
+/// to `/long/N` with N MiB.
 struct HTTPServer: Sendable {
   private struct NotReady: Error, CustomStringConvertible {
     let name: String
     let reason: String
     let output: String
 
-    var description: String { "the server (\(name)) does not answer: \(reason). It printed: '\(output)'" }
+    var description: String { "the server (\(name)) does not respond: \(reason). It printed: '\(output)'" }
   }
 
   static let body = "a kitten, and not much else"
 
-  /// Its name in the report.
+  /// The name of the server in the report.
   let name: String
   let url: URL
 
@@ -33,7 +34,7 @@ struct HTTPServer: Sendable {
   /// The address of the server that the user, or the parent of this process, has started.
   static let running = ProcessInfo.processInfo.environment[variable].flatMap { URL(string: $0) }
 
-  /// The environment variable that tells the process of a contestant the address.
+  /// The environment variable from which the process of a contestant reads the address.
   var environment: [String: String] { [Self.variable: url.absoluteString] }
 
   /// Calls a function while a server is running.
@@ -42,7 +43,7 @@ struct HTTPServer: Sendable {
   ///   - mebibytes: The length of the long body.
   ///   - body: The function.
   /// - Returns: The value of the function.
-  /// - Throws: An error if the server does not start, and the errors of the function.
+  /// - Throws: An error if the server does not start; any error thrown by the function.
   static func whileRunning<Result>(
     mebibytes: Int, _ body: (HTTPServer) async throws -> Result
   ) async throws -> Result {
@@ -55,7 +56,7 @@ struct HTTPServer: Sendable {
           try await body(ready("Benchmark", output: output) { String(output().prefix { $0 != "\n" }) })
         }
       }
-      // The port is free again after this statement, for nginx to take.
+      // After this statement, the port is free again, so nginx can use it.
       let port = try RefusingPort().port
       let settings = try nginxSettings(port: port, folder: folder, mebibytes: mebibytes)
       return try await whileExecuting([nginx, "-c", settings.path], log: log) { output in
@@ -66,7 +67,7 @@ struct HTTPServer: Sendable {
 
   // MARK: nginx
 
-  /// The path of nginx. Debian installs it outside of the `PATH` of most users.
+  /// The path of nginx. Debian installs it outside the `PATH` of most users.
   static let nginx = Program.path(of: "nginx", orIn: ["/usr/sbin", "/usr/local/sbin"])
 
   /// Writes the settings, and the file with the long body, into a folder.
@@ -97,7 +98,7 @@ struct HTTPServer: Sendable {
 
   // MARK: This program
 
-  /// Serves until the process is ended. Prints the address.
+  /// Prints the address of the server, and serves requests until the process is ended.
   static func serve() async throws {
     let server = try LoopbackServer(keepsConnections: true, handler: response)
     Console.print("\(server.url("/"))")
@@ -106,7 +107,7 @@ struct HTTPServer: Sendable {
 
   @Sendable static func response(to request: ServerRequest) -> ServerResponse {
     guard request.path.hasPrefix("/long/"), let count = Int(request.path.dropFirst(6)) else { return .ok(body) }
-    // The client receives as much as the head announces, and disconnects.
+    // The client receives as many bytes as the head announces, and then disconnects.
     var response = ServerResponse.endless(piece)
     response.headers = ["Content-Length": "\(count << 20)", "Connection": "close"]
     return response
@@ -116,9 +117,9 @@ struct HTTPServer: Sendable {
 
   // MARK: Processes
 
-  /// Calls a function while a program is running. The program writes to a file, and has no pipe that keeps anyone waiting.
+  /// Calls a function while a program is running. The program writes its output to a file, because a full pipe would make it wait.
   ///
-  /// If this process is killed, a shell stops the program: it writes to a pipe, and fails when that has no reader.
+  /// If this process is killed, a shell stops the program. The shell keeps writing to a pipe, and fails when the pipe has no reader.
   private static func whileExecuting<Result>(
     _ command: [String], log: URL, _ body: (_ output: @escaping @Sendable () -> String) async throws -> Result
   ) async throws -> Result {
@@ -137,7 +138,7 @@ struct HTTPServer: Sendable {
     }
   }
 
-  /// Returns the server when it answers.
+  /// Returns the server once it responds.
   private static func ready(
     _ name: String, output: @escaping @Sendable () -> String, address: @escaping @Sendable () -> String
   ) async throws -> HTTPServer {

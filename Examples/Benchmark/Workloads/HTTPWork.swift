@@ -16,14 +16,14 @@ enum HTTPWork {
     let status: Int32
 
     var description: String {
-      status == 127 ? "the program curl is missing" : "curl has ended with status \(status)"
+      status == 127 ? "the program curl is missing" : "curl ended with status \(status)"
     }
   }
 
   /// Whether the program `curl` exists.
   static let hasCurl = Program.path(of: "curl") != nil
 
-  /// The address of the server. Tests bind another one.
+  /// The address of the server. Tests bind a different address.
   @TaskLocal static var server = HTTPServer.running
 
   private static let width = 64
@@ -43,7 +43,8 @@ enum HTTPWork {
     Contestant(.procedureKit("load")) { units in
       let queue = ProcedureQueue("load", maxConcurrentProcedures: width)
       let load = NetworkDataProcedure("load")
-      // Not `load.map`, which would add a layer of modifiers to each GET, and not a check of all responses at the end: curl keeps none.
+      // The body checks each response. `load.map` would add a layer of modifiers to each GET, and a check of all responses at the end would
+      // have to keep them, which curl does not do.
       let loadAndCheck = ProcedureTask("load") { (request: URLRequest) in
         Tally.note()
         let response = try await load.execute(request)
@@ -56,7 +57,7 @@ enum HTTPWork {
     },
   ]
 
-  /// N2: one long body, written to a file; a unit is a mebibyte.
+  /// N2: one long body that is written to a file. A unit is a mebibyte.
   static let large = [
     Contestant(.bare("download")) { units in
       trial(units) { server, folder in

@@ -4,7 +4,7 @@ import ProcedureKit
 import ProcedureKitFoundation
 import Synchronization
 
-/// W10: real work, files that are read and hashed, at most eight at a time.
+/// W10: real work, in which files are read and hashed, at most eight at a time.
 enum HashWork {
   static let contestants = [
     Contestant(.floor) { units in
@@ -39,7 +39,7 @@ enum HashWork {
   private static let width = 8
   private static let contents = [UInt8](repeating: 0x2e, count: 16 << 10)
 
-  /// Files in a folder, which is removed with the object.
+  /// Files in a folder that is removed when this object is released.
   private final class Files: Sendable {
     let all: [URL]
     private let folder = FileManager.default.temporaryDirectory.appending(
@@ -54,7 +54,7 @@ enum HashWork {
     deinit { try? FileManager.default.removeItem(at: folder) }
   }
 
-  /// A sum to which several threads add. An error makes it wrong, and is noticed by that.
+  /// A sum to which several threads add. An error is noticed because it makes the sum wrong.
   private final class Sum: Sendable {
     private let sum = Atomic(0)
 
@@ -100,7 +100,7 @@ enum HashWork {
     return number(of: [UInt8](try Data(contentsOf: file)))
   }
 
-  /// - Returns: A number from 1, of the hash.
+  /// Returns a number greater than 0 that is taken from the hash.
   private static func number(of bytes: [UInt8]) -> Int {
     var hash = SHA256()
     hash.add(bytes)

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// W4: as many layers as each has nodes, where every node adds up three nodes of the previous layer.
+/// W4: layers of nodes, in which every node adds up three nodes of the previous layer. There are as many layers as nodes in a layer.
 enum LayerWork {
   static let contestants = [
     Contestant(.floor) { units in

@@ -4,7 +4,7 @@ import Synchronization
 /// An operation for each node of a shape, with dependencies.
 struct OperationGraph {
   private final class Node: Operation, @unchecked Sendable {
-    // Invariant: the mutable state besides these constants is atomic.
+    // The invariant that justifies `@unchecked Sendable`: all mutable state is atomic.
     let inputs: [Node]
     let increment: Int
     let value = Atomic(0)
@@ -30,7 +30,7 @@ struct OperationGraph {
     }
   }
 
-  /// - Returns: The value of the last node.
+  /// Executes all nodes, and returns the value of the last one.
   private static func run(_ shape: Shape) -> Int {
     var nodes: [Node] = []
     nodes.reserveCapacity(shape.inputs.count)

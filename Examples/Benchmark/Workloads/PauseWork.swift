@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Procedures that pause for an hour and are cancelled, the last one first.
+/// Procedures that pause for an hour, and are cancelled in reverse order.
 enum PauseWork {
   static let contestants = [
     Contestant(.floor) { units in
@@ -33,7 +33,7 @@ enum PauseWork {
   }
 }
 
-/// Bodies that sleep and end in the opposite order of their starts.
+/// Bodies that sleep, and end in the reverse of the order in which they start.
 enum ReverseSleepWork {
   static let contestants = [
     Contestant(.floor) { units in

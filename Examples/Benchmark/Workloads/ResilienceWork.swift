@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// P18: empty bodies, alone and with every modifier for calls of a service that may fail.
+/// P18: empty bodies, without modifiers and with every modifier for calls to a service that may fail.
 enum ResilienceWork {
   static let contestants = [
     contestant("run, body alone") { FlatWork.empty },
@@ -8,7 +8,7 @@ enum ResilienceWork {
       FlatWork.empty
         .timeout(.seconds(60))
         .circuitBreaker(CircuitBreaker())
-        // So many calls that none waits.
+        // The limit is so high that no call has to wait.
         .rateLimited(RateLimiter(1_000_000, per: .milliseconds(1)))
         .hedged(after: .seconds(60))
         .retry(.exponential(from: .milliseconds(100)), maxAttempts: 3)

@@ -1,6 +1,6 @@
-/// Numbered nodes, each with its inputs, whose values it adds up; every number is larger than those of its inputs.
+/// A graph of numbered nodes, each of which adds up the values of its inputs. The number of a node is larger than those of its inputs.
 ///
-/// For the contestants that work with any shape. The floor and ProcedureKit write out the shapes.
+/// Shapes are for the contestants that work with any graph. The floor and ProcedureKit have code for each graph.
 struct Shape: Sendable {
   let inputs: [[Int]]
   /// The number that every node adds to the sum of its inputs.

@@ -5,7 +5,7 @@ enum SleepWork {
   static let width = 100
 
   static let contestants = [
-    // As many tasks as may sleep at a time, each with its share: the cost of sleeping alone.
+    // There are as many tasks as may sleep at a time, each with a share of the units. The result is the cost of the sleeping itself.
     Contestant(.floor) { units in
       Trial(units: units) {
         try await withThrowingTaskGroup { group in

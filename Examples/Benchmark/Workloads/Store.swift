@@ -2,11 +2,11 @@ import Dispatch
 import Foundation
 import ProcedureKit
 
-/// W7: a store of work that waits to be started.
+/// W7: a store of work that is waiting to be started.
 enum Store: CaseIterable, Sendable {
   case tasks, operationQueue, dispatch, procedureQueue, delays, attempts
 
-  /// The waiting work, and how it is removed.
+  /// The waiting work, and a way to remove it.
   struct Content: Sendable {
     /// Executes all waiting work, and returns when it has been executed.
     let empty: @Sendable () async -> Void
@@ -22,7 +22,9 @@ enum Store: CaseIterable, Sendable {
     Contestant(.procedureKit("add once more"), .procedureQueue) { $0.regrowthEach },
   ]
 
-  /// - Throws: `CancellationError` when the task is cancelled.
+  /// Fills the store with waiting work.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled.
   func fill(_ units: Int) async throws -> Content {
     switch self {
     case .tasks: Self.fillTasks(units)

@@ -21,9 +21,9 @@ enum Program {
   /// Looks for a program in the folders of `PATH`.
   ///
   /// - Parameters:
-  ///   - name: Its name.
-  ///   - folders: Further folders.
-  /// - Returns: Its path; `nil` if it is not installed.
+  ///   - name: The name of the program.
+  ///   - folders: Further folders to search.
+  /// - Returns: The path of the program; `nil` if it is not installed.
   static func path(of name: String, orIn folders: [String] = []) -> String? {
     let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
     return (path + folders).map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// W8: empty bodies, each of which may take a minute.
+/// W8: empty bodies, each with a timeout of a minute.
 enum TimeoutWork {
   private static let limited = FlatWork.empty.timeout(.seconds(60))
 

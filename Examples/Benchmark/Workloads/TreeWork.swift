@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// W5: a binary tree in which every node adds up two, from the leaves to the root.
+/// W5: a binary tree in which every node adds up two others, from the leaves to the root.
 enum TreeWork {
   static let contestants = [
     Contestant(.floor) { units in
@@ -39,7 +39,7 @@ enum TreeWork {
     }
   }
 
-  /// Returns the tree level by level, the root last.
+  /// Returns the tree, level by level, from the leaves to the root.
   @Sendable private static func shape(_ units: Int) -> (Shape, result: Int) {
     let leaves = leaves(units)
     let inputs = (0..<2 * leaves - 1).map { node in

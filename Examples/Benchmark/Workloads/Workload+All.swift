@@ -14,7 +14,7 @@ extension Workload {
     Workload("P14", "enqueue where there is room", units: 100_000, RoomWork.contestants),
     Workload("P18", "retry, timeout, breaker, limiter, hedge", units: 20_000, ResilienceWork.contestants),
     Workload("P15", "elements, at most 8 at once", units: 100_000, ElementWork.contestants),
-    Workload("W7", "bytes of what waits", units: 1_000_000, executions: 1, Store.contestants),
+    Workload("W7", "bytes of waiting work", units: 1_000_000, executions: 1, Store.contestants),
     Workload("P16", "an hour's pause, cancelled", units: 50_000, PauseWork.contestants),
     Workload("P17", "sleep, end in the opposite order", units: 16_000, executions: 2, ReverseSleepWork.contestants),
     Workload("P12", "sleep 1 ms, 100 at once", units: 10_000, executions: 2, SleepWork.contestants),

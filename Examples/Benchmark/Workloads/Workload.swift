@@ -33,14 +33,14 @@ struct Workload: Sendable {
     contestants.contains(where: \.countsBytes)
   }
 
-  /// Returns the workload with these contestants only.
+  /// Returns the workload with only the contestants in the given roles.
   func limited(to roles: Set<Contestant.Role>) -> Workload {
     var workload = self
     workload.contestants.removeAll { !roles.contains($0.role) }
     return workload
   }
 
-  /// The workload with ProcedureKit alone, with a million units and a hundredth of that.
+  /// The workload with only ProcedureKit's contestants, with a million units and with a hundredth of that number.
   var growth: Workload {
     let largest = 1_000_000
     let pairs = contestants.flatMap { contestant -> [Contestant] in

@@ -37,7 +37,7 @@ final class Manners: Sendable {
     let call = attempt.map { Result<HTTPPayloadResponse<URL>, any Error>.success($0) }
       .recover { [self] error in
         notePause(of: error)
-        // A missing, moved or overlong page is not a failure of the host, so it does not count for the circuit breaker.
+        // A missing, moved or overlong page is not a failure of the host, so the circuit breaker does not count it.
         if Self.isFailureOfHost(error) { throw error }
         return .failure(error)
       }
@@ -121,8 +121,8 @@ final class HostManners: Sendable {
 }
 
 extension URL {
-  /// The host and the port, in a form in which RFC 3986 can be applied by comparing them: `http://A.example.` and `http://a.example:80` are
-  /// equal.
+  /// The host and the port in a normalized form, which can be compared as RFC 3986 requires: `http://A.example.` and `http://a.example:80`
+  /// are equal.
   var hostAndPort: String {
     let isDefault = effectivePort == (scheme?.lowercased() == "http" ? 80 : 443)
     return comparableHost + (isDefault ? "" : ":\(effectivePort)")

@@ -28,8 +28,8 @@ public final class LoopbackServer: Sendable {
   ///   - isIPv6: Whether the server listens on `[::1]`.
   ///   - beforeBody: A closure that is called when the head of a request has arrived. If it returns a response, that response is sent
   ///     immediately, without reading the body of the request. If it returns `nil`, the body is read, and `handler` is called.
-  ///   - handler: Returns the response to a request. The closure is called on the thread of the connection, possibly at the same time as
-  ///     for other connections.
+  ///   - handler: A closure that returns the response to a request. It is called on the thread of the connection, possibly at the same time
+  ///     as for other connections.
   /// - Throws: ``ServerError`` if the system has no socket or port left.
   public init(
     keepsConnections: Bool = false, isIPv6: Bool = false,

@@ -4,7 +4,7 @@ struct BitWriter {
   private var pending: UInt64 = 0
   private var pendingCount = 0
 
-  /// Appends the lowest `count` bits of `value`. There must be at most 32, and all higher bits must be zero.
+  /// Appends the lowest `count` bits of `value`. `count` must be at most 32, and all higher bits must be zero.
   mutating func write(_ value: Int, count: Int) {
     pending |= UInt64(truncatingIfNeeded: value) &<< UInt64(truncatingIfNeeded: pendingCount)
     pendingCount &+= count

@@ -38,7 +38,7 @@ struct DeflateBlock {
       header.cost + header.literals.cost(of: literals) + header.distances.cost(of: distances) + extraBits
     let fixedCost =
       Self.fixedLiterals.cost(of: literals) + Self.fixedDistances.cost(of: distances) + extraBits
-    // A stored chunk takes its bytes, four bytes for its length, and up to one byte for alignment.
+    // A stored chunk takes up its bytes, four bytes for its length, and up to one byte for alignment.
     let storedCost = 8 * (bytes.count + 5 * (bytes.count / Self.storedLimit + 1))
 
     if storedCost < min(dynamicCost, fixedCost) {

@@ -1,4 +1,4 @@
-/// A method to predict the bytes of a row from their neighbours. The differences compress better than the bytes themselves (PNG, 9.2).
+/// A method of predicting the bytes of a row from their neighbours. The differences compress better than the bytes themselves (PNG, 9.2).
 enum PNGFilter: UInt8, CaseIterable {
   case none = 0
   case sub = 1

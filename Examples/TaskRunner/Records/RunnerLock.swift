@@ -18,7 +18,7 @@ struct RunnerLock {
   let endedCount: Int
   private let descriptor: Int32
 
-  /// Creates the folder for the records, and takes the lock.
+  /// Creates the folder for the records, and acquires the lock.
   ///
   /// - Throws: ``TaskProblem`` if another runner is using the same tasks, or if the folder cannot be written.
   init(_ records: TaskRecords) throws {

@@ -42,7 +42,7 @@ enum TaskGraph {
     }
   }
 
-  /// Returns a graph that has a node for each task, and no other nodes, so that reports and traces show only what the user knows.
+  /// Returns a graph that has a node for each task, and no other nodes, so that reports and traces show only tasks that the user knows.
   private static func graph<Value>(
     _ tasks: [TaskDefinition], _ procedure: (TaskDefinition) -> ProcedureTask<[Value], Value>
   ) -> ProcedureGraph<Void, Void> {

@@ -2,8 +2,8 @@ import ProcedureKit
 
 /// Parses JSON (RFC 8259), and records the position of each value, which Foundation's decoder does not report.
 ///
-/// A string can contain a file name that is not UTF-8. In it, the escapes `\udc80` to `\udcff`, which are not characters, represent the
-/// bytes 0x80 to 0xff. Python writes such names in the same way (PEP 383, `surrogateescape`).
+/// A string can contain a file name that is not UTF-8. In this case, the escapes `\udc80` to `\udcff`, which are not characters, represent
+/// the bytes 0x80 to 0xff. Python writes such names in the same way (PEP 383, `surrogateescape`).
 struct JSONReader {
   /// The maximum depth of nested lists and objects, which keeps a file from exhausting the stack.
   private static let greatestDepth = 100

@@ -2,7 +2,7 @@ import ProcedureKit
 import ProcedureKitFoundation
 import ProcedureKitRemote
 
-/// An attempt of an activity.
+/// An attempt to execute an activity.
 struct TemporalTask: RemoteTask {
   let call: RemoteCall
   let delivery: Int
@@ -38,7 +38,7 @@ struct TemporalTask: RemoteTask {
     case .finished(let output): try await respond("RespondActivityTaskCompleted") { $0.writePayloads(2, output) }
     case .failed(let failure): try await fail(failure, isFinal: true)
     case .abandoned:
-      try await fail(RemoteFailure(type: TemporalFailure.abandoned, message: "the worker stops"), isFinal: false)
+      try await fail(RemoteFailure(type: TemporalFailure.abandoned, message: "the worker is stopping"), isFinal: false)
     case .cancelled: try await respond("RespondActivityTaskCanceled") { _ in }
     }
   }

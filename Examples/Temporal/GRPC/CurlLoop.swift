@@ -2,7 +2,7 @@ import Foundation
 import LoadedLibraries
 import Synchronization
 
-/// Performs transfers with libcurl, all of them on one thread.
+/// Performs all transfers on one thread, using libcurl.
 ///
 /// The invariant that justifies `@unchecked Sendable`: only this thread uses the set of transfers and the transfers in it, except that any
 /// thread may call `pk_curl_multi_wakeup` while the set exists. The commands are guarded by a lock.

@@ -45,7 +45,8 @@ struct Connection {
     return false
   }
 
-  /// Ends the current answer. Called before the last bytes are sent, since the client may send its next request after that.
+  /// Ends the current answer. This function is called before the last bytes are sent, since the client may send its next request after
+  /// that.
   private func endAnswer() {
     core.state.update { _ = $0.answering.remove(socket.descriptor) }
   }

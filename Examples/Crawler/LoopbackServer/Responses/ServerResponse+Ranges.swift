@@ -29,7 +29,7 @@ extension ServerResponse {
     return response
   }
 
-  /// Returns whether the response to a request with a method has a body.
+  /// Returns whether the response to a request with the given method has a body.
   func hasBody(for method: String) -> Bool {
     method != "HEAD" && status != 204 && status != 304
   }

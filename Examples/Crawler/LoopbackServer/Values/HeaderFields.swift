@@ -16,7 +16,7 @@ public struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral 
     fields = elements.map { Field(name: $0, value: $1) }
   }
 
-  /// The value of the first field with a name. Setting a value replaces all fields with that name.
+  /// The value of the first field with the given name. Setting a value replaces all fields with that name.
   public subscript(name: String) -> String? {
     get { fields.first { Self.isSame($0.name, name) }?.value }
     set {
