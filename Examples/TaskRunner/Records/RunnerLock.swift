@@ -64,7 +64,7 @@ struct RunnerLock {
     close(descriptor)
   }
 
-  /// Kills processes with a mark until there are none left, for at most five seconds. Returns the number of processes.
+  /// Kills processes with the given mark until there are none left, for at most five seconds. Returns the number of processes.
   private static func end(_ mark: String) -> Int {
     var ended: Set<Int32> = []
     for _ in 0..<5_000 {

@@ -23,8 +23,8 @@ final class TaskRecords: Sendable {
   /// Returns the name of the folder that contains the records for a task file.
   static func folderName(for file: SystemText) -> SystemText { ".\(file).records" }
 
-  /// Returns whether a folder with such a name belongs to a runner, rather than to the user. Such a folder contains a lock, and apart from
-  /// that only records.
+  /// Returns whether a folder with a name of this form belongs to a runner, rather than to the user. A runner's folder contains a lock and
+  /// records, and nothing else.
   static func isFolder(_ path: SystemText) -> Bool {
     guard SystemFiles.isFolder(path), let names = try? SystemFiles.names(in: path) else { return false }
     return names.contains("lock") && names.allSatisfy { $0 == "lock" || $0.bytes.starts(with: "records".utf8) }

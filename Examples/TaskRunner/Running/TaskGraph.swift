@@ -30,7 +30,7 @@ enum TaskGraph {
 
   /// Returns a graph that finds out which tasks would run.
   ///
-  /// The value of such a task is `nil`. A task that needs such a task would run, too.
+  /// The value of a task that would run is `nil`. A task that needs such a task would also run.
   ///
   /// - Throws: `GraphItemsError`, which cannot occur for the tasks of a ``TaskFile``.
   static func dry(

@@ -51,7 +51,7 @@ public struct TemporalConnection: Sendable {
     }
   }
 
-  /// Converts an error of the connection to the error that the caller of a procedure receives.
+  /// Converts a connection error to the error that the caller of a procedure receives.
   func error(_ error: any Error, of procedure: RemoteName) -> any Error {
     switch error {
     case let error as GRPCError:

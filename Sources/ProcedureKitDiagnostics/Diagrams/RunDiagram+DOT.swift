@@ -1,7 +1,9 @@
 import ProcedureKit
 
 extension RunDiagram {
-  /// The diagram in DOT, the language of [Graphviz](https://graphviz.org). O(n) for n runs and arrows.
+  /// The diagram in DOT, the language of [Graphviz](https://graphviz.org).
+  ///
+  /// - Complexity: O(n) for n runs and arrows.
   public var dot: String {
     var lines = ["digraph runs {", "  compound=true; node [shape=box, style=filled];"]
     addDOT(of: -1, indentation: "  ", &lines)

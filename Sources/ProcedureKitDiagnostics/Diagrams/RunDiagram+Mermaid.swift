@@ -1,8 +1,9 @@
 import ProcedureKit
 
 extension RunDiagram {
-  /// The diagram as a [Mermaid](https://mermaid.js.org) flowchart, which many code hosting sites display in Markdown files. O(n) for n runs
-  /// and arrows.
+  /// The diagram as a [Mermaid](https://mermaid.js.org) flowchart, which many code hosting sites display in Markdown files.
+  ///
+  /// - Complexity: O(n) for n runs and arrows.
   public var mermaid: String {
     var lines = ["flowchart TD"]
     addMermaid(of: -1, indentation: "  ", &lines)

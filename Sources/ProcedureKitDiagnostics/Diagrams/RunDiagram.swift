@@ -29,12 +29,13 @@ public struct RunDiagram: Sendable {
     let isCritical: Bool
   }
 
-  /// Creates a diagram of a recording. O(n log n) for n runs.
+  /// Creates a diagram of a recording.
   ///
   /// - Parameters:
   ///   - recording: The runs.
   ///   - limit: The maximum number of runs to draw, starting with the first. Drawing tools reject diagrams with thousands of runs, or
   ///     become slow.
+  /// - Complexity: O(n log n) for n runs.
   public init(_ recording: RunRecording, limit: Int = 300) {
     let runs = Array(recording.runs.prefix(max(limit, 1)))
     let positions = Dictionary(runs.enumerated().map { ($1.id, $0) }) { first, _ in first }

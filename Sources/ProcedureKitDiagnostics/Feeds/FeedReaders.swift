@@ -26,7 +26,7 @@ final class FeedReaders: Sendable {
     for reader in state.withLock({ $0.readers.values }) { reader.feed.stop() }
   }
 
-  /// Starts reading a feed, which continues until the feed ends or `stop` is called. Has no effect after `stop` has been called.
+  /// Starts reading a feed, which continues until the feed ends or `stop` is called. Calling this function after `stop` has no effect.
   ///
   /// - Parameters:
   ///   - feed: The feed.

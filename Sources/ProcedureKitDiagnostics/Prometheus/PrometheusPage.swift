@@ -12,7 +12,7 @@ struct PrometheusPage {
   private(set) var text = ""
   private var metric = ""
 
-  /// Begins a metric. All samples that are added before the next call of this function belong to the metric.
+  /// Begins a metric. All samples that are added before the next call to this function belong to the metric.
   mutating func begin(_ metric: String, _ kind: Kind, _ help: String) {
     self.metric = metric
     text += "# HELP \(metric) \(help)\n# TYPE \(metric) \(kind.rawValue)\n"

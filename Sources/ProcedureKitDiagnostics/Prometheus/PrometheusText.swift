@@ -28,9 +28,10 @@ public struct PrometheusText: Sendable {
   /// The text, which ends with a line break.
   public let text: String
 
-  /// Creates the text. O(n) for n procedures on the queues.
+  /// Creates the text.
   ///
   /// - Parameter snapshots: The snapshots of the queues. The names of queues are shortened to 200 characters.
+  /// - Complexity: O(n) for n procedures on the queues.
   public init(_ snapshots: [QueueSnapshot]) {
     let queues = PrometheusQueue.merged(snapshots)
     let counted = queues.compactMap { queue in queue.totals.map { (queue.name, $0) } }

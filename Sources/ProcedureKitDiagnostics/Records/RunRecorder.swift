@@ -26,7 +26,8 @@ public final class RunRecorder: Sendable {
     store = Mutex(RunRecordStore(limit: limit))
   }
 
-  /// Starts recording the events of a queue. The recording continues until ``finish()`` is called. Has no effect after ``finish()``.
+  /// Starts recording the events of a queue. The recording continues until ``finish()`` is called. Calling this function after ``finish()``
+  /// has no effect.
   ///
   /// - Parameter queue: The queue. The recorder does not retain it.
   public func record(_ queue: ProcedureQueue) {
@@ -40,7 +41,9 @@ public final class RunRecorder: Sendable {
     }
   }
 
-  /// The runs recorded so far. O(n log n) for n runs.
+  /// The runs recorded so far.
+  ///
+  /// - Complexity: O(n log n) for n runs.
   public var recording: RunRecording { store.withLock { $0.recording } }
 
   /// Ends the recording, and returns the runs. The recording includes all events up to this call.

@@ -44,7 +44,9 @@ public struct CriticalPath: Sendable {
   /// The sum of the durations of all steps.
   public var duration: Duration { steps.reduce(.zero) { $0 + $1.duration } }
 
-  /// Finds the path in a recording. O(n log n) for n runs and waits.
+  /// Finds the path in a recording.
+  ///
+  /// - Complexity: O(n log n) for n runs and waits.
   public init(_ recording: RunRecording) {
     var search = PathSearch(recording.runs)
     steps = search.path()

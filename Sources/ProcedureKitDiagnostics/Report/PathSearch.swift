@@ -13,7 +13,9 @@ struct PathSearch {
     /// The earliest moment before the run's first start that the search has reached.
     var earliest: Duration?
 
-    /// Returns the first mark after a moment. O(log n) for n marks, which are sorted by time.
+    /// Returns the first mark after a moment.
+    ///
+    /// - Complexity: O(log n) for n marks, which are sorted by time.
     func firstMark(after time: Duration) -> Mark? {
       var (low, high) = (0, marks.count)
       while low < high {

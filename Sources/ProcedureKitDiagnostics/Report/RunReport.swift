@@ -37,9 +37,10 @@ public struct RunReport: Sendable {
   /// The nodes of durable graphs that were executed again, in chronological order. For the reasons, see ``RunRecord/executionCause``.
   public let executedAgain: [RunRecord]
 
-  /// Creates a report about a recording. O(n log n) for n runs.
+  /// Creates a report about a recording.
   ///
   /// - Parameter recording: The runs.
+  /// - Complexity: O(n log n) for n runs.
   public init(_ recording: RunRecording) {
     self.recording = recording
     criticalPath = CriticalPath(recording)

@@ -67,7 +67,8 @@ public final class TerminalProgress: ProcedureLogHandler {
     return { start.duration(to: clock.now) }
   }
 
-  /// Starts showing the procedures on a queue. They are shown until ``finish()`` is called. Has no effect after ``finish()``.
+  /// Starts showing the procedures on a queue. They are shown until ``finish()`` is called. Calling this function after ``finish()`` has no
+  /// effect.
   ///
   /// - Parameter queue: The queue, which is not retained. Several queues can be shown together.
   public func show(_ queue: ProcedureQueue) {
@@ -105,7 +106,7 @@ public final class TerminalProgress: ProcedureLogHandler {
     }
   }
 
-  /// Writes text above the status, on separate lines. Has no effect after ``finish()``.
+  /// Writes text above the status, on separate lines. Calling this function after ``finish()`` has no effect.
   ///
   /// If your code writes to the same terminal in any other way, its text can overlap the status. While the user has stopped the terminal,
   /// up to a megabyte of text is kept. Any further text is lost, and the summary reports the loss.

@@ -5,12 +5,13 @@ enum TerminalText {
   /// Returns the text as a line of limited width that contains only characters that can be displayed.
   ///
   /// Line breaks, tabs and control characters are replaced with spaces, so escape sequences have no effect. Characters that change the
-  /// direction of the text are removed. O(n) for n columns, regardless of the length of the text.
+  /// direction of the text are removed.
   ///
   /// - Parameters:
   ///   - text: The text.
   ///   - limit: The maximum number of columns. Longer text is shortened, and ends in "…".
   /// - Returns: The line, and the largest width that it can have on any terminal.
+  /// - Complexity: O(n) for n columns, regardless of the length of the text.
   static func line(_ text: some StringProtocol, columns limit: Int) -> (text: String, columns: Int) {
     var line = String.UnicodeScalarView()
     var (columns, columnsOfShort, endOfShort) = (0, 0, line.endIndex)

@@ -33,7 +33,9 @@ public struct Timeline: Sendable {
     self.width = max(width, 400)
   }
 
-  /// The picture as SVG, in light or dark colours depending on the viewer's settings. O(n log n) for n executions.
+  /// The picture as SVG, in light or dark colours depending on the viewer's settings.
+  ///
+  /// - Complexity: O(n log n) for n executions.
   public var svg: String {
     let lanes = TimelineLanes(recording)
     let laneCount = min(lanes.names.count, Self.laneLimit)

@@ -21,7 +21,9 @@ struct TimelineLanes {
   /// The names of the lanes, from top to bottom.
   private(set) var names: [String] = []
 
-  /// Assigns all executions to lanes. O(n log n + n l) for n executions and l lanes for each slot.
+  /// Assigns all executions to lanes.
+  ///
+  /// - Complexity: O(n log n + n l) for n executions and l lanes for each slot.
   init(_ recording: RunRecording) {
     struct Slot: Hashable {
       let queue: ByteText

@@ -21,7 +21,9 @@ struct TraceLanes {
   private var taken: [Int: [Bool]] = [:]
   private var numbers: [Lane: Int] = [:]
 
-  /// Occupies and returns the first free lane for a slot. O(d) for d bodies that are executing in the slot.
+  /// Occupies and returns the first free lane for a slot.
+  ///
+  /// - Complexity: O(d) for d bodies that are executing in the slot.
   mutating func take(slot: Int?) -> Lane {
     let slot = slot ?? -1
     let depth = taken[slot, default: []].firstIndex(of: false) ?? taken[slot, default: []].count

@@ -62,7 +62,8 @@ public final class TraceRecorder: Sendable {
     writer = TraceWriter(output: output)
   }
 
-  /// Starts recording the events of a queue. The recording continues until ``finish()`` is called. Has no effect after ``finish()``.
+  /// Starts recording the events of a queue. The recording continues until ``finish()`` is called. Calling this function after ``finish()``
+  /// has no effect.
   ///
   /// - Parameter queue: The queue, which is not retained. A queue that is recorded twice is drawn twice.
   public func record(_ queue: ProcedureQueue) {

@@ -73,8 +73,8 @@ public actor FileJournal: ProcedureJournal {
   /// - Parameters:
   ///   - path: The path of the file, or of a symbolic link to it. Compaction creates a temporary file in the same folder, with
   ///     `.compacting` appended to the name, and replaces any existing file with that name. A path that contains a NUL causes an error.
-  ///   - flush: When the journal flushes appended entries to the storage device.
-  ///   - onDamage: What the journal does if bytes in the file have been changed.
+  ///   - flush: The policy for flushing appended entries to the storage device.
+  ///   - onDamage: The policy for opening a file in which bytes have been changed.
   ///   - coder: The coder that encodes and decodes values.
   ///   - log: The log that receives a message if bytes are dropped.
   /// - Throws: `JournalError` if the file is in use, is not a journal, has an unknown version, is damaged, or cannot be opened.
@@ -134,7 +134,7 @@ public actor FileJournal: ProcedureJournal {
   /// - Throws: `JournalError` if the entry is damaged or cannot be read, or the journal was closed.
   public func read(_ key: JournalKey) async throws -> [UInt8]? { try open().value(for: key) }
 
-  /// Returns the key of the latest entry with a path. Cancelling the caller has no effect.
+  /// Returns the key of the latest entry with the given path. Cancelling the caller has no effect.
   ///
   /// - Parameter path: The path.
   /// - Returns: The key, or `nil` if there is none.

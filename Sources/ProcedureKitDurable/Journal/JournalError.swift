@@ -40,7 +40,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
   public let kind: Kind
   /// The name of the journal.
   public let journal: String
-  /// What failed, why, and what can be done about it.
+  /// An explanation of what failed, why, and what can be done about it.
   public let explanation: String
   /// The underlying error.
   public let underlying: (any Error)?
@@ -50,8 +50,8 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
   /// - Parameters:
   ///   - kind: The kind of the error.
   ///   - journal: The name of the journal.
-  ///   - explanation: What failed, why, and what can be done about it. The text must continue a sentence that begins with the name of the
-  ///     journal.
+  ///   - explanation: An explanation of what failed, why, and what can be done about it. The text must continue a sentence that begins with
+  ///     the name of the journal.
   ///   - underlying: The underlying error.
   public init(_ kind: Kind, journal: String, _ explanation: String, underlying: (any Error)? = nil) {
     self.kind = kind

@@ -20,7 +20,7 @@ public protocol ProcedureJournal: Sendable {
   /// The coder that encodes and decodes values for this journal. Entries that were written with one coder cannot be read with another.
   var coder: any ProcedureCoder { get }
 
-  /// The time since 1970, which is used to measure times across processes. The clock must continue even while no process is running.
+  /// The time since 1970, which is used to measure times across processes. The clock must keep running even when no process is running.
   var timeSince1970: Duration { get }
 
   /// Appends an entry, which replaces any earlier entry for the same key.
@@ -40,7 +40,7 @@ public protocol ProcedureJournal: Sendable {
   /// - Throws: An error if the entry is damaged or cannot be read.
   func read(_ key: JournalKey) async throws -> [UInt8]?
 
-  /// Returns the key of the latest entry with a path, regardless of the key's fingerprint.
+  /// Returns the key of the latest entry with the given path, regardless of the key's fingerprint.
   ///
   /// The library uses the key to explain why a procedure is executed again. Cancelling the caller has no effect.
   ///

@@ -12,7 +12,7 @@ public struct Location: Hashable, Codable, Sendable {
   public var horizontalAccuracy: Double?
   /// The height in metres above mean sea level.
   public var altitude: Double?
-  /// The source's estimate of the error of the altitude, in metres.
+  /// The source's estimate of the vertical error, in metres.
   public var verticalAccuracy: Double?
   /// The speed over ground in metres per second.
   public var speed: Double?

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Waiters that ask about the same host and port at the same time share an answer. The system's lookup of a host name blocks a thread and
 /// cannot be interrupted, so up to ``searchLimit`` additional threads look up names. A host that is given as an address needs no lookup,
-/// and a name is not looked up if nothing is waiting for it any more. A thread ends when it has nothing left to do.
+/// and a name is not looked up if all of its waiters have been cancelled. A thread ends when it has nothing left to do.
 ///
 /// The lock guards `State`. Only the polling thread opens, uses and closes sockets. Other threads leave a message in `State`, and then wake
 /// the polling thread through a pipe, the bell.

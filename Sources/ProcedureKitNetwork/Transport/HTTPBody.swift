@@ -16,7 +16,7 @@ public enum HTTPBody: Sendable, Hashable {
   /// Bytes that are produced while the request is being sent.
   case stream(HTTPBodyStream)
 
-  /// Whether the body is known to be empty, without having to read it.
+  /// Whether the body is known to be empty without being read.
   var isEmpty: Bool {
     if case .data(let data) = self { data.isEmpty } else { false }
   }

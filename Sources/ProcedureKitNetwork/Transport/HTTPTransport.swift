@@ -19,6 +19,6 @@ public protocol HTTPTransport: Sendable {
   /// The function returns when the body has ended. After that, no part of the exchange may continue. If the procedure or the task is
   /// cancelled, the function must end the exchange and close its connection, and then throw an error without delay.
   ///
-  /// - Throws: An error of the connection; any error thrown by a function of the exchange, which ends the transfer; `CancellationError`.
+  /// - Throws: A connection error; any error thrown by a function of the exchange, which ends the transfer; `CancellationError`.
   @concurrent func perform(_ exchange: HTTPExchange) async throws
 }

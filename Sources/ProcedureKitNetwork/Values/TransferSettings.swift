@@ -31,7 +31,7 @@ public struct TransferSettings: Sendable {
   /// progress is reported.
   ///
   /// If the body of another procedure calls this procedure directly, without a queue, the bytes are reported as the progress of that
-  /// procedure. If the body performs several transfers, or other work as well, set the property to `false`, and report the progress in the
+  /// procedure. If the body performs several transfers, or does other work, set the property to `false`, and report the progress in the
   /// body itself.
   public var reportsProgress = true
   /// A closure that is called at the beginning of each body, and after each piece that was sent or received. The calls do not overlap, but

@@ -40,7 +40,7 @@ final class OutputPoller: Sendable {
       return count
     }
 
-    /// Removes and returns the ended processes that need not wait for their outputs any longer.
+    /// Removes and returns the ended processes that no longer have to wait for their outputs.
     mutating func takeEnded() -> [End] {
       let candidates = late
       late = []

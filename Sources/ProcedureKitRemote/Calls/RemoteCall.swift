@@ -1,6 +1,6 @@
 internal import ProcedureKit
 
-/// A single call of a procedure that a worker executes.
+/// A single call to a procedure that a worker executes.
 public struct RemoteCall: Sendable {
   /// A key that identifies the requested work, and that can be used as an idempotency key.
   ///

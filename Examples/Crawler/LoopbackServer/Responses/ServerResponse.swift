@@ -38,7 +38,7 @@ public struct ServerResponse: Sendable {
   var pace: (size: Int, pause: Duration)?
   var faults: [Fault] = []
 
-  /// Creates a response with a status. By default, the body is empty.
+  /// Creates a response with the given status. By default, the body is empty.
   public static func status(_ status: Int, headers: HeaderFields = [:], body: Data = Data()) -> ServerResponse {
     ServerResponse(status: status, headers: headers, body: body)
   }

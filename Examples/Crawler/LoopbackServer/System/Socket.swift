@@ -119,7 +119,7 @@ struct Socket: Sendable {
     _ = wait(for: nil)
   }
 
-  /// Makes the next call of `close` reset the connection.
+  /// Makes the next call to `close` reset the connection.
   func makeCloseReset() {
     var value = linger(l_onoff: 1, l_linger: 0)
     _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))

@@ -24,7 +24,7 @@ final class CurlLoop: Sendable {
     var isStopped = false
   }
 
-  /// libcurl's set of transfers. The set is closed when neither the thread nor a task that is waking the thread needs it any longer.
+  /// libcurl's set of transfers. The set is closed when it is no longer needed by the thread, or by a task that is waking the thread.
   ///
   /// The invariant that justifies `@unchecked Sendable`: other tasks only wake the thread, which libcurl permits.
   private final class Multi: @unchecked Sendable {
@@ -203,7 +203,7 @@ final class CurlLoop: Sendable {
     if mayPoll { pk_curl_multi_poll(multi, Int32(min(max(wait / .milliseconds(1), 0), 60_000)) + 1) }
   }
 
-  /// Returns whether the thread may end. It may not if a command has arrived.
+  /// Returns whether the thread may end. It must not end if a command has arrived.
   private func leave() -> Bool {
     let last = state.withLock { state in state.commands.isEmpty ? state.multi.take() : nil }
     if last != nil { handles.removeAll() }
