@@ -37,7 +37,8 @@ public struct UserLocation: InputlessProcedure {
   /// Measures the location until it is accurate enough. Cancellation ends the measurement.
   ///
   /// - Returns: The location.
-  /// - Throws: ``LocationError/Kind-swift.struct/ended`` if the source ends first; any error thrown by the source; `CancellationError`.
+  /// - Throws: ``LocationError/Kind-swift.struct/ended`` if the source ends before it provides a suitable location; any error thrown by the
+  ///   source; `CancellationError`.
   public func execute() async throws -> Location {
     let choice = LocationChoice(accuracy)
     let (cancels, cancel) = AsyncStream.makeStream(of: Never.self)

@@ -113,7 +113,7 @@ public final class EventLoopExecutor: TaskExecutor {
 
   /// Unblocks the signal that is raised each time a program ends, so that the system can discard it.
   ///
-  /// If the signal is blocked on the thread that started the program, as it is on Dispatch threads, it would otherwise wake another thread
+  /// Otherwise, if the signal is blocked on the thread that started the program, as it is on Dispatch threads, it would wake another thread
   /// of this process, usually the main thread.
   private func acceptEndSignal() {
     var signals = sigset_t()

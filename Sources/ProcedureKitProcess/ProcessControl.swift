@@ -33,7 +33,7 @@ public final class ProcessControl: Sendable {
   /// - Parameter signal: The number of the signal, for example `SIGHUP`.
   /// - Returns: Whether the program, or another process in its group, existed.
   @discardableResult public func send(_ signal: Int32) -> Bool {
-    // The lock is held so that no signal is sent after `collect`, because the system may then give the id to another process.
+    // The lock is held so that no signal is sent after `collect`, because the system may have given the id to another process by that time.
     state.withLock { !$0.isCollected && kill(-processIdentifier, signal) == 0 }
   }
 

@@ -11,7 +11,7 @@ public import ProcedureKit
 /// output are kept. An output ends when the last process that holds it open ends. If the program has ended and left other processes behind,
 /// reading also ends when the outputs have been silent for ``gracePeriod``.
 ///
-/// *Cancelling* the procedure sends SIGTERM once to the program and the processes that it has started, which form a new process group, and
+/// The program and the processes that it starts form a new process group. *Cancelling* the procedure sends SIGTERM once to this group, and
 /// SIGKILL after ``gracePeriod``. A suspended program is resumed so that it receives the signal. The procedure finishes when the program
 /// has ended, and when its outputs have ended or the grace period has expired; any remaining processes in the group are killed at that
 /// point.
@@ -27,8 +27,8 @@ public import ProcedureKit
 /// procedure or its queue. If a program opens `/dev/tty`, for example to ask for a password, it gets an error. Pass the answer through the
 /// standard input, an environment variable or a file instead.
 ///
-/// If a process ignores SIGCHLD, which it may inherit from its parent, the system does not keep the statuses of the programs that the
-/// process starts. Starting a program therefore restores the default action for this signal, which has no other effect.
+/// If a process ignores SIGCHLD, a setting that it may have inherited from its parent, the system does not keep the statuses of the
+/// programs that the process starts. Starting a program therefore restores the default action for this signal, which has no other effect.
 public struct ProcessProcedure: Procedure {
   /// The name of the procedure.
   public var name: String
@@ -58,7 +58,7 @@ public struct ProcessProcedure: Procedure {
 
   /// Starts the program, and waits for it to end.
   ///
-  /// - Throws: ``ProcessError``. If the procedure is cancelled, the outcome is a cancellation, whatever the status of the program is.
+  /// - Throws: ``ProcessError``. If the procedure is cancelled, the outcome is a cancellation, regardless of the status of the program.
   public func execute(_ request: ProcessRequest) async throws -> ProcessResult {
     try ProcedureContext.checkCancellation()
     let process = try LaunchedProcess(request, clock: clock, gracePeriod: gracePeriod)

@@ -67,8 +67,8 @@
 
   /// A procedure that registers this device for remote notifications, and returns the token that the server needs.
   ///
-  /// The app delegate must forward two calls to ``RemoteNotifications``, as its example shows. Otherwise, the procedure waits until it is
-  /// cancelled, so add a timeout.
+  /// The app delegate must forward two calls to ``RemoteNotifications``, as the example in its documentation shows. Otherwise, the
+  /// procedure waits until it is cancelled, so add a timeout.
   public struct RegisterForRemoteNotifications: InputlessProcedure {
     /// Creates the procedure.
     public init() {}

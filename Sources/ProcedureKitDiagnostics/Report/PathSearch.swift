@@ -217,7 +217,7 @@ struct PathSearch {
     }
   }
 
-  /// Follows a run backwards from its first start, or from an earlier moment, to what caused it to start.
+  /// Follows a run backwards from its first start, or from an earlier moment, to the cause of that start.
   private mutating func begin(of id: ProcedureID, at time: Duration, _ start: Mark?) -> (ProcedureID, Duration)? {
     reached = time
     guard let run = lives[id]?.run, time < lives[id]?.earliest ?? (time + .nanoseconds(1)) else { return nil }
@@ -291,7 +291,8 @@ struct PathSearch {
     append(times, life.run)
   }
 
-  /// Assigns the remaining time that a run spent in a phase to a step, up to the given duration, and subtracts it from the duration.
+  /// Assigns the remaining time that a run spent in a phase to a step, up to the given duration, and subtracts the assigned time from the
+  /// duration.
   private mutating func take(
     _ part: WritableKeyPath<ProcedureMetrics, Duration>, upTo duration: inout Duration, of id: ProcedureID
   ) {

@@ -97,7 +97,7 @@ public struct RunReport: Sendable {
     return parts.isEmpty ? nil : parts.joined(separator: "; ")
   }
 
-  /// Returns whether a part of the critical path is long enough to be shown. The short time needed to start a run is not.
+  /// Returns whether a part of the critical path is long enough to be shown. The short time that it takes to start a run is not shown.
   private func isNotable(_ duration: Duration) -> Bool { duration > .zero && duration * 200 >= criticalPath.duration }
 
   /// Returns the reason for the outcome of a run, on one line.

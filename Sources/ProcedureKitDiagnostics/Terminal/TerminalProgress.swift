@@ -1,6 +1,6 @@
 public import ProcedureKit
 
-/// A progress display for queues, which is a live line on a terminal, or plain lines in any other output.
+/// A progress display for queues, which writes a live line on a terminal, and plain lines to any other output.
 ///
 /// ```swift
 /// let progress = TerminalProgress()

@@ -28,7 +28,7 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///
   /// - Parameter input: The input of the graph.
   /// - Returns: The value of the output node.
-  /// - Throws: The errors that `ProcedureGraph.execute(_:)` throws; ``JournalError``, or any other error that the journal throws.
+  /// - Throws: Any error thrown by `ProcedureGraph.execute(_:)`; ``JournalError``, or any other error thrown by the journal.
   @concurrent public func execute(_ input: Input) async throws -> Output {
     try await procedureTask.execute(input)
   }
@@ -116,7 +116,7 @@ extension ProcedureGraph where Input: Encodable {
 }
 
 extension ProcedureGraph where Input == Void {
-  /// Returns a graph without an input that stores the values of its nodes in a journal; see `durable(in:as:version:rememberingFailures:)`.
+  /// Returns a graph that has no input, and stores the values of its nodes in a journal; see `durable(in:as:version:rememberingFailures:)`.
   public func durable(
     in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false
   ) -> DurableGraph<Input, Output> {

@@ -35,7 +35,7 @@ final class DurableRun: Sendable {
       inputEnds: graph.inputEnds, collection: graph.collection)
   }
 
-  /// Returns a procedure for a node that either reuses the value in the journal, or executes the node and stores its value.
+  /// Returns the procedure of a node, which either reuses the value in the journal, or executes the node and stores its value.
   private func task(
     of node: Int32, _ traits: NodeTraits, _ body: NodeBody, _ values: GraphValues
   ) -> ProcedureTask<Void, Void> {

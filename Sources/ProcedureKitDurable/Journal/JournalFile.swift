@@ -29,8 +29,8 @@ final class JournalFile {
   private(set) var latest: [ByteText: JournalKey] = [:]
   /// A description of the bytes that were cut off when the file was opened.
   private(set) var recovery: FileJournal.Recovery?
-  /// The error after which no more entries are written. Earlier data may not have reached the storage device, or the file may end with an
-  /// incomplete entry.
+  /// The error that has made the journal stop writing entries. Earlier data may not have reached the storage device, or the file may end
+  /// with an incomplete entry.
   private var failure: FileDescriptor.Failure?
 
   /// Opens or creates a file, locks it, and finds all its entries.

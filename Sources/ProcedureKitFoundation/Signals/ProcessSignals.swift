@@ -34,8 +34,7 @@
   /// pending instance of each signal. A signal that is being ignored when the sequence is created stays ignored, and the sequence never
   /// receives it: `nohup` ignores `SIGHUP`, and a shell without job control ignores `SIGINT` and `SIGQUIT` for its background jobs, which
   /// is why Ctrl-C does not end them. To receive such a signal anyway, call `signal(SIGINT, SIG_DFL)` first. If the parent process has
-  /// blocked a signal, the sequence unblocks it, and it remains unblocked. The signals keep their usual effect in processes that this
-  /// process starts.
+  /// blocked a signal, the sequence unblocks it permanently. The signals keep their usual effect in processes that this process starts.
   public final class ProcessSignals: AsyncSequence, Sendable {
     /// The type of the elements: a signal.
     public typealias Element = ProcessSignal
@@ -123,8 +122,7 @@
     /// Starts receiving signals. Once the initializer has returned, no signal is missed.
     ///
     /// - Parameters:
-    ///   - signals: The signals to receive. Passing a signal that no process can receive, such as `SIGKILL`, is a programming error and
-    ///     traps.
+    ///   - signals: The signals to receive. Passing a signal that no process can receive, such as `SIGKILL`, traps.
     ///   - onReceive: A closure that is called for each signal, with the number of signals that this sequence has received so far,
     ///     including this one. The closure runs on a thread that is used only for signals, so it is called even if every other thread is
     ///     busy or blocked. Later signals are delivered after it has returned.
@@ -137,8 +135,7 @@
     /// Starts receiving signals. Once the initializer has returned, no signal is missed.
     ///
     /// - Parameters:
-    ///   - signals: The signals to receive. Passing a signal that no process can receive, such as `SIGKILL`, is a programming error and
-    ///     traps.
+    ///   - signals: The signals to receive. Passing a signal that no process can receive, such as `SIGKILL`, traps.
     ///   - onReceive: A closure that is called for each signal, with the number of signals that this sequence has received so far,
     ///     including this one. The closure runs on a thread that is used only for signals, so it is called even if every other thread is
     ///     busy or blocked. Later signals are delivered after it has returned.

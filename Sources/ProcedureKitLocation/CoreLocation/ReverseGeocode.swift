@@ -8,8 +8,7 @@
   /// let address = UserLocation(from: CoreLocationSource()).then(ReverseGeocode())
   /// ```
   ///
-  /// Because Apple limits the rate of requests, use one address for all nearby locations, and add a `rateLimited` modifier to the
-  /// procedure.
+  /// Because Apple limits the rate of requests, reuse an address for nearby locations, and add a `rateLimited` modifier to the procedure.
   public struct ReverseGeocode: Procedure {
     /// Creates the procedure.
     public init() {}

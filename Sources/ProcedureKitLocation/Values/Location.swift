@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A position on the earth at a point in time, as measured by a source.
+/// A position on Earth at a point in time, as measured by a source.
 public struct Location: Hashable, Codable, Sendable {
   /// The latitude in degrees (WGS 84), from -90 to 90; positive north of the equator.
   public var latitude: Double

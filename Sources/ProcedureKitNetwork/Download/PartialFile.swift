@@ -5,7 +5,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A file in the folder of the destination that receives a body in one or more attempts, and is moved to the destination once it is
+/// A file in the destination's folder. The file receives a body in one or more attempts, and is moved to the destination once it is
 /// complete.
 ///
 /// The file exists from the first attempt until ``remove()`` is called or the object is released.
@@ -76,7 +76,7 @@ final class PartialFile: BodySink {
     return request
   }
 
-  /// Returns the request that follows a redirect, with the header fields that ``asking(_:)`` set replaced by those of the caller.
+  /// Returns the request that follows a redirect, in which the caller's header fields replace those that ``asking(_:)`` has set.
   static func withoutPart(_ next: URLRequest, of request: URLRequest) -> URLRequest {
     var next = next
     // A field that the redirect removed is not restored.

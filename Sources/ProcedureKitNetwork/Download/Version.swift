@@ -43,8 +43,8 @@ extension HTTPURLResponse {
     value(forHTTPHeaderField: "Content-Encoding").map { $0.lowercased() != "identity" } ?? false
   }
 
-  /// The date of the last modification, if it identifies the version. It does not if the file was modified less than a second before the
-  /// response.
+  /// The date of the last modification, if it identifies the version. The date does not identify the version if the file was modified less
+  /// than a second before the response.
   fileprivate var strongDate: String? {
     guard let modified = value(forHTTPHeaderField: "Last-Modified"), modified.isHTTPFieldValue,
       let change = HTTPDate.date(from: modified),

@@ -44,7 +44,7 @@ struct Transfer: Sendable {
 protocol BodySink: Sendable {
   /// Records that the response was accepted and that its body follows. `length` is the length of the body, if it was announced.
   ///
-  /// Returns how much of the complete body has already been received, and how long it is.
+  /// Returns how much of the complete body has already been received, and the length of the complete body.
   func begin(_ response: ReceivedResponse, to request: URLRequest, length: Int64?) throws -> BodyStart
   func receive(_ data: Data) throws
 }

@@ -35,7 +35,7 @@ public struct TransferSettings: Sendable {
   /// body itself.
   public var reportsProgress = true
   /// A closure that is called at the beginning of each body, and after each piece that was sent or received. The calls do not overlap, but
-  /// can be on any thread. The closure must return quickly.
+  /// can be made on any thread. The closure must return quickly.
   public var onProgress: (@Sendable (NetworkProgress) -> Void)?
   /// The transport that sends the request.
   public var transport: any HTTPTransport = DefaultHTTPTransport.shared

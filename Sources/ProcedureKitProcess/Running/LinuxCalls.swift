@@ -23,8 +23,8 @@
       unsafeBitCast($0, to: CloseFrom.self)
     }
 
-    /// Adds an action that closes all descriptors from a number upwards in the started program, if the C library supports it (since glibc
-    /// 2.34).
+    /// Adds an action that closes all descriptors from the given number upwards in the started program, if the C library supports it (since
+    /// glibc 2.34).
     ///
     /// This includes descriptors that are not marked to be closed.
     func closeDescriptors(from lowest: Int32, _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Int32 {

@@ -87,7 +87,7 @@ struct LocalEngineMachine {
   }
 
   /// Handles the cancellation of a caller. If no other caller is waiting for the call, the call is cancelled; otherwise, only this caller
-  /// is answered, immediately.
+  /// receives an answer.
   mutating func callerCancelled(_ caller: Int, of key: Key, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[key], entry.callers.contains(caller), entry.cancelledCaller != caller else {
       return Effects()
@@ -102,7 +102,8 @@ struct LocalEngineMachine {
     return Effects()
   }
 
-  /// Removes a caller that no longer waits, for example because it was cancelled and its time limit for the execution to end has passed.
+  /// Removes a caller that is no longer waiting, for example because it was cancelled and its time limit for the execution to end has
+  /// passed.
   mutating func callerLeft(_ caller: Int, of key: Key) {
     entries[key]?.callers.removeAll { $0 == caller }
   }
@@ -228,7 +229,7 @@ struct LocalEngineMachine {
   }
 
   /// Counts a token whose call is no longer waiting. When most tokens belong to such calls, these tokens are dropped, even if no worker
-  /// requests a call. On average, this takes O(1) for each call.
+  /// requests a call. On average, this takes constant time for each call.
   private mutating func dropStaleTokens() {
     staleCount += 1
     guard staleCount > 64, staleCount * 2 > waiting.count else { return }

@@ -73,7 +73,7 @@ public struct RemoteWorker: Sendable {
 public protocol RemoteTaskSource: Sendable {
   /// Waits for a call. The call belongs to the worker until the worker ends the task, or has not sent a heartbeat for too long.
   ///
-  /// Cancelling the calling task ends the wait. If a call has already been taken at this moment, it is not lost, because the engine
+  /// Cancelling the calling task ends the wait. If a call has already been taken at that moment, it is not lost, because the engine
   /// delivers it again.
   ///
   /// - Returns: The task that represents the call; `nil` if there are no more calls.
@@ -102,8 +102,7 @@ public protocol RemoteTask: Sendable {
   ///
   /// - Parameter outcome: The outcome.
   /// - Throws: A ``RemoteError`` if the engine refuses the outcome. Its kind is ``RemoteError/Kind/superseded`` if the call no longer
-  ///   belongs to the worker, and ``RemoteError/Kind/refused`` if there is another reason. Any other error means that the outcome may not
-  ///   have arrived.
+  ///   belongs to the worker, and ``RemoteError/Kind/refused`` otherwise. Any other error means that the outcome may not have arrived.
   func end(_ outcome: RemoteOutcome) async throws
 }
 

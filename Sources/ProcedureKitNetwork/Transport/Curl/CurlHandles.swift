@@ -1,7 +1,7 @@
 import LoadedLibraries
 import Synchronization
 
-/// A pool of libcurl handles from finished transfers. Resetting a handle is faster than creating one, with its large buffer.
+/// A pool of libcurl handles from finished transfers. Resetting a handle is faster than creating one, which has a large buffer.
 ///
 /// A handle in the pool retains nothing from its last request.
 final class CurlHandles: Sendable {

@@ -4,9 +4,9 @@ import Synchronization
 
 /// The single thread that performs all transfers of a ``CurlTransport``.
 ///
-/// The thread starts with the first transfer. It ends when there has been no transfer for the duration ``lingering``, or when the transport
-/// is deallocated, and it then closes the connections that were kept for reuse. The next transfer starts another thread. Once a transfer
-/// has been added, only this thread calls libcurl functions for it, except `curl_multi_wakeup`.
+/// The thread starts with the first transfer. It ends, and closes the connections that were kept for reuse, when there has been no transfer
+/// for the duration ``lingering``, or when the transport is deallocated. The next transfer starts another thread. Once a transfer has been
+/// added, only this thread calls libcurl functions for it, except `curl_multi_wakeup`.
 final class CurlLoop: Sendable {
   private enum Command {
     case add(CurlTransfer)

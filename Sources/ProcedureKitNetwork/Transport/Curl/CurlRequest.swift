@@ -59,7 +59,7 @@ final class CurlRequest: Sendable {
       let small = name.lowercased()
       names.insert(small)
       // libcurl itself sets the fields that frame the body. `Expect` is omitted because, after a 417, libcurl would send the request again,
-      // and would pass on a second head after that of the 417.
+      // and would pass on a second head after the head of the 417.
       if ["content-length", "transfer-encoding", "expect"].contains(small) { continue }
       // libcurl sends a line verbatim, so a line break would start another field.
       if let problem = URLRequest.problem(ofField: name, value) {
