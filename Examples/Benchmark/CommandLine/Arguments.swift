@@ -21,7 +21,7 @@ struct Arguments: Equatable, Sendable {
   /// The minimum number of measurements with which a target can be judged to be missed.
   private static let fewestForCheck = 9
 
-  /// The number of units of work; `nil` for each workload's own number.
+  /// The number of units of work; `nil` to use the number that each workload specifies.
   var units: Int?
 
   var printsJSON = false

@@ -63,7 +63,7 @@ struct Execution: Equatable, Sendable {
 
   /// Parses the line that a process has printed for its parent.
   ///
-  /// - Returns: `nil` if it contains anything but numbers.
+  /// - Returns: The costs; `nil` if the line contains anything but numbers.
   static func costs(in line: String) -> [Double]? {
     let words = line.split(whereSeparator: \.isWhitespace)
     let costs = words.compactMap { Double($0) }

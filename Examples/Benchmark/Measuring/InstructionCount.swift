@@ -28,7 +28,7 @@ struct InstructionCount: Sendable {
     InstructionCount(name: "exclusive", workload: "W6", way: "add"),
   ]
 
-  /// The number of units, which is a square, so that the number of layers can equal the number of nodes in each layer.
+  /// The number of units. It is a square, so that there can be as many layers as nodes in a layer.
   private static let units = 2_500
   private static let furtherExecutions = 6
 

@@ -1,7 +1,7 @@
 /// Measures the contestants of a workload in turn, round by round, each in a separate process.
 struct Meter: Sendable {
   let samples: Int
-  /// The number of units; `nil` for each workload's own number.
+  /// The number of units; `nil` to use the number that each workload specifies.
   let units: Int?
   /// A closure that returns the costs of an execution with additional environment variables. Tests execute in their own process instead.
   var execute: @Sendable (Execution, _ environment: [String: String]) async throws -> [Double] = {

@@ -1,6 +1,6 @@
 /// A prepared piece of work that can be timed any number of times.
 struct Trial: Sendable {
-  /// A result that differs from the only correct one.
+  /// A result that differs from the correct one.
   struct WrongResult: Error, CustomStringConvertible {
     let found: Int
     let expected: Int
@@ -17,7 +17,7 @@ struct Trial: Sendable {
     self.body = body
   }
 
-  /// Creates a piece of work with a number as its result.
+  /// Creates a piece of work whose result is a number.
   init(units: Int, expecting expected: Int, _ body: @escaping @concurrent @Sendable () async throws -> Int) {
     self.init(units: units) {
       let found = try await body()

@@ -24,7 +24,7 @@ struct Target: Sendable {
   }
 }
 
-/// The limit for one of ProcedureKit's ways to do the work of a workload.
+/// The limit for one of ProcedureKit's contestants in a workload.
 struct Comparison: Sendable {
   private enum Measure: Sendable {
     case cost

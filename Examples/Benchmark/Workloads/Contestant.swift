@@ -6,9 +6,9 @@ struct Contestant: Sendable {
     case floor
     case operationQueue
     case dispatch
-    /// A hand-written mechanism that does only the work of one of ProcedureKit's ways; see ``BareWork``.
+    /// A hand-written mechanism that does only the same work as one of ProcedureKit's contestants; see ``BareWork``.
     case bare(String)
-    /// One of ProcedureKit's ways.
+    /// A way to do the work with ProcedureKit.
     case procedureKit(String)
   }
 

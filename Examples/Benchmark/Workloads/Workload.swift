@@ -1,4 +1,4 @@
-/// Work that can be done in several ways, to be compared.
+/// Work that can be done in several ways, whose costs are compared.
 struct Workload: Sendable {
   let id: String
   /// The number of units, unless the command line specifies another.

@@ -83,7 +83,7 @@ final class Manners: Sendable {
     return response.retryAfter().map { min($0, longestPause) }
   }
 
-  /// The longest pause that the crawler grants to a host. Otherwise, a host that requests a year would keep the program waiting.
+  /// The longest pause that the crawler grants to a host. Otherwise, a host that requests a pause of a year would keep the program waiting.
   static let longestPause = Duration.seconds(600)
 
   private static func isFailureOfHost(_ error: any Error) -> Bool {

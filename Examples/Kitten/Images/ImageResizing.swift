@@ -20,7 +20,7 @@ extension Image {
   /// rectangles.
   ///
   /// - Precondition: `1...sizeLimit` contains `size`.
-  /// - Throws: `CancellationError` soon after the task was cancelled.
+  /// - Throws: `CancellationError` soon after the task has been cancelled.
   func resized(toFit size: Int) throws -> Image {
     precondition(1...Self.sizeLimit ~= size, "a size must be between 1 and \(Self.sizeLimit) pixels")
     let (newWidth, newHeight) = dimensions(toFit: size)

@@ -29,7 +29,8 @@ struct CollectReport: Procedure {
     return report
   }
 
-  /// Returns the underlying cause, on which a user can act, rather than the error that a step was skipped or that a condition failed.
+  /// Returns the underlying cause, on which a user can act, rather than an error that only reports that a step was skipped or that a
+  /// condition failed.
   private static func root(of error: any Error) -> any Error {
     guard let underlying = (error as? ProcedureError)?.underlying else { return error }
     return root(of: underlying)

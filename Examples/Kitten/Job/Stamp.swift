@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Computes a number from a string, which serves as the version of a step. The number is the same in every process, and changes if the text
+/// Computes a number from a string, for use as the version of a step. The number is the same in every process, and changes if the string
 /// changes.
 enum Stamp {
   static func of(_ text: SystemText) -> Int {

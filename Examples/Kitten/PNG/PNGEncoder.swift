@@ -4,7 +4,7 @@ enum PNGEncoder {
 
   /// Returns the contents of a PNG file for a picture.
   ///
-  /// - Throws: `CancellationError` soon after the task was cancelled.
+  /// - Throws: `CancellationError` soon after the task has been cancelled.
   static func encode(_ image: Image) throws -> [UInt8] {
     let header =
       UInt32(image.width).bigEndianBytes + UInt32(image.height).bigEndianBytes

@@ -4,7 +4,7 @@ enum Zlib {
   /// to matter.
   private static let tokensPerBlock = 16_384
 
-  /// - Throws: `CancellationError` soon after the task was cancelled.
+  /// - Throws: `CancellationError` soon after the task has been cancelled.
   static func compress(_ bytes: [UInt8]) throws -> [UInt8] {
     var writer = BitWriter()
     // These bytes mean deflate with a window of 32 KiB and the default compression. As required, 0x789c is divisible by 31.

@@ -34,7 +34,7 @@ struct Fingerprint {
   /// Returns the hash of a file or folder; `nil` if there is none.
   ///
   /// The hash of a folder includes the names and contents of everything in it. The hash includes the permission to execute a file, but not
-  /// times and owners. For a link in a folder, it includes the destination.
+  /// times or owners. For a link in a folder, it includes the destination.
   ///
   /// Folders of records next to task files are not included. Otherwise, a task whose input is the folder of its task file would never be up
   /// to date. For pipes, sockets and devices in a folder, the hash includes only their names and kinds, and they are not opened. A file

@@ -99,7 +99,7 @@ public struct TemporalExecutor: ProcedureExecutor {
     }
   }
 
-  /// Waits for the result of an activity. If the connection is lost, it is retried as long as the limits of the call permit.
+  /// Waits for the result of an activity. If the connection is lost, the request is retried for as long as the limits of the call permit.
   private func outcome(of call: RemoteCall, _ run: String) async throws -> [UInt8] {
     while true {
       // The server responds about a second before the timeout. If the timeout were below two seconds, the server would not wait at all.
@@ -162,8 +162,8 @@ extension RemoteLimits {
   /// The time limit for the activity, including all attempts.
   var activityDuration: Duration {
     let attempt = startTimeout.bounded + executionTimeout.bounded
-    // The result can be a million times a hundred years, which is within the range of a duration, before it is limited to what the server
-    // accepts.
+    // Before it is limited to what the server accepts, the product can be a million times a hundred years, which is within the range of a
+    // duration.
     return (attempt * min(attempts, 1_000_000)).bounded
   }
 }
