@@ -69,6 +69,13 @@ public struct ProcedureError: Error, Sendable {
     public static let bodySkipped = Kind("bodySkipped")
     /// The last reference to the ``Promise`` was released before the promise was finished.
     public static let promiseReleased = Kind("promiseReleased")
+
+    /// All kinds. `ProcedureKitRemote` finds the kind of a transported error here.
+    package static let all: [Kind] = [
+      conditionFailed, ignored, dependencyFailed, queueShutDown, childrenFailed, exclusionDeadlock, resourceConflict,
+      capacityExceeded, producerFinished, queueFull, replaced, stopped, capabilityUnavailable, capabilityUnauthorized,
+      timedOut, circuitOpen, rateExceeded, bodySkipped, promiseReleased,
+    ]
   }
 
   /// The details of an error. A detail that does not apply to the kind is `nil`, or empty.

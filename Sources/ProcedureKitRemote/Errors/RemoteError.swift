@@ -171,7 +171,7 @@ struct RemoteProcedureError: Error, Codable {
   ///   - decode: A closure that converts the underlying error.
   /// - Returns: The error, or `nil` if its kind is unknown.
   func error(of run: ProcedureIdentity, decode: (RemoteFailure) -> any Error) -> ProcedureError? {
-    guard let kind = Self.kinds.first(where: { $0.description == self.kind }) else { return nil }
+    guard let kind = ProcedureError.Kind.all.first(where: { $0.description == self.kind }) else { return nil }
     return ProcedureError(kind, procedure: run) {
       ($0.condition, $0.queue, $0.resource, $0.key, $0.breaker) = (condition, queue, resource, key, breaker)
       ($0.units, $0.capacity, $0.otherCapacity, $0.limit) = (units, capacity, otherCapacity, limit)
@@ -179,10 +179,4 @@ struct RemoteProcedureError: Error, Codable {
       $0.underlying = underlying.map(decode)
     }
   }
-
-  private static let kinds: [ProcedureError.Kind] = [
-    .conditionFailed, .ignored, .dependencyFailed, .queueShutDown, .childrenFailed, .exclusionDeadlock,
-    .resourceConflict, .capacityExceeded, .producerFinished, .queueFull, .replaced, .stopped, .capabilityUnavailable,
-    .capabilityUnauthorized, .timedOut, .circuitOpen, .rateExceeded, .bodySkipped, .promiseReleased,
-  ]
 }
