@@ -180,7 +180,7 @@ struct QueueMachine: Sendable {
   ///   (Q2).
   mutating func evaluationStarts(_ member: MemberID) -> Bool {
     guard phase(of: member) == .evaluating else { return false }
-    return advance(member, members[Int(member)].needs) == .evaluate
+    return enterStep(member, for: members[Int(member)].needs) == .evaluate
   }
 
   /// Records that all conditions of a run are satisfied. Returns the next step.
@@ -207,7 +207,7 @@ struct QueueMachine: Sendable {
       return .releaseClaim
     }
     // The queue was suspended while the run was waiting for the resources: the run cannot get a slot, so it must not hold them (R2).
-    if isSuspended, !members[Int(member)].isNested {
+    if isHeldBack(member) {
       hold(member)
       return .releaseClaim
     }
@@ -222,6 +222,9 @@ struct QueueMachine: Sendable {
     return true
   }
 
+  /// Whether the queue is suspended and holds this run back (Q2). A nested run belongs to a body that is already executing, so it continues.
+  private func isHeldBack(_ member: MemberID) -> Bool { isSuspended && !members[Int(member)].isNested }
+
   /// Holds a run back until the queue is resumed (Q2).
   private mutating func hold(_ member: MemberID) {
     meters?.dequeued(member)
@@ -233,17 +236,18 @@ struct QueueMachine: Sendable {
   private mutating func advance(_ member: MemberID, _ next: inout Next) -> RunStep {
     let needs = members[Int(member)].needs
     guard !needs.isEmpty else { return becomeReady(member, &next) }
-    return advance(member, needs)
+    return enterStep(member, for: needs)
   }
 
-  private mutating func advance(_ member: MemberID, _ needs: Needs) -> RunStep {
+  /// Moves a run to the phase of the first of the steps that it needs.
+  private mutating func enterStep(_ member: MemberID, for needs: Needs) -> RunStep {
     // A dependency was added during the previous step.
     if needs.contains(.dependencies) {
       move(member, to: .pending)
       return .wait
     }
     // A suspended queue evaluates and claims nothing (Q2, R2). A delay can elapse if the run needs only a slot after it.
-    if isSuspended, !members[Int(member)].isNested, needs != .delay {
+    if isHeldBack(member), needs != .delay {
       hold(member)
       return .wait
     }
