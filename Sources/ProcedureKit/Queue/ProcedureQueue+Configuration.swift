@@ -155,19 +155,7 @@ extension ProcedureQueue {
           limit >= 1,
           "ProcedureQueue \"\(self.name)\": \(name) must be at least 1, got \(limit)")
       }
-      return QueueCore(
-        name: name, width: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock, executor: executor,
-        carriers: contextCarriers, resources: resources,
-        limiter: AdmissionLimiter(
-          limit: maxWaitingProcedures, limitPerKey: maxWaitingProceduresPerKey, overflow: overflow),
-        fairQueue: FairQueue(
-          takesTurns: fairness == .byKey, limit: maxConcurrentProceduresPerKey,
-          listsKeysWithCapacity: maxWaitingProceduresPerKey < .max), seed: seed,
-        interceptor: interceptor,
-        failures: scope.map { .scope($0, afterwards: onUnobservedFailure) } ?? .unobserved(onUnobservedFailure),
-        stallReport: stallTimeout.map { [onStall] in
-          StallReport(timeout: $0) { core in onStall.map { $0(core.snapshot()) } ?? core.logStall() }
-        }, log: log, collectsTotals: collectsTotals)
+      return QueueCore(self, scopePolicy: scope)
     }
   }
 }
@@ -197,13 +185,4 @@ public enum QueueOverflow: Sendable, Hashable {
   case replaceOldest
   /// The procedure replaces the newest waiting procedure with the same key; see ``replaceOldest``.
   case replaceNewest
-}
-
-/// The way in which a queue handles the failures of added procedures.
-enum FailureHandling: Sendable {
-  /// A scope collects the failures, cancels the other procedures if the policy requires it, and throws them when it ends. After that,
-  /// failures are passed to `afterwards`, as for `unobserved`.
-  case scope(FailurePolicy, afterwards: (@Sendable (ProcedureFailure) -> Void)?)
-  /// The function is called with each failure that no handle has reported. If it is `nil`, the failure is logged.
-  case unobserved((@Sendable (ProcedureFailure) -> Void)?)
 }

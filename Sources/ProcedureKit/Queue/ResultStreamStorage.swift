@@ -53,7 +53,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
         _ isWanted: @Sendable () async -> Bool, _ take: @Sendable (Input) async throws -> Void
       ) async throws -> Void
   ) {
-    let bindings = queue.core.carriers.map { $0.capture() }
+    let bindings = queue.core.configuration.contextCarriers.map { $0.capture() }
     queue.core.startTask {
       await reader.executeHere {
         await Run.bind(bindings[...]) {

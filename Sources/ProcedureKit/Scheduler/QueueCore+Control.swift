@@ -154,22 +154,20 @@ extension QueueCore {
   @inline(__always)
   func ended(_ run: Run, _ outcome: RunOutcome, _ state: inout State, _ effects: inout Effects) {
     guard case .failed(let error) = outcome.withoutValue, run.isAddedByUser,
-      case .scope(let policy, _) = failureHandling, !state.isScopeOver
+      let scopePolicy, !state.isScopeOver
     else { return }
     run.setObserved()
     // The scope has already collected the failure of the dependency, unless the dependency is on another queue.
     if (error as? ProcedureError)?.kind == .dependencyFailed, !state.runs[run].details.dependencies.failsFromOutside {
       return
     }
-    if policy == .failFast { effects.add(.cancelAll) }
+    if scopePolicy == .failFast { effects.add(.cancelAll) }
     state.failures.append(ProcedureFailure(procedure: run.identity, error: error))
   }
 
   /// Reports an unobserved failure to the handler of the queue, or to the log.
   func reportUnobservedFailure(_ failure: ProcedureFailure) {
-    switch failureHandling {
-    case .scope(_, let handler), .unobserved(let handler): handler.map { $0(failure) } ?? logUnobserved(failure)
-    }
+    if let handler = configuration.onUnobservedFailure { handler(failure) } else { logUnobserved(failure) }
   }
 
   // MARK: Priority
@@ -220,173 +218,16 @@ extension QueueCore {
   }
 }
 
-extension QueueCore {
-  /// Decides after each event whether the stall timer has to be scheduled or cancelled.
-  func watchForStall(_ state: inout State, _ effects: inout Effects) {
-    let canMove = state.machine.count > 0 && !state.machine.isSuspended
-    if state.stall.changed(canMove: canMove, changes: state.machine.changeCount) { effects.add(.watchForStall) }
-  }
-
-  /// Schedules or cancels the stall timer.
-  func adjustStallTimer() {
-    guard let stallReport else { return }
-    switch send({ state, _ in state.stall.adjusted(changes: state.machine.changeCount) }) {
-    case .none: break
-    case .cancel(let timer): timers.cancel(timer)
-    case .schedule(let number):
-      // The timer must not keep the queue alive.
-      let calls = timers.calledCount
-      let timer = timers.schedule(after: stallReport.timeout) { [weak self] in
-        self?.stallTimerFired(number, callsBefore: calls)
-      }
-      if !send({ state, _ in state.stall.scheduled(timer, number: number) }) { timers.cancel(timer) }
-    }
-  }
-
-  /// Reports a stall, or schedules the next check. `callsBefore` is the number of timers that had fired when this timer was scheduled.
-  private func stallTimerFired(_ number: UInt64, callsBefore: Int) {
-    // Another timer that has fired since may have resumed a task that has not reached the queue yet.
-    let awaitsTimer = timers.count > 0 || timers.calledCount > callsBefore + 1
-    let finding = send { state, _ in
-      state.stall.timerFired(number: number, changes: state.machine.changeCount, awaitsTimer: awaitsTimer)
-    }
-    switch finding {
-    case .nothing: break
-    case .checkAgain: adjustStallTimer()
-    case .stall: stallReport?.report(self)
-    }
-  }
-}
-
-extension QueueCore {
-  /// Waits until the queue and the key have room for one more run, and reserves the room. A body holds no slot while it waits (Q3).
-  ///
-  /// - Throws: `CancellationError`, or the reason for the cancellation, if the caller is cancelled before there is room;
-  ///   `exclusionDeadlock` if the caller is a body that the waiting runs depend on (R4).
-  func reserveRoom(for key: InternedKey?) async throws {
-    guard limitsWaiting else { return }
-    let id = key.map(ObjectIdentifier.init)
-    if send({ state, _ in state.limiter.reserveIfFree(for: id, state.machine) }) { return }
-    // The queue or the key is full, so the caller waits, unless there is room by now, or the queue has been shut down and will refuse the
-    // run.
-    let signal = OneShotSignal()
-    let hasRoom = send { state, _ in
-      if state.isShutDown { state.limiter.addReservation(id) }
-      if state.isShutDown || state.limiter.reserveIfFree(for: id, state.machine) { return true }
-      state.limiter.enqueue(AdmissionLimiter.Caller(signal: signal, key: id))
-      return false
-    }
-    guard !hasRoom else { return }
-    if let run = ProcedureContext.current?.run.nearestUnfinished {
-      await ProcedureContext.waiting(for: .room(self, key), at: signal) { _ = await run.wait(at: signal) }
-    } else {
-      _ = await signal.wait()
-    }
-    let refusal = signal.refusal
-    guard signal.wasCancelled || refusal != nil else { return }
-    // The caller no longer waits, so the room can go to another caller.
-    send { state, _ in state.limiter.callerCancelled() }
-    throw refusal ?? ProcedureContext.current?.cancellationReason ?? CancellationError()
-  }
-
-  /// Reserves room for one more run if the queue admits the run at once. Returns `false` instead of overtaking a caller or replacing a run.
-  func reserveRoomAtOnce(for key: InternedKey?) -> Bool {
-    if read({ $0.isShutDown }) { return false }
-    return !limitsWaiting
-      || send { state, _ in state.limiter.reserveIfFree(for: key.map(ObjectIdentifier.init), state.machine) }
-  }
-
-  /// Returns the waiting runs, one of which has to start to make room. The array is empty if there is room, or if another caller has
-  /// reserved room but has not added its run yet.
-  func runsWaiting(for key: InternedKey?) -> [Run] {
-    let id = key.map(ObjectIdentifier.init)
-    return read { state in
-      guard let waitsForKey = state.limiter.waitsForKey(id, state.machine) else { return [] }
-      var runs: [Run] = []
-      for member in state.machine.present {
-        let entry = state.machine[member]
-        guard entry.takesRoom, entry.phase.awaitsStart, let run = state.runs[member] else { continue }
-        if !waitsForKey || run.keyID == id { runs.append(run) }
-      }
-      return runs
-    }
-  }
-}
-
-extension QueueCore {
-  /// The log of the queue, or of the process if the queue has none.
-  package var log: ProcedureLog { ownLog ?? .shared }
-
-  /// Returns the metadata for the log messages of a run.
-  func logFacts(of run: ProcedureIdentity, attempt: Int?, parent: ProcedureID?) -> [String: String] {
-    var facts = ["procedure.id": "\(run.id)", "procedure.name": run.name]
-    if let attempt { facts["attempt"] = "\(attempt)" }
-    if self !== QueueCore.unqueued { facts["queue.name"] = name }
-    if let parent { facts["parent"] = "\(parent)" }
-    return facts
-  }
-
-  /// Logs the failure of a run whose handle was released before any code observed the outcome.
-  func logUnobserved(_ failure: ProcedureFailure) {
-    log.from { [self] in logFacts(of: failure.procedure, attempt: nil, parent: nil) }
-      .log(
-        level: .warning,
-        "\(failure.procedure) failed, and its handle was released before any code read its outcome: \(failure.error). "
-          + "Await its value, or set onUnobservedFailure.")
-  }
-
-  /// Logs that the queue has stalled.
-  func logStall() {
-    log.from { [name] in ["queue.name": name] }.log(level: .warning, "the queue has stalled: \(snapshot())")
-  }
-}
-
-extension QueueCore {
-  /// Whether runs are currently being measured.
-  var isMeasured: Bool { collectsTotals || broadcaster.isObserved }
-}
-
-extension QueueCore.State {
-  /// Starts or stops measuring runs, and sets the instant of the next event of the machine.
-  mutating func measure(at instant: ProcedureInstant?) {
-    guard let instant else {
-      machine.meters = nil
-      return
-    }
-    machine.now = instant.nanoseconds
-    if machine.meters == nil { machine.meters = RunMeters() }
-  }
-
-  /// Adds a run that has ended or was refused to the totals.
-  mutating func count(_ run: Run, _ outcome: RunOutcome, _ metrics: ProcedureMetrics?) {
-    if run.kind == .node || run.kind == .bareNode, let metrics { totals?.countNode(metrics) }
-    guard run.kind == .added || run.kind == .structured else { return }
-    totals?.count(outcome.withoutValue, metrics, isReused: runs[run].details.extensions.isReused)
-  }
-}
-
 extension Run {
-  /// Returns the metrics of the run at its end; `nil` if the run was not measured from its beginning.
-  func metrics(at instant: ProcedureInstant, _ state: borrowing QueueCore.State) -> ProcedureMetrics? {
+  /// The priority, in the ready queue, of the run whose slot this run uses.
+  var currentPriority: UInt8 {
+    let owner = slotOwner
+    return owner.core.read { owner.priority($0) }
+  }
+
+  /// Returns the priority in the ready queue; 0 for a run that is not in the machine.
+  func priority(_ state: borrowing QueueCore.State) -> UInt8 {
     let member = state.runs[self].member
-    guard var metrics = state.machine.meters?.metrics(of: member, at: instant.nanoseconds) else { return nil }
-    let pause = state.runs[self].details.pause
-    metrics.attempts = state.runs[self].hasStarted ? pause.latestAttempt + pause.innerRetryCount : 0
-    // A node has been pending since its graph started, but its run was not admitted until the node was ready.
-    if kind == .node, let parent, let graph = state.runs[parent].details.extensions.graph {
-      metrics.pending += graph.timeSinceStart(to: instant, without: metrics.total)
-    }
-    return metrics
-  }
-
-  /// Returns how long the body has waited for its slot, in nanoseconds; negative if that is not known.
-  func slotWait(_ state: borrowing QueueCore.State) -> Int64 {
-    // The wait for the slot of an enclosing body does not belong to this run.
-    slotOwner === self ? state.machine.meters?.slotWait(of: state.runs[self].member) ?? -1 : -1
-  }
-
-  /// Returns the number of the slot in which the body executes; -1 if that is not known.
-  func slotNumber(_ state: borrowing QueueCore.State) -> Int32 {
-    state.machine.meters?.slot(of: state.runs[slotOwner].member) ?? -1
+    return member >= 0 ? state.machine[member].priority : 0
   }
 }

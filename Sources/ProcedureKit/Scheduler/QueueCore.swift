@@ -14,7 +14,7 @@ import Synchronization
 @usableFromInline
 package final class QueueCore: Sendable {
   /// The core for procedures that run without a queue. It has no limits, and uses the continuous clock.
-  static let unqueued = QueueCore(name: "no queue")
+  static let unqueued = QueueCore(ProcedureQueue.Configuration("no queue"))
 
   /// The state that the lock guards. It cannot be copied, so no part of it can be used without the lock.
   struct State: ~Copyable, Sendable {
@@ -86,27 +86,19 @@ package final class QueueCore: Sendable {
     }
   }
 
-  typealias Interceptor =
-    @concurrent @Sendable (
-      _ context: ProcedureContext, _ next: @escaping @concurrent @Sendable () async throws -> Void
-    ) async throws -> Void
-
+  /// The settings of the queue. What is needed often, or in another form, is stored beside them.
+  let configuration: ProcedureQueue.Configuration
+  /// The failure policy of the scope that owns the queue; `nil` if no scope does.
+  let scopePolicy: FailurePolicy?
   let name: String
   let time: QueueClock
   package let timers: Timers
   @usableFromInline let executor: (any TaskExecutor)?
-  let carriers: [ContextCarrier]
   let resources: ResourceTable
   /// The executions that coalesced procedures on this queue share.
   let executions = SharedWorkTable()
-  let interceptor: Interceptor?
-  let failureHandling: FailureHandling
   let broadcaster = EventBroadcaster<ProcedureEvent>()
   let limitsWaiting: Bool
-  let stallReport: StallReport?
-  let collectsTotals: Bool
-  /// The log of the queue; `nil` to use the log of the process.
-  let ownLog: ProcedureLog?
   /// Whether the queue schedules or limits runs by their keys.
   let usesKeys: Bool
   /// Whether the queue has neither an executor nor an interceptor, so a body can be called directly.
@@ -115,28 +107,26 @@ package final class QueueCore: Sendable {
   /// Whether the queue is suspended. Graph workers read this flag before each node, without taking the lock.
   let gate: Atomic<Bool>
 
-  init(
-    name: String, width: Int = .max, isSuspended: Bool = false, clock: any Clock<Duration> = ContinuousClock(),
-    executor: (any TaskExecutor)? = nil, carriers: [ContextCarrier] = [], resources: ResourceTable = .shared,
-    limiter: AdmissionLimiter = AdmissionLimiter(limit: .max, overflow: .refuse),
-    fairQueue: FairQueue = FairQueue(), seed: UInt64? = nil,
-    interceptor: Interceptor? = nil, failures: FailureHandling = .unobserved(nil), stallReport: StallReport? = nil,
-    log: ProcedureLog? = nil, collectsTotals: Bool = false
-  ) {
-    (self.name, self.executor, self.carriers, self.resources) = (name, executor, carriers, resources)
-    (self.interceptor, failureHandling) = (interceptor, failures)
-    (self.stallReport, ownLog, self.collectsTotals) = (stallReport, log, collectsTotals)
-    time = QueueClock(clock)
+  init(_ configuration: ProcedureQueue.Configuration, scopePolicy: FailurePolicy? = nil) {
+    (self.configuration, self.scopePolicy) = (configuration, scopePolicy)
+    (name, executor, resources) = (configuration.name, configuration.executor, configuration.resources)
+    time = QueueClock(configuration.clock)
     timers = Timers(time: time, executor: executor)
-    limitsWaiting = limiter.isLimited
-    usesKeys = fairQueue.isUsed
-    hasNoHooks = executor == nil && interceptor == nil
-    gate = Atomic(isSuspended)
-    let machine = QueueMachine(width: width, isSuspended: isSuspended, fairQueue: fairQueue)
+    let limiter = AdmissionLimiter(
+      limit: configuration.maxWaitingProcedures, limitPerKey: configuration.maxWaitingProceduresPerKey,
+      overflow: configuration.overflow)
+    let fairQueue = FairQueue(
+      takesTurns: configuration.fairness == .byKey, limit: configuration.maxConcurrentProceduresPerKey,
+      listsKeysWithCapacity: configuration.maxWaitingProceduresPerKey < .max)
+    (limitsWaiting, usesKeys) = (limiter.isLimited, fairQueue.isUsed)
+    hasNoHooks = executor == nil && configuration.interceptor == nil
+    gate = Atomic(configuration.isSuspended)
+    let machine = QueueMachine(
+      width: configuration.maxConcurrentProcedures, isSuspended: configuration.isSuspended, fairQueue: fairQueue)
     state = Mutex(
       State(
-        machine: machine, limiter: limiter, seeds: seed.map(SplitMix64.init),
-        totals: collectsTotals ? QueueTotals() : nil))
+        machine: machine, limiter: limiter, seeds: configuration.seed.map(SplitMix64.init),
+        totals: configuration.collectsTotals ? QueueTotals() : nil))
   }
 
   deinit {
@@ -162,7 +152,7 @@ package final class QueueCore: Sendable {
       }
       if !effects.next.steps.isEmpty || !effects.next.returned.isEmpty { Self.deliver(&state, &effects) }
       effects.startsWorker = state.machine.startsWorker()
-      if stallReport != nil { watchForStall(&state, &effects) }
+      if configuration.stallTimeout != nil { watchForStall(&state, &effects) }
       return result
     }
     perform(effects)

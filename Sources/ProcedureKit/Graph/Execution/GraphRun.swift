@@ -42,7 +42,7 @@ final class GraphRun: Sendable {
     broadcaster = run.core.broadcaster
     isObservedFromStart = broadcaster.isObserved
     start = run.core.isMeasured ? run.core.time.now : ProcedureInstant(nanoseconds: -1)
-    makesRuns = run.core.interceptor != nil
+    makesRuns = run.core.configuration.interceptor != nil
     firstID = .reserve(plan.traits.count)
     countdown = GraphCountdown(plan.shape, values)
     state = Mutex(State(progress: GraphProgress(countdown, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))
@@ -198,7 +198,7 @@ final class GraphRun: Sendable {
 
   /// Notifies the stall detector that a node has started or ended.
   private func nodeMoved() {
-    if run.core.stallReport != nil { run.core.send { state, _ in state.machine.nodeMoved() } }
+    if run.core.configuration.stallTimeout != nil { run.core.send { state, _ in state.machine.nodeMoved() } }
   }
 
   /// Publishes `willExecute` for a node that a worker is about to execute.

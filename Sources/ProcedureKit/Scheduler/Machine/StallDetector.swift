@@ -1,11 +1,3 @@
-/// The time after which a queue is considered stalled, and the function that reports the stall.
-struct StallReport: Sendable {
-  /// The queue has stalled if no run starts, waits, resumes, or ends for this long.
-  let timeout: Duration
-  /// The function that reports the stall. It is called outside of all locks.
-  let report: @Sendable (QueueCore) -> Void
-}
-
 /// A value that decides when a queue has stalled. It contains no lock, clock, or closure.
 ///
 /// A timer is pending while there are runs that could advance. The queue has stalled if the machine has not changed when the timer fires.

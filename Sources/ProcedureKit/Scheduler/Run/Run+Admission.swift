@@ -1,53 +1,3 @@
-/// A namespace for the functions that drive runs through their phases by performing the steps that the machine returns.
-///
-/// The task that calls `run` drives its run to the end. A worker stops driving a run when the run has to wait, and takes the next one.
-///
-/// The type is `package` because `ProcedureKitDurable` uses it.
-package enum RunDriver {
-  /// Runs a task without a queue. Within a body, the task belongs to that body and uses its slot; elsewhere, it has no limits (L5).
-  static func run<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
-    let task = task.resolved(for: input)
-    if let parent = ProcedureContext.current?.run.nearestUnfinished {
-      return try await drive(
-        Run(
-          parent.core, task.layer, .call, parent: parent, attempt: Int(parent.attempt), slotOf: parent.slotOwner,
-          closures: task.closures), task, input)
-    }
-    return try await drive(Run(.unqueued, task.layer, .structured, parent: nil, closures: task.closures), task, input)
-  }
-
-  /// Runs a task as a layer or an attempt of the current run.
-  ///
-  /// That run may have finished, if its body left behind the task that calls this function. In that case, the procedure runs as a call.
-  static func runLayer<Input, Output>(
-    _ task: ProcedureTask<Input, Output>, _ input: Input, attempt: Int? = nil
-  ) async throws -> Output {
-    guard let parent = ProcedureContext.current?.run, !parent.isFinished else { return try await run(task, input) }
-    let task = task.resolved(for: input)
-    return try await drive(
-      Run(
-        parent.core, task.layer, .layer, parent: parent, attempt: attempt ?? Int(parent.attempt),
-        slotOf: parent.slotOwner, closures: task.closures), task, input)
-  }
-
-  /// Runs a task as the current node of an executing graph.
-  package static func runNode<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws
-    -> Output
-  {
-    guard case .node(let frame)? = ProcedureContext.current?.frame else { return try await runLayer(task, input) }
-    let task = task.resolved(for: input)
-    return try await drive(frame.makeRun(task.layer, task.closures), task, input)
-  }
-
-  /// Drives a run to its end in the caller's task, and returns its value.
-  static func drive<Input, Output>(
-    _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
-  ) async throws -> Output {
-    run.prepare(task.body(with: input))
-    return try await run.driveToEnd(admitted: task.layer.traits.rawPriority)
-  }
-}
-
 extension Run {
   /// The nearest unfinished run, beginning with this one; `nil` if all have finished. A task can outlive the body that created it.
   var nearestUnfinished: Run? {
@@ -84,6 +34,69 @@ extension Run {
     let step = admit(priority: rawPriority)
     await drive(from: step)
     if hasKeyOfNode { await slotOwner.switchKey(to: slotOwner) }
+  }
+
+  // MARK: Admission
+
+  /// The result of the admission of a run that its caller's task drives.
+  private enum Admission {
+    case admitted(RunStep)
+    /// The queue was shut down.
+    case refused
+    /// The run was admitted, and is cancelled at once (C2).
+    case cancelled
+  }
+
+  /// Admits a run that the caller's task drives.
+  ///
+  /// - Returns: The first step of the run; `finish` if the run was refused, or was cancelled before it started (C2).
+  func admit(priority rawPriority: UInt8?) -> RunStep {
+    _ = parent?.adopt(self)
+    if let deadline = layer.traits.deadline, let lateness = lateness(deadline) {
+      refuse(lateness)
+      return .finish
+    }
+    switch enterQueue(priority: rawPriority) {
+    case .admitted(let step):
+      startDeadline()
+      return step
+    case .refused:
+      refuse(ProcedureError.queueShutDown(procedure: layerIdentity, queue: core.name))
+      return .finish
+    case .cancelled:
+      startDeadline()
+      cancelLikeParent()
+      // A run that already has its slot ends here, without starting its body (C2). For any other run, the cancellation delivers the next
+      // step.
+      return core.read { $0.machine.phase(of: $0.runs[self].member) == .starting ? .finish : .wait }
+    }
+  }
+
+  /// Adds the run to the machine, unless the queue is shut down. A nested run is admitted even then (Q4).
+  private func enterQueue(priority rawPriority: UInt8?) -> Admission {
+    // A run within a body on the same queue is nested: it has the order and the priority of the body, and is not held back.
+    // The search begins with the owner of the slot, which is the nearest enclosing body, so that deep layers do not walk all ancestors.
+    let around =
+      slotOwner !== self && slotOwner.core === core
+      ? slotOwner : ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }
+    let isNested = around != nil || slotOwner !== self
+    let reading = core.time.lazyReading()
+    let admission = core.send { state, effects -> Admission in
+      // `startStructured` may have already admitted the run.
+      if state.runs[self].member >= 0 { return .admitted(.wait) }
+      guard !state.isShutDown || isNested else { return .refused }
+      let place = around.map { state.runs[$0].member } ?? -1
+      let enclosing = place >= 0 ? state.machine[place] : nil
+      let own = rawPriority ?? enclosing?.priority ?? Task.currentPriority.rawValue
+      let step = core.admitted(
+        self, priority: max(own, enclosing?.priority ?? 0), needs: layer.needs, order: enclosing?.order ?? 0,
+        isNested: isNested, at: reading, &state, &effects)
+      return state.cancelsAdmitted ? .cancelled : .admitted(step)
+    }
+    guard case .admitted = admission else { return admission }
+    // A parent that was cancelled before this admission could not cancel the run, so the run is cancelled here.
+    let isCancelled = isTaskCancelled || !cancellationScope.cleansUp && parent?.isCancelledOrStopping ?? false
+    return isCancelled ? .cancelled : admission
   }
 
   // MARK: Before the body
@@ -142,7 +155,7 @@ extension Run {
   /// Advances an added run after its conditions have been decided.
   private func conditionsDecided(_ evaluation: ConditionEvaluation, _ key: AnyObject) {
     removeWait(key)
-    if let outcome = outcome(of: evaluation) { return end(outcome) }
+    if let outcome = outcome(of: evaluation) { return endBeforeStart(outcome) }
     core.send { state, effects in
       let step = state.machine.conditionsSatisfied(state.runs[self].member, &effects.next)
       QueueCore.deliver(step, to: self, &state.runs, &effects)

@@ -183,13 +183,13 @@ extension Run {
     _ effects: inout QueueCore.Effects
   ) {
     state.runs[self].isDecided = true
-    if state.runs[self].ended < 0, keepsInstants { state.runs[self].end(at: reading.instant) }
+    if state.runs[self].ended < 0, keepsInstants { state.runs[self].bodyEnded(at: reading.instant) }
     if isReported {
       let metrics = state.machine.meters == nil ? nil : metrics(at: reading.instant, state)
       if let metrics, kind == .added || kind == .bareNode { state.runs[self].metrics = metrics }
       record(at: reading.instant, &state, &effects) { _ in .willFinish(outcome.withoutValue) }
       record(at: reading.instant, &state, &effects) { _ in .didFinish(outcome.withoutValue, metrics) }
-      if core.collectsTotals { state.count(self, outcome, metrics) }
+      if core.configuration.collectsTotals { state.count(self, outcome, metrics) }
       core.ended(self, outcome, &state, &effects)
     }
     state.runs[self].changeDetails { details in
@@ -242,6 +242,13 @@ extension Run {
   }
 
   // MARK: Runs that do not start
+
+  /// Ends the run with an outcome, unless its body has started.
+  func endBeforeStart(_ outcome: RunOutcome) {
+    core.send { state, effects in
+      if endWithoutStart(outcome, &state) { QueueCore.deliver(.finish, to: self, &state.runs, &effects) }
+    }
+  }
 
   /// Ends the run with an outcome, unless its body has started or its outcome is decided (C2).
   ///

@@ -104,7 +104,7 @@ extension Run {
     let isFirst = core.read { !$0.runs[self].hasStarted }
     // The node has its own key, so its worker needs a slot for that key.
     if isFirst, hasKeyOfNode { await switchKey(to: self) }
-    let hasBindings = kind == .added && !core.carriers.isEmpty
+    let hasBindings = kind == .added && !core.configuration.contextCarriers.isEmpty
     // The layer has paused, and the enclosing layers released their resources for the pause (R1).
     if !isFirst, kind == .layer, let error = await reclaim(enclosingLayers) {
       core.update { $0[self].details.result = .failure(error) }
@@ -187,7 +187,7 @@ extension Run {
 
   /// Executes the body within the queue's interceptor, which receives the error of each attempt but is unaware of pauses.
   private func intercepted(_ body: @escaping Body) async throws -> Execution {
-    guard let interceptor = core.interceptor, isReported else { return try await executeOnce(body) }
+    guard let interceptor = core.configuration.interceptor, isReported else { return try await executeOnce(body) }
     let result = ResultBox<Execution>()
     do {
       try await interceptor(ProcedureContext(self)) { [self] in
@@ -323,7 +323,7 @@ extension Run {
   func recordBodyEnd(
     at reading: QueueClock.Reading, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
   ) {
-    if keepsInstants { state.runs[self].end(at: reading.instant) }
+    if keepsInstants { state.runs[self].bodyEnded(at: reading.instant) }
     record(at: reading.instant, &state, &effects) { state in
       .didExecute(attempt: state.runs[self].details.pause.currentAttempt, slot: slotNumber(state))
     }

@@ -133,6 +133,12 @@ package final class Run: @unchecked Sendable {
   /// Sets the body, before any other code refers to the run.
   func prepare(_ body: @escaping Body) { guardedState.body = body }
 
+  func setBody(_ body: @escaping Body, _ closures: ModifierLayer.Closures? = nil) {
+    core.update { ($0[self].body, $0[self].closures) = (body, closures) }
+  }
+
+  func setBindings(_ bindings: [ContextCarrier.Binding]) { core.update { $0[self].details.bindings = bindings } }
+
   /// Removes the parent, which has refused the run as a child.
   func leaveParent() { parent = nil }
 

@@ -81,7 +81,7 @@ struct RunState: ~Copyable, Sendable {
   mutating func start(at instant: ProcedureInstant) { (started, hasStarted) = (stamp(instant).nanoseconds, true) }
 
   /// Records the instant at which the body has ended.
-  mutating func end(at instant: ProcedureInstant) { ended = stamp(instant).nanoseconds }
+  mutating func bodyEnded(at instant: ProcedureInstant) { ended = stamp(instant).nanoseconds }
 }
 
 /// The task that executes a body, and the bodies of the layers in the same task.

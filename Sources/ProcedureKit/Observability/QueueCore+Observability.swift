@@ -1,0 +1,77 @@
+extension QueueCore {
+  /// The log of the queue, or of the process if the queue has none.
+  package var log: ProcedureLog { configuration.log ?? .shared }
+
+  /// Returns the metadata for the log messages of a run.
+  func logFacts(of run: ProcedureIdentity, attempt: Int?, parent: ProcedureID?) -> [String: String] {
+    var facts = ["procedure.id": "\(run.id)", "procedure.name": run.name]
+    if let attempt { facts["attempt"] = "\(attempt)" }
+    if self !== QueueCore.unqueued { facts["queue.name"] = name }
+    if let parent { facts["parent"] = "\(parent)" }
+    return facts
+  }
+
+  /// Logs the failure of a run whose handle was released before any code observed the outcome.
+  func logUnobserved(_ failure: ProcedureFailure) {
+    log.from { [self] in logFacts(of: failure.procedure, attempt: nil, parent: nil) }
+      .log(
+        level: .warning,
+        "\(failure.procedure) failed, and its handle was released before any code read its outcome: \(failure.error). "
+          + "Await its value, or set onUnobservedFailure.")
+  }
+
+  /// Logs that the queue has stalled.
+  func logStall() {
+    log.from { [name] in ["queue.name": name] }.log(level: .warning, "the queue has stalled: \(snapshot())")
+  }
+}
+
+extension QueueCore {
+  /// Whether runs are currently being measured.
+  var isMeasured: Bool { configuration.collectsTotals || broadcaster.isObserved }
+}
+
+extension QueueCore.State {
+  /// Starts or stops measuring runs, and sets the instant of the next event of the machine.
+  mutating func measure(at instant: ProcedureInstant?) {
+    guard let instant else {
+      machine.meters = nil
+      return
+    }
+    machine.now = instant.nanoseconds
+    if machine.meters == nil { machine.meters = RunMeters() }
+  }
+
+  /// Adds a run that has ended or was refused to the totals.
+  mutating func count(_ run: Run, _ outcome: RunOutcome, _ metrics: ProcedureMetrics?) {
+    if run.kind == .node || run.kind == .bareNode, let metrics { totals?.countNode(metrics) }
+    guard run.kind == .added || run.kind == .structured else { return }
+    totals?.count(outcome.withoutValue, metrics, isReused: runs[run].details.extensions.isReused)
+  }
+}
+
+extension Run {
+  /// Returns the metrics of the run at its end; `nil` if the run was not measured from its beginning.
+  func metrics(at instant: ProcedureInstant, _ state: borrowing QueueCore.State) -> ProcedureMetrics? {
+    let member = state.runs[self].member
+    guard var metrics = state.machine.meters?.metrics(of: member, at: instant.nanoseconds) else { return nil }
+    let pause = state.runs[self].details.pause
+    metrics.attempts = state.runs[self].hasStarted ? pause.latestAttempt + pause.innerRetryCount : 0
+    // A node has been pending since its graph started, but its run was not admitted until the node was ready.
+    if kind == .node, let parent, let graph = state.runs[parent].details.extensions.graph {
+      metrics.pending += graph.timeSinceStart(to: instant, without: metrics.total)
+    }
+    return metrics
+  }
+
+  /// Returns how long the body has waited for its slot, in nanoseconds; negative if that is not known.
+  func slotWait(_ state: borrowing QueueCore.State) -> Int64 {
+    // The wait for the slot of an enclosing body does not belong to this run.
+    slotOwner === self ? state.machine.meters?.slotWait(of: state.runs[self].member) ?? -1 : -1
+  }
+
+  /// Returns the number of the slot in which the body executes; -1 if that is not known.
+  func slotNumber(_ state: borrowing QueueCore.State) -> Int32 {
+    state.machine.meters?.slot(of: state.runs[slotOwner].member) ?? -1
+  }
+}

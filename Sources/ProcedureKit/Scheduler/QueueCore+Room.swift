@@ -1,0 +1,54 @@
+extension QueueCore {
+  /// Waits until the queue and the key have room for one more run, and reserves the room. A body holds no slot while it waits (Q3).
+  ///
+  /// - Throws: `CancellationError`, or the reason for the cancellation, if the caller is cancelled before there is room;
+  ///   `exclusionDeadlock` if the caller is a body that the waiting runs depend on (R4).
+  func reserveRoom(for key: InternedKey?) async throws {
+    guard limitsWaiting else { return }
+    let id = key.map(ObjectIdentifier.init)
+    if send({ state, _ in state.limiter.reserveIfFree(for: id, state.machine) }) { return }
+    // The queue or the key is full, so the caller waits, unless there is room by now, or the queue has been shut down and will refuse the
+    // run.
+    let signal = OneShotSignal()
+    let hasRoom = send { state, _ in
+      if state.isShutDown { state.limiter.addReservation(id) }
+      if state.isShutDown || state.limiter.reserveIfFree(for: id, state.machine) { return true }
+      state.limiter.enqueue(AdmissionLimiter.Caller(signal: signal, key: id))
+      return false
+    }
+    guard !hasRoom else { return }
+    if let run = ProcedureContext.current?.run.nearestUnfinished {
+      await ProcedureContext.waiting(for: .room(self, key), at: signal) { _ = await run.wait(at: signal) }
+    } else {
+      _ = await signal.wait()
+    }
+    let refusal = signal.refusal
+    guard signal.wasCancelled || refusal != nil else { return }
+    // The caller no longer waits, so the room can go to another caller.
+    send { state, _ in state.limiter.callerCancelled() }
+    throw refusal ?? ProcedureContext.current?.cancellationReason ?? CancellationError()
+  }
+
+  /// Reserves room for one more run if the queue admits the run at once. Returns `false` instead of overtaking a caller or replacing a run.
+  func reserveRoomAtOnce(for key: InternedKey?) -> Bool {
+    if read({ $0.isShutDown }) { return false }
+    return !limitsWaiting
+      || send { state, _ in state.limiter.reserveIfFree(for: key.map(ObjectIdentifier.init), state.machine) }
+  }
+
+  /// Returns the waiting runs, one of which has to start to make room. The array is empty if there is room, or if another caller has
+  /// reserved room but has not added its run yet.
+  func runsWaiting(for key: InternedKey?) -> [Run] {
+    let id = key.map(ObjectIdentifier.init)
+    return read { state in
+      guard let waitsForKey = state.limiter.waitsForKey(id, state.machine) else { return [] }
+      var runs: [Run] = []
+      for member in state.machine.present {
+        let entry = state.machine[member]
+        guard entry.takesRoom, entry.phase.awaitsStart, let run = state.runs[member] else { continue }
+        if !waitsForKey || run.keyID == id { runs.append(run) }
+      }
+      return runs
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/// A namespace for the functions that drive runs through their phases by performing the steps that the machine returns.
+///
+/// The task that calls `run` drives its run to the end. A worker stops driving a run when the run has to wait, and takes the next one.
+///
+/// The type is `package` because `ProcedureKitDurable` uses it.
+package enum RunDriver {
+  /// Runs a task without a queue. Within a body, the task belongs to that body and uses its slot; elsewhere, it has no limits (L5).
+  static func run<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
+    let task = task.resolved(for: input)
+    if let parent = ProcedureContext.current?.run.nearestUnfinished {
+      return try await drive(
+        Run(
+          parent.core, task.layer, .call, parent: parent, attempt: Int(parent.attempt), slotOf: parent.slotOwner,
+          closures: task.closures), task, input)
+    }
+    return try await drive(Run(.unqueued, task.layer, .structured, parent: nil, closures: task.closures), task, input)
+  }
+
+  /// Runs a task as a layer or an attempt of the current run.
+  ///
+  /// That run may have finished, if its body left behind the task that calls this function. In that case, the procedure runs as a call.
+  static func runLayer<Input, Output>(
+    _ task: ProcedureTask<Input, Output>, _ input: Input, attempt: Int? = nil
+  ) async throws -> Output {
+    guard let parent = ProcedureContext.current?.run, !parent.isFinished else { return try await run(task, input) }
+    let task = task.resolved(for: input)
+    return try await drive(
+      Run(
+        parent.core, task.layer, .layer, parent: parent, attempt: attempt ?? Int(parent.attempt),
+        slotOf: parent.slotOwner, closures: task.closures), task, input)
+  }
+
+  /// Runs a task as the current node of an executing graph.
+  package static func runNode<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws
+    -> Output
+  {
+    guard case .node(let frame)? = ProcedureContext.current?.frame else { return try await runLayer(task, input) }
+    let task = task.resolved(for: input)
+    return try await drive(frame.makeRun(task.layer, task.closures), task, input)
+  }
+
+  /// Drives a run to its end in the caller's task, and returns its value.
+  static func drive<Input, Output>(
+    _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
+  ) async throws -> Output {
+    run.prepare(task.body(with: input))
+    return try await run.driveToEnd(admitted: task.layer.traits.rawPriority)
+  }
+}
