@@ -1,4 +1,4 @@
 /// Re-exports the explored locks.
 @_exported public import ExploredLocks
-/// Re-exports the core, because its types occur in every test of procedures.
+/// Re-exports the core, because every test of procedures uses its types.
 @_exported public import ProcedureKit

@@ -3,7 +3,7 @@
 /// ```swift
 /// let clock = VirtualClock()
 /// async let done: Void = clock.sleep(for: .seconds(3_600))
-/// try await clock.nextSleep()          // until a task sleeps
+/// try await clock.nextSleep()          // waits until a task sleeps
 /// clock.advance(by: .seconds(3_600))   // wakes every sleeper that is due
 /// try await done
 /// ```
@@ -168,8 +168,8 @@ extension VirtualClock {
   /// Moves the clock forward by `duration` from deadline to deadline. Before the first step and after each step, the function waits until
   /// ``executor`` is quiet.
   ///
-  /// Therefore, a task on the executor that wakes and sleeps again wakes again during the call, if its new deadline is within `duration`.
-  /// The function is equivalent to `run(until: clock.now.advanced(by: duration))`.
+  /// Therefore, if a task on the executor wakes and starts another sleep whose deadline is within `duration`, it wakes again during the
+  /// call. The function is equivalent to `run(until: clock.now.advanced(by: duration))`.
   ///
   /// - Precondition: `duration` is not negative.
   /// - Throws: `CancellationError` if the calling task is cancelled. In this case, the clock stays where the last step left it.
@@ -206,8 +206,8 @@ extension VirtualClock {
       didWait: reportIfIdle)
   }
 
-  /// Moves the clock to the earliest deadline that is not later than `instant`, and wakes the sleepers that are due. If there is no such
-  /// deadline, moves the clock to `instant`.
+  /// Moves the clock to the earliest deadline that is not later than `instant`, and wakes the sleepers that are due. If there is none,
+  /// moves the clock to `instant`.
   ///
   /// - Returns: Whether any sleepers were woken.
   private func step(through instant: Instant) -> Bool {
@@ -218,7 +218,7 @@ extension VirtualClock {
     }
   }
 
-  /// Resumes the first task that is waiting for the executor to become quiet, unless a job has arrived since then.
+  /// Resumes the first task that is waiting for the executor to become quiet, unless a job has arrived in the meantime.
   private static func didBecomeIdle(_ executor: IdleTrackingExecutor, _ list: List) {
     list.withLock { state, waiters in
       // Asking the executor while holding this lock cannot cause a deadlock, because the executor acquires no other lock while holding its

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A capability for tests, which grant or deny the requests for authorization.
+/// A capability whose authorization requests a test grants or denies.
 ///
 /// ```swift
 /// let camera = CapabilityProbe("camera")
@@ -9,8 +9,8 @@ import Synchronization
 /// camera.grant()
 /// ```
 ///
-/// Each request waits for one instruction, which is `grant`, `deny` or `fail`. Requests receive instructions in the order in which the
-/// requests were made. If a waiting request is cancelled, it throws `CancellationError` immediately.
+/// Each request waits for one instruction: `grant`, `deny` or `fail`. Requests receive instructions in the order in which the requests were
+/// made. If a waiting request is cancelled, it throws `CancellationError` immediately.
 public final class CapabilityProbe: Capability {
   /// The authorization status of the app.
   public enum Status: AuthorizationStatus {

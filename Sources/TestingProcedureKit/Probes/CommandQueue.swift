@@ -28,7 +28,7 @@ final class CommandQueue<Command: Sendable>: Sendable {
     }
   }
 
-  /// Sends a command to all waiting tasks, and to every task that requests a command later, when no other command is pending.
+  /// Sends a command to all waiting tasks, and to every task that later requests a command while no other command is pending.
   func broadcast(_ command: Result<Command, any Error>) {
     list.withLock { state, waiters in
       state.broadcast = command
@@ -54,7 +54,7 @@ final class AwaitableCounter: Sendable {
 
   var count: Int { list.withLock { count, _ in count } }
 
-  /// Increments the count, and resumes the tasks that are waiting for the new count, in order of arrival.
+  /// Increments the count, and resumes, in order of arrival, the tasks that are waiting for the new count.
   func increment() {
     list.withLock { count, waiters in
       count += 1

@@ -1,7 +1,7 @@
 import ProcedureKit
 import Synchronization
 
-/// Counts the bodies that are executing concurrently, in total and by category.
+/// A monitor that counts the bodies that are executing concurrently, in total and by category.
 ///
 /// ```swift
 /// let monitor = ConcurrencyMonitor()
@@ -79,7 +79,7 @@ public final class ConcurrencyMonitor: Sendable {
     }
   }
 
-  /// Ends the counting of a body that was started by a call of `enter` with the same categories.
+  /// Stops counting a body as executing. Pass the categories that were passed to the matching call of `enter`.
   public func leave(_ categories: [String] = []) {
     state.withLock { state in
       state.current -= 1

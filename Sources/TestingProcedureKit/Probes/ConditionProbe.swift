@@ -7,8 +7,8 @@
 /// online.satisfy()
 /// ```
 ///
-/// Each evaluation waits for one instruction, which is `satisfy`, `ignore` or `fail`. Evaluations receive instructions in the order in
-/// which the evaluations began. If a waiting evaluation is cancelled, it throws `CancellationError` immediately.
+/// Each evaluation waits for one instruction: `satisfy`, `ignore` or `fail`. Evaluations receive instructions in the order in which the
+/// evaluations began. If a waiting evaluation is cancelled, it throws `CancellationError` immediately.
 public final class ConditionProbe: Sendable {
   /// The name of the condition in errors and outcomes.
   public let name: String

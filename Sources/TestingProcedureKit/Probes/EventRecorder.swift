@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Records events, so that a test can inspect them as an array.
+/// A recorder that collects events in an array, so that a test can inspect them.
 ///
 /// ```swift
 /// let recorder = EventRecorder(queue)
@@ -10,8 +10,8 @@ import Synchronization
 /// #expect(recorder.events.orderViolations().isEmpty)
 /// ```
 ///
-/// A task of the recorder reads the stream to its end. If the recorder is released, this task stays subscribed to the queue until the next
-/// event arrives. A recorder that is created within an exploration is part of the exploration.
+/// The recorder starts a task that reads the stream until the stream ends. If the recorder is released, this task stays subscribed to the
+/// queue until the next event arrives. A recorder that is created within an exploration is part of the exploration.
 public final class EventRecorder: Sendable {
   private struct State {
     var events: [ProcedureEvent] = []
@@ -51,7 +51,7 @@ public final class EventRecorder: Sendable {
   /// The events so far, in order.
   public var events: [ProcedureEvent] { state.withLock { $0.events } }
 
-  /// Whether the stream has ended, which means that no more events follow.
+  /// Whether the stream has ended, in which case no more events will be recorded.
   public var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
   /// Returns the kinds of the events so far, for the run `id` or for all runs.
@@ -59,12 +59,12 @@ public final class EventRecorder: Sendable {
     events.steps(of: id)
   }
 
-  /// Returns the first event of a kind, for the run `id` or for any run.
+  /// Returns the first event of the given kind, for the run `id` or for any run.
   public func first(_ step: ProcedureEvent.Kind, of id: ProcedureID? = nil) -> ProcedureEvent? {
     events.first { $0.kind == step && (id == nil || $0.id == id) }
   }
 
-  /// Returns whether two events have occurred in the given order. For each kind, only the first event of the run counts.
+  /// Returns whether two events have occurred in the given order. Only the first event of each kind in a run is considered.
   ///
   /// Events of different runs are ordered only if one event causes the other.
   public func happened(
@@ -79,7 +79,7 @@ public final class EventRecorder: Sendable {
     return first < second
   }
 
-  /// Waits until an event of a kind has been recorded, for the run `id` or for any run. Cancelling the caller ends the wait.
+  /// Waits until an event of the given kind has been recorded, for the run `id` or for any run. Cancelling the caller ends the wait.
   ///
   /// - Returns: The first matching event.
   /// - Throws: ``StreamEnded`` if the stream ends without a matching event; `CancellationError` if the task is cancelled while it is
@@ -133,7 +133,7 @@ public final class EventRecorder: Sendable {
 extension EventRecorder {
   /// The error that is thrown if the stream ends without the awaited event.
   public struct StreamEnded: Error, CustomStringConvertible {
-    /// The description of the awaited event.
+    /// A description of the awaited event.
     public var awaited: String
 
     /// The recorded events.

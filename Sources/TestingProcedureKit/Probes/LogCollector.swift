@@ -1,7 +1,7 @@
 public import ProcedureKit
 import Synchronization
 
-/// Collects the messages of a `ProcedureLog`, for tests.
+/// A log handler that collects the messages of a `ProcedureLog`, for tests.
 ///
 /// ```swift
 /// let collector = LogCollector()

@@ -5,14 +5,14 @@ import Synchronization
 /// ```swift
 /// let probe = ProbeProcedure<Void, Int>("probe")
 /// let handle = queue.add(probe)
-/// try await probe.waitUntilStarted()   // its body executes now, and waits for an instruction
+/// try await probe.waitUntilStarted()   // its body is executing and waiting for an instruction
 /// probe.finish(42)
 /// #expect(try await handle.value == 42)
 /// ```
 ///
-/// Each execution waits for one instruction, which is `finish` or `fail`. Executions receive instructions in the order in which they
-/// started. An instruction that is given while no execution is waiting is kept for the next execution. If a waiting execution is cancelled,
-/// it throws `CancellationError` immediately, unless the probe ignores cancellation.
+/// Each execution waits for one instruction: `finish` or `fail`. Executions receive instructions in the order in which they started. An
+/// instruction that is given while no execution is waiting is kept for the next execution. If a waiting execution is cancelled, it throws
+/// `CancellationError` immediately, unless the probe ignores cancellation.
 public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure {
   /// The name of the procedure in errors and events.
   public let name: String
@@ -38,7 +38,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
   ///
   /// - Parameters:
   ///   - name: The name of the procedure in errors and events.
-  ///   - categories: The categories of the executions in the monitor.
+  ///   - categories: The categories in which the monitor counts the executions.
   ///   - monitor: The monitor that counts concurrent executions.
   ///   - ignoresCancellation: Whether a cancelled execution continues to wait for an instruction.
   public convenience init(
@@ -123,7 +123,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
   /// The number of executions that have thrown an error, including cancelled executions.
   public var failureCount: Int { journal.withLock { $0.failures } }
 
-  /// The number of executions that ended because of a cancellation.
+  /// The number of executions that ended because they were cancelled.
   public var cancellationCount: Int { journal.withLock { $0.cancellations } }
 
   /// The number of executions that are waiting for an instruction.
@@ -141,7 +141,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
 
   /// Waits until `count` executions have ended. Cancelling the caller ends the wait.
   ///
-  /// The run to which an ended execution belongs may not have finished yet.
+  /// The run that an ended execution belongs to may not have finished yet.
   ///
   /// - Throws: `CancellationError` if the task is cancelled while it is waiting.
   public func waitUntilEnded(_ count: Int = 1) async throws {
@@ -159,11 +159,11 @@ extension ProbeProcedure: InputlessProcedure where Input == Void {
 }
 
 extension ProbeProcedure where Input == Void, Output == Void {
-  /// Creates a probe without an input or a value: `ProbeProcedure("upload")`.
+  /// Creates a probe that takes no input and returns no value: `ProbeProcedure("upload")`.
   ///
   /// - Parameters:
   ///   - name: The name of the procedure in errors and events.
-  ///   - categories: The categories of the executions in the monitor.
+  ///   - categories: The categories in which the monitor counts the executions.
   ///   - monitor: The monitor that counts concurrent executions.
   ///   - ignoresCancellation: Whether a cancelled execution continues to wait for an instruction.
   public convenience init(

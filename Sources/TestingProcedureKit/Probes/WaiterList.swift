@@ -23,7 +23,7 @@ final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Se
 
     /// Ends the wait of the waiter with `number`.
     ///
-    /// - Returns: Whether the list had such a waiter.
+    /// - Returns: Whether the list contained the waiter.
     @discardableResult
     mutating func answer(_ number: UInt64, _ answer: Result<Answer, any Error>) -> Bool {
       guard let waiter = waiting.removeValue(forKey: number) else { return false }
@@ -31,7 +31,7 @@ final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Se
       return true
     }
 
-    /// Ends the wait of every waiter whose `request` satisfies `isMet`, in the order of their numbers, in O(n log n).
+    /// Ends the waits of all waiters whose requests satisfy `isMet`, in the order of the waiters' numbers, in O(n log n).
     mutating func answer(_ answer: Result<Answer, any Error>, where isMet: (Request) -> Bool) {
       for number in waiting.values.filter({ isMet($0.request) }).map(\.number).sorted() {
         self.answer(number, answer)
@@ -73,7 +73,7 @@ final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Se
   ///   - didWait: A closure that is called when the waiter has been added to the list, after the lock has been released.
   ///   - didCancel: A closure that is called when a cancelled waiter has been removed from the list, while the lock is held.
   /// - Returns: The answer.
-  /// - Throws: The error of the answer; `CancellationError` if the task is cancelled before the answer.
+  /// - Throws: The error of the answer; `CancellationError` if the task is cancelled before the answer arrives.
   func wait(
     isCancellable: Bool = true,
     request: (UInt64) -> Request,

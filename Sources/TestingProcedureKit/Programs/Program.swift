@@ -32,7 +32,8 @@ extension Program {
   }
 }
 
-/// Identifies a generated program by the seed of the exploration and the number of the program. The description has the form `seed:number`.
+/// The identity of a generated program, which consists of the seed of the exploration and the number of the program. The description has
+/// the form `seed:number`.
 struct GeneratedProgram: Sendable, Equatable, LosslessStringConvertible {
   var seed: UInt64
   var number: Int

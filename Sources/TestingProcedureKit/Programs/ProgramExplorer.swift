@@ -2,7 +2,7 @@
 /// failing program and its schedule.
 ///
 /// `explorePrograms` is a shorthand for creating and running an explorer. Each task of a program is a child task on the executor of the
-/// schedule, and yields between two commands.
+/// schedule, and yields between commands.
 public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// A command of a program.
   public typealias Command = Specification.Command
@@ -13,22 +13,22 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// The number of programs.
   public var programs = 100
 
-  /// The maximum number of tasks in a program. A value below 1 counts as 1.
+  /// The maximum number of tasks in a program. A value below 1 is treated as 1.
   public var taskLimit = 3
 
-  /// The maximum number of commands in a task. A value below 1 counts as 1.
+  /// The maximum number of commands in a task. A value below 1 is treated as 1.
   public var commandLimit = 4
 
   /// The maximum number of programs that are tried in order to simplify a failing program.
   public var shrinkLimit = 200
 
-  /// The explorer for each program, with the number of schedules, the strategy and the seed. The seed also determines the programs.
+  /// The explorer for each program. It contains the number of schedules, the strategy and the seed, which also determines the programs.
   ///
-  /// Each of the `expectedOutcomes` must occur in one of the programs. The exploration continues until all outcomes have occurred, for up
-  /// to ten times `programs`.
+  /// Each of the `expectedOutcomes` must occur in at least one program. The exploration continues until all outcomes have occurred, with up
+  /// to ten times as many programs.
   public var explorer = ScheduleExplorer(schedules: 20)
 
-  /// Creates an explorer of the programs of `specification`.
+  /// Creates an explorer that generates programs from `specification`.
   public init(of specification: Specification) {
     self.specification = specification
   }
@@ -91,10 +91,10 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
     tried < count || tried / 10 < count && !summary.missing(of: explorer.expectedOutcomes).isEmpty
   }
 
-  /// Explores one program, for example that of a failure. With the strategy `.replay`, only one schedule is run.
+  /// Explores one program, for example the program of a failure. With the strategy `.replay`, only one schedule is run.
   ///
   /// - Returns: The statistics.
-  /// - Throws: `ProgramFailure` for the first failing schedule, without simplifying the program; the other errors of
+  /// - Throws: `ProgramFailure` for the first failing schedule, with the program as it is, not simplified; the other errors of
   ///   `ScheduleExplorer.explore`.
   @concurrent @discardableResult
   public func explore(_ program: Program<Command>) async throws -> ExplorationSummary {

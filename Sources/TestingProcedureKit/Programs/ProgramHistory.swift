@@ -106,7 +106,7 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     tasks = history.tasks
   }
 
-  /// Returns whether such an order exists.
+  /// Returns whether an order of the calls explains all responses.
   mutating func succeeds() -> Bool {
     var open = [State(positions: tasks.map { _ in 0 }, model: specification.makeModel())]
     while let state = open.popLast() {
@@ -120,8 +120,8 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     zip(state.positions, tasks).allSatisfy { $0 == $1.count }
   }
 
-  /// Returns the states after each call that can come next. A call can come next if no other remaining call ended before it began, and the
-  /// model gives the same response.
+  /// Returns the states after each call that can come next. A call can come next if no other remaining call ended before it began, and if
+  /// the model gives the recorded response.
   private func successors(of state: State) -> [State] {
     let next = tasks.indices.filter { state.positions[$0] < tasks[$0].count }
     let firstEnd = next.map { tasks[$0][state.positions[$0]].interval.upperBound }.min() ?? 0

@@ -56,8 +56,8 @@ extension ProgramSpecification {
 
 /// A specification with a sequential model that predicts the response to each command.
 ///
-/// A history is linearizable if the commands have an order in which the model gives the same responses, and in which each command that
-/// ended before another one began also precedes it (Herlihy and Wing, *Linearizability*, TOPLAS 1990).
+/// A history is linearizable if its commands can be put in an order in which the model gives the recorded responses, and in which each
+/// command that ended before another one began comes first (Herlihy and Wing, *Linearizability*, TOPLAS 1990).
 public protocol SequentialSpecification: ProgramSpecification where Response: Equatable {
   /// The state of the model, which must be a value.
   associatedtype Model: Hashable & Sendable

@@ -10,7 +10,7 @@ struct ExplorationCorpus: Sendable {
     var seed: UInt64
     var schedules: Int
 
-    /// Returns `explorer` with the settings for the exploration in the entry.
+    /// Returns `explorer` with settings that repeat the failing exploration.
     func applied(to explorer: ScheduleExplorer) -> ScheduleExplorer {
       var explorer = explorer
       explorer.seed = seed
@@ -21,24 +21,24 @@ struct ExplorationCorpus: Sendable {
     }
   }
 
-  /// The error for a line in another format.
+  /// The error for a line in any other format.
   struct FormatError: Error, CustomStringConvertible {
     var path: String
     var line: Int
 
     var description: String {
-      "\(path):\(line) is not a line of a corpus. Delete it, or write a seed, a number of schedules and a test."
+      "\(path):\(line) is not a corpus entry. Delete the line, or write a seed, a number of schedules and a test."
     }
   }
 
   var path: String
 
-  /// Serializes the changes that this process makes.
+  /// A lock that serializes the changes that this process makes.
   private static let changes = Mutex(())
 
   /// Returns the entries for a test, in the order in which they appear in the file. If the file is missing, there are none.
   ///
-  /// - Throws: `FormatError`, or any error in reading the file.
+  /// - Throws: `FormatError`, or any error that occurs while the file is being read.
   func entries(of test: String) throws -> [Entry] {
     let lines = try TestProcess.text(ofFile: path).split(separator: "\n", omittingEmptySubsequences: false)
     return try zip(1..., lines).compactMap { number, line in
@@ -53,7 +53,7 @@ struct ExplorationCorpus: Sendable {
 
   /// Appends an entry, unless the file already contains it.
   ///
-  /// - Throws: `FormatError`, or any error in reading or writing the file.
+  /// - Throws: `FormatError`, or any error that occurs while the file is being read or written.
   func insert(_ entry: Entry, for test: String) throws {
     try Self.changes.withLock { _ in
       guard try !entries(of: test).contains(entry) else { return }

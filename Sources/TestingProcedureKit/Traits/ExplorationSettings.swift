@@ -1,6 +1,6 @@
-/// The settings for the explorations in a test run, which are read from environment variables.
+/// The settings for the explorations in a test run. The settings are read from environment variables.
 struct ExplorationSettings: Sendable {
-  /// The variables; `ExploredTrait` documents the values.
+  /// The environment variables. `ExploredTrait` documents their values.
   enum Variable: String, CustomStringConvertible {
     case seed = "PROCEDUREKIT_SEED"
     case schedules = "PROCEDUREKIT_SCHEDULES"
@@ -29,7 +29,7 @@ struct ExplorationSettings: Sendable {
   private(set) var program: GeneratedProgram?
   private(set) var corpus: ExplorationCorpus?
 
-  /// Reads the settings. An empty value counts as unset.
+  /// Reads the settings. An empty value is treated as unset.
   ///
   /// - Throws: `Malformed` for the first malformed value.
   init(environment: [String: String]) throws {
@@ -51,14 +51,14 @@ struct ExplorationSettings: Sendable {
       }
       seed = number
     }
-    schedules = try number(.schedules, "a whole number above 0")
-    let seconds: Double? = try number(.seconds, "a number above 0")
+    schedules = try number(.schedules, "a whole number greater than 0")
+    let seconds: Double? = try number(.seconds, "a number greater than 0")
     duration = seconds.map { .seconds($0) }
     replay = value(.replay)
     if let text = value(.program) {
       guard let known = GeneratedProgram(text) else {
         throw Malformed(
-          variable: .program, value: text, expected: "a seed and a number of at least 0, such as \"7:12\"")
+          variable: .program, value: text, expected: "a seed and a non-negative number, such as \"7:12\"")
       }
       program = known
     }

@@ -24,10 +24,10 @@ internal import Synchronization
   /// Swift Testing cannot associate an issue from there with the test.
   ///
   /// If the function hangs and ignores cancellation, the test process exits after the report, because Swift Testing cannot abandon a test.
-  /// For such a function, use `exploreSchedules` instead.
+  /// To test a function like this, use `exploreSchedules` instead.
   ///
-  /// Environment variables control the explorations in a test run without changes to the code. A malformed value is reported as an issue.
-  /// These variables are supported:
+  /// Environment variables control the explorations in a test run, so you do not have to change the code. A malformed value is reported as
+  /// an issue. These variables are supported:
   ///
   /// | variable | effect |
   /// |---|---|
@@ -38,20 +38,20 @@ internal import Synchronization
   /// | `PROCEDUREKIT_PROGRAM` | `seed:number`: the only generated program to explore; see ``ProgramExplorer`` |
   /// | `PROCEDUREKIT_CORPUS` | a text file with failing seeds, which are tried first; each failure is added to it |
   ///
-  /// If the trait is applied to a suite, each test of the suite is explored. If several such traits apply to a test, the last one is used:
-  /// the test's own trait takes precedence over the trait of the suite.
+  /// If the trait is applied to a suite, each test of the suite is explored. If several of these traits apply to a test, the last one is
+  /// used: the test's own trait takes precedence over the trait of the suite.
   public struct ExploredTrait: TestTrait, SuiteTrait, TestScoping {
     /// The explorer for each test case.
     public var explorer: ScheduleExplorer
 
-    /// Whether the trait also applies to the tests of inner suites. The value is `true`.
+    /// Whether the trait also applies to the tests of nested suites. The value is `true`.
     public var isRecursive: Bool { true }
 
     /// Runs the exploration, and records an issue if a schedule fails. Swift Testing calls the function.
     ///
     /// - Parameters:
     ///   - test: The test to explore.
-    ///   - testCase: The case of the test.
+    ///   - testCase: The test case.
     ///   - function: The body of the exploration.
     /// - Throws: Errors of the exploration other than a failing schedule.
     public func provideScope(
@@ -104,7 +104,7 @@ internal import Synchronization
       return explored(by: explorer)
     }
 
-    /// Explores a test for a period of real time. The schedule that is running at the end of the period is completed.
+    /// Explores a test for a period of real time. The schedule that is running when the period ends is completed.
     ///
     /// - Parameters:
     ///   - duration: The time for each test case.
@@ -131,8 +131,8 @@ internal import Synchronization
 
 /// A function that an exploration can call until the function is revoked.
 ///
-/// The explorer's own task may release the body of an exploration slightly later than the exploration ends. Only this object retains the
-/// function, so that no reference to the function remains after `revoke`.
+/// The explorer's own task may release the body of an exploration slightly after the exploration ends. Only this object retains the
+/// function, so no reference to the function remains after `revoke`.
 final class RevocableClosure: Sendable {
   typealias Function = @Sendable @concurrent () async throws -> Void
 

@@ -51,7 +51,7 @@
       }
     }
 
-    /// Records the failure as the test's only issue, at the failed expectation if there is one.
+    /// Records the failure as the test's only issue, at the location of the failed expectation if there is one.
     func record(_ failure: ExplorationFailure) {
       let text = """
         \(failure)

@@ -15,7 +15,7 @@ enum TestProcess {
     try Data(text.utf8).write(to: URL(fileURLWithPath: path))
   }
 
-  /// Appends text to a file, which is created if it is missing.
+  /// Appends text to a file, creating the file if it is missing.
   static func append(_ text: String, toFile path: String) throws {
     if !FileManager.default.fileExists(atPath: path) {
       try Data().write(to: URL(fileURLWithPath: path), options: .withoutOverwriting)

@@ -17,14 +17,14 @@
   /// waits for them. A test on the main actor, or on another actor that has its own executor, stays there. The trait has no effect in an
   /// exploration, which has its own clock. If the trait is applied to a suite, it applies to each test of the suite.
   public struct VirtualClockTrait: TestTrait, SuiteTrait, TestScoping {
-    /// Whether the trait also applies to the tests of inner suites. The value is `true`.
+    /// Whether the trait also applies to the tests of nested suites. The value is `true`.
     public var isRecursive: Bool { true }
 
     /// Runs the test with a new clock. Swift Testing calls the function.
     ///
     /// - Parameters:
     ///   - test: The test.
-    ///   - testCase: The case of the test.
+    ///   - testCase: The test case.
     ///   - function: The body of the test.
     /// - Throws: The error of the body.
     public func provideScope(

@@ -124,7 +124,7 @@ import TestingProcedureKit
     let handle = queue.add(poll) { clock.now.offset >= .seconds(120) }
 
     for _ in 1...2 {
-      try await clock.nextSleep()  // until a task sleeps
+      try await clock.nextSleep()  // waits until a task sleeps
       clock.advance(by: .seconds(60))  // wakes every sleeper that is due
     }
     #expect(try await handle.value == 3)
