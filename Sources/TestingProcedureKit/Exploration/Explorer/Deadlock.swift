@@ -78,7 +78,7 @@ public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     var text = "task \(title)"
     if let starter { text += ", started by \(starter) at step \(firstStep)," }
-    text += lastStep > 0 ? " has waited since step \(lastStep)" : " has not run"
+    text += lastStep > 0 ? " has been waiting since step \(lastStep)" : " has never run"
     return text + (lastEvent.map { "; last event: \($0)" } ?? "")
   }
 }

@@ -46,7 +46,7 @@ public final class ExplorationEnvironment: Sendable {
     generator = Mutex(SeededGenerator(seed: seed))
   }
 
-  /// The schedule's random number generator, to be used as in `Int.random(in: 0..<10, using: &env.random)`.
+  /// The schedule's random number generator, for calls such as `Int.random(in: 0..<10, using: &env.random)`.
   ///
   /// The random numbers depend only on the seed and the number of the schedule, so a replay draws the same numbers.
   public var random: SeededGenerator {
@@ -56,7 +56,7 @@ public final class ExplorationEnvironment: Sendable {
 
   /// Records a failure if `condition` is `false`. The body continues in either case.
   ///
-  /// The schedule counts as failed when it ends. The report shows the location of the call as `file:line`.
+  /// The failure is reported when the schedule ends. The report shows the location of the call as `file:line`.
   public func check(
     _ condition: Bool, _ comment: @autoclosure () -> String = "the expectation does not hold",
     fileID: StaticString = #fileID, line: UInt = #line
@@ -69,10 +69,10 @@ public final class ExplorationEnvironment: Sendable {
 
   /// Records a failure unless `condition` becomes `true` between this call and the end of the schedule.
   ///
-  /// The condition is checked after each step. If the schedule ends, deadlocks or reaches the step limit before the condition has been
+  /// The condition is checked after each step. If the schedule ends, deadlocks or reaches the step limit before the condition has become
   /// `true`, the schedule fails, and the report shows the location of the call as `file:line`. Use this function for an event that must
-  /// happen eventually, for example that a task gets its turn. The parameter `comment` names the event. The closure `condition` is called
-  /// between steps, on the threads of the exploration, and must not wait.
+  /// happen eventually, such as a task getting its turn. The parameter `comment` names the event. The closure `condition` is called between
+  /// steps, on the threads of the exploration, and must not wait.
   public func eventually(
     _ comment: String, fileID: StaticString = #fileID, line: UInt = #line,
     _ condition: @escaping @Sendable () -> Bool
@@ -115,7 +115,7 @@ public final class ExplorationEnvironment: Sendable {
 
   /// Reports a failure to the exploration to which the calling code belongs, in the same way as `check`.
   ///
-  /// Use the function to forward the expectations of a test framework; see <doc:ReadingFailures>.
+  /// Use the function to forward the failed expectations of a test framework; see <doc:ReadingFailures>.
   ///
   /// - Returns: Whether the calling code belongs to an exploration. Outside explorations, the function has no effect.
   public static func report(_ failure: String, fileID: String = #fileID, line: Int = #line) -> Bool {
@@ -192,8 +192,8 @@ extension ExplorationEnvironment {
 
   /// Creates a queue from a configuration, with the clock, the executor and the seed of the schedule.
   ///
-  /// The schedule's resource table replaces the shared one. If the configuration has no log, the queue's messages are not printed, but
-  /// added to the trace that the report of a failure shows.
+  /// The schedule's resource table replaces the shared one. If the configuration has no log, the queue's messages are added to the trace in
+  /// the failure report instead of being printed.
   public func makeQueue(_ configuration: ProcedureQueue.Configuration) -> ProcedureQueue {
     let queue = ProcedureQueue(adapted(configuration))
     explainDeadlock { [weak queue] in
@@ -227,7 +227,7 @@ extension ExplorationEnvironment {
   }
 }
 
-/// Adds the messages of a schedule's queues to the trace that the report of a failure shows.
+/// A log handler that adds the messages of a schedule's queues to the trace in the failure report.
 struct ExplorationLogHandler: ProcedureLogHandler {
   let executor: ScheduleExecutor
 

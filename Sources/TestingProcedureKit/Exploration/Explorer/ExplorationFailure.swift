@@ -18,8 +18,8 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The number of the task that ran at each step of the failing schedule.
   ///
   /// Tasks are numbered in the order in which their first jobs become ready, and the body has the number `0`. A job that does not belong to
-  /// a `Task`, such as a job of an actor that starts to serve its callers, counts as a job of the task that enqueued it, or has its own
-  /// number if this task is unknown.
+  /// a `Task`, such as a job of an actor that starts to serve its callers, is attributed to the task that enqueued it, or has its own
+  /// number if that task is unknown.
   public var order: [Int]
 
   /// The notes recorded with `ExplorationEnvironment.note`.
@@ -126,8 +126,8 @@ public struct FailedCheck: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// The error that is thrown if an exploration is started within the body of another exploration.
 ///
-/// Otherwise, the inner exploration could wait forever for a permit that the outer exploration holds, while the outer exploration waits for
-/// a thread that it does not control.
+/// Without this error, the inner exploration could wait forever for a permit that the outer exploration holds, while the outer exploration
+/// waits for a thread that it does not control.
 struct NestedExploration: Error, CustomStringConvertible {
   var description: String {
     "an exploration was started within the body of another exploration. "

@@ -58,7 +58,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
 public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   /// The way in which a job escaped the exploration's control.
   public enum Reason: Hashable, Sendable {
-    /// A thread outside the exploration made one of its tasks ready.
+    /// A thread outside the exploration made one of the exploration's tasks ready.
     ///
     /// Possible causes are work on a dispatch queue, a callback from the system, an actor with its own executor, and a wait in real time
     /// within an actor in a task that does not use `env.executor`. Waits in real time, work on the main actor, and `Task { … }` are

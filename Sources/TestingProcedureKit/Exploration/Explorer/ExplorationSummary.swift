@@ -38,18 +38,18 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// code that contains neither a wake nor such an operation is indivisible.
   public var isComplete = false
 
-  /// The largest number for which all orders with at most that many preempted wakers have been run. The value is `nil` if not even all
-  /// orders without a preempted waker have been run.
+  /// The largest number n for which all orders with at most n preempted wakers have been run. The value is `nil` if not even all orders
+  /// without a preempted waker have been run.
   ///
   /// Only `ExplorationStrategy.exhaustive` sets the property, even if the exploration ends before all orders have been run.
   public var completePreemptions: Int?
 
-  /// The number of orders that had not occurred before, for each thousand schedules. The last thousand may be incomplete.
+  /// The number of new orders in each thousand schedules. The last thousand may be incomplete.
   ///
   /// If the last number is close to zero, more schedules with the same strategy are unlikely to find anything new.
   public var newOrders: [Int] = []
 
-  /// The largest number of preempted wakers in one schedule; see `ScheduleExplorer.preemptionLimit`.
+  /// The maximum number of preempted wakers in one schedule; see `ScheduleExplorer.preemptionLimit`.
   public var preemptionLimit = Int.max
 
   /// Updates the statistics with a successful schedule.

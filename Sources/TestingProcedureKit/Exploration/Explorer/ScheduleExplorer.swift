@@ -14,14 +14,14 @@ import ProcedureKit
 /// - each `await` that suspends the task, enters an actor from code outside actors, or returns from there. A direct call from one actor to
 ///   another actor that is idle is not a choice.
 /// - each wake: a task that makes another task ready (by `yield`, `resume`, `addTask`, `async let`, or `cancel`) can be preempted by a
-///   ready job before it executes its next line.
+///   ready job before the task executes its next line.
 /// - each operation on an `ExploredMutex` or `ExploredAtomic`.
 ///
 /// The explorer makes no other choices within synchronous code. To find races on other memory, use the thread sanitizer.
 ///
 /// **Wakes under a lock** are not choices, because the preempting job could wait for that lock, which may belong to the runtime (while it
-/// cancels a task) or to the code under test. The explorer recognizes such a wake when a preempting job waits without end, and runs the
-/// schedule again. `ExplorationSummary.wakesUnderLock` counts these wakes.
+/// cancels a task) or to the code under test. The explorer recognizes a wake under a lock when a preempting job waits without end, and runs
+/// the schedule again. `ExplorationSummary.wakesUnderLock` counts these wakes.
 ///
 /// **Code that needs no changes:** `Task.sleep` and the system's clocks wait in the virtual time of `env.clock` (if `controlsRealTime`).
 /// Main-actor code of the exploration runs on the exploration's threads (if `controlsMainActor`), and all other main-actor code stays on
@@ -54,12 +54,12 @@ public struct ScheduleExplorer: Sendable {
   /// The strategy for choosing the next job.
   public var strategy: ExplorationStrategy
 
-  /// The maximum number of steps, which are jobs and operations on explored locks and atomics, in a schedule. A schedule that reaches the
-  /// limit fails.
+  /// The maximum number of steps in a schedule. Each job, and each operation on an explored lock or atomic, is a step. A schedule that
+  /// reaches the limit fails.
   public var stepLimit = 100_000
 
-  /// The real time for which the explorer waits when no job can run, before it reports a deadlock. In this time, code outside its control
-  /// can enqueue a job.
+  /// The real time for which the explorer waits when no job can run, before it reports a deadlock. During this time, code outside the
+  /// explorer's control can enqueue a job.
   public var patience: Duration = .milliseconds(200)
 
   /// The real time after which a step that does not end is reported. The exploration ends with this report.
@@ -90,7 +90,7 @@ public struct ScheduleExplorer: Sendable {
   /// Whether a schedule in which tasks acquire explored locks in a cycle fails, even if the schedule itself does not deadlock.
   ///
   /// Set this property to `false` if tasks acquire locks in a cycle, but are prevented from doing so concurrently by something that the
-  /// explorer cannot see. Locks that are always acquired while holding a common lock do not count as a cycle.
+  /// explorer cannot see. Locks that are always acquired while a common lock is held do not form a cycle.
   public var checksLockOrder = true
 
   /// Whether schedules may perform uncontrolled work, which makes replay strings unreliable.
@@ -132,7 +132,7 @@ public struct ScheduleExplorer: Sendable {
 
   /// Runs `body` under one schedule after another until a schedule fails or all have been run.
   ///
-  /// The body's task inherits the task-local values of the caller. A schedule ends when the body has returned and no job is ready any more.
+  /// The body's task inherits the task-local values of the caller. A schedule ends when the body has returned and no more jobs are ready.
   /// Sleeps that are still in progress are cancelled. Cancelling the caller ends the exploration after the current schedule.
   ///
   /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if one of `expectedOutcomes` never occurred, except

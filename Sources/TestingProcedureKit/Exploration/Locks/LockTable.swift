@@ -23,7 +23,7 @@ struct LockTable {
   /// The first cycle that was found in the order in which locks were acquired.
   private(set) var possibleDeadlock: LockCycle?
 
-  /// Acquires a lock, or adds the task to those that are waiting for the lock.
+  /// Acquires a lock, or adds the task to the tasks that are waiting for the lock.
   mutating func willLock(_ use: LockUse) -> Answer {
     if known[use.lock] == nil { known[use.lock] = known.count }
     let outer = held[ObjectIdentifier(use.worker), default: []]
@@ -123,7 +123,7 @@ struct LockTable {
 /// A lock that a task holds or requests.
 struct LockUse {
   var lock: LockIdentity
-  /// The worker on which the task runs, because a held lock belongs to a thread.
+  /// The worker on which the task runs. The worker identifies the holder, because a held lock belongs to a thread.
   var worker: WorkerThread
   var task: Int
   /// The location in the code at which the lock is acquired.
@@ -159,7 +159,7 @@ struct LockOrder {
 
   /// Records that a task is acquiring the lock `taken` while it holds the locks `held`.
   ///
-  /// - Returns: A cycle that contains a new edge; `nil` if there is no such cycle.
+  /// - Returns: A cycle that contains a new edge, if there is one; otherwise `nil`.
   mutating func willLock(_ taken: LockUse, holding held: [LockUse]) -> [Edge]? {
     let guards = Set(held.map(\.lock))
     var cycle: [Edge]?
@@ -175,7 +175,7 @@ struct LockOrder {
     return cycle
   }
 
-  /// Returns a cycle that begins with the edges of `path`; `nil` if there is no such cycle.
+  /// Returns a cycle that begins with the edges of `path`, if there is one; otherwise `nil`.
   private func closing(_ path: [Edge]) -> [Edge]? {
     guard let first = path.first, let last = path.last else { return nil }
     if last.taken.lock == first.held.lock { return path }

@@ -34,8 +34,8 @@ extension ScheduleExecutor: LockSchedule {
 
   /// Lets other ready jobs run before an operation if the chooser decides to.
   ///
-  /// The driver must never be part of a deadlock. Therefore, the first operation in an exploration restarts the schedule in such a way that
-  /// all jobs run on threads other than the driver's.
+  /// The driver must never be part of a deadlock. Therefore, the first operation in an exploration restarts the schedule so that all jobs
+  /// run on threads other than the driver's.
   @inline(never)
   private func willOperate() -> OperationPoint {
     if !keepsDriverFree {

@@ -1,6 +1,6 @@
 import ExploredLocks
 
-/// The reason why a schedule, with tasks that can never continue, is abandoned.
+/// The reason why a schedule whose tasks can never continue is abandoned.
 enum Abandonment {
   case deadlock(LockCycle)
   /// A task performs operations on locks or atomics endlessly.
@@ -11,7 +11,7 @@ extension ScheduleState {
   /// The number of consecutive operations after which a task yields to others, because it may be waiting for another task.
   private static let longWait = 20
 
-  /// What a task does before or after an operation on a lock or an atomic.
+  /// The next action of a task before or after an operation on a lock or an atomic.
   enum Continuation {
     /// The task continues.
     case proceed

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Intercepts jobs that an exploration enqueues on the global executor, and returns them to the exploration.
+/// An object that intercepts the jobs that an exploration enqueues on the global executor, and returns them to the exploration.
 ///
 /// The runtime exports a function pointer, the variable `swift_task_enqueueGlobal_hook`, with which a process can replace the global
 /// executor. When a job is enqueued, the watch checks whether the enqueuing thread is driving an exploration. If it is, the job is added to
@@ -70,7 +70,7 @@ final class GlobalExecutorWatch: Sendable {
     schedules.withLock { $0.removeAll { $0 === executor } }
   }
 
-  /// Enqueues `job` on the schedule to which the job's task belongs. Returns whether there is such a schedule.
+  /// Enqueues `job` on the schedule to which the job's task belongs. Returns whether a schedule took the job.
   ///
   /// The lock is held until the job has been enqueued, because a schedule that ended in the meantime would never run the job.
   private func isTakenBySchedule(_ job: UnownedJob) -> Bool {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Determines the kind of a job, which makes it possible to distinguish waking another task from suspending the running task.
+/// The kind of a job, which makes it possible to distinguish waking another task from suspending the running task.
 ///
 /// The kind is stored in the first byte of the job's flags, after the object header and two words that the scheduler uses. This layout is
 /// part of the runtime's binary interface, but it is not documented, so a test determines `isKnown`.
@@ -62,7 +62,7 @@ enum JobKind {
   }
 }
 
-/// Assigns numbers to the tasks of an exploration, in the order in which their first jobs become ready.
+/// The numbers of the tasks of an exploration, which are assigned in the order in which the tasks' first jobs become ready.
 ///
 /// Unlike the identities that the runtime assigns, the numbers are the same in every run of a schedule. A number represents a logical task,
 /// which is a `Task`, or a series of jobs that do not belong to a `Task`.
@@ -75,7 +75,7 @@ struct JobIdentities {
   /// - Parameters:
   ///   - id: The number that the runtime has assigned to the job's task; `nil` for a job without a task.
   ///   - running: The task that is enqueuing the job, if known. A job that does not belong to a `Task` (an actor that begins to serve its
-  ///     callers, a `Task.yield`) counts as a job of that task.
+  ///     callers, a `Task.yield`) is attributed to that task.
   /// - Returns: The number of the task. A task that has had no jobs so far gets a new number.
   mutating func number(ofTask id: UInt64?, enqueuedBy running: Int?) -> Int {
     guard let id else { return running ?? next() }

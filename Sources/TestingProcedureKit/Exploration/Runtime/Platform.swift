@@ -14,7 +14,8 @@ import Dispatch
 
 /// The operating system functions that the explorer needs. Only this file imports platform modules.
 ///
-/// The article *What explorations rely on* lists the parts of the runtime that this folder uses, and what is lost without each of them.
+/// The article *What explorations rely on* lists the parts of the runtime that this folder uses, and explains what is lost without each of
+/// them.
 enum Platform {
   /// The identity of a thread, which makes it possible to detect jobs from outside an exploration.
   struct Thread: Hashable, Sendable {
@@ -176,7 +177,7 @@ enum Platform {
     #endif
   }
 
-  /// The path of the kernel's status file for the calling thread; `nil` on systems without such files.
+  /// The path of the kernel's status file for the calling thread; `nil` on systems that do not have these files.
   static var currentThreadFile: String? {
     #if os(Linux) || os(Android)
       let capacity = 64

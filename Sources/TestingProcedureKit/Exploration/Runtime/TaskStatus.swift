@@ -1,18 +1,18 @@
 import Synchronization
 
-/// Reads the state of a Swift task. A deadlock report uses the states of tasks to determine which tasks are stuck.
+/// The status of a Swift task. A deadlock report uses it to determine whether the task is stuck.
 ///
-/// The state is a word in the task object, after the job. The layout is not documented, so a test determines `isKnown`. The state is read
+/// The status is a word in the task object, after the job. The layout is not documented, so a test determines `isKnown`. The status is read
 /// only when a schedule is run again for a report.
 ///
-/// Invariant: A reference-counted task is retained for as long as its status exists. The task of an `async let` is not reference-counted,
-/// and is stored in the memory of its parent, so its state is read only immediately after one of its jobs.
+/// Invariant: A reference-counted task is retained for as long as its `TaskStatus` exists. The task of an `async let` is not
+/// reference-counted, and is stored in the memory of its parent, so its status is read only immediately after one of its jobs.
 final class TaskStatus: Sendable {
   private static let word = MemoryLayout<UInt>.size
   private static let offset = 12 * word
   private static let completed: UInt32 = 0x2000
 
-  /// Whether the states of tasks can be read in this process.
+  /// Whether the status of a task can be read in this process.
   static let isKnown: Bool = {
     guard word == 8, Counting.retain != nil, Counting.release != nil, JobKind.isKnown,
       Platform.variable(named: "_swift_concurrency_debug_internal_layout_version", as: UInt32.self)?.pointee == 1

@@ -30,7 +30,7 @@ final class CrashTrail: Sendable {
   private let page: Mutex<Page>
   private let path: String
 
-  /// Creates the file in the directory for temporary files; `nil` if the file cannot be created.
+  /// Creates the file in the directory for temporary files. Returns `nil` if the file cannot be created.
   init?() {
     let number = Self.made.add(1, ordering: .relaxed).newValue
     path = "\(Platform.temporaryDirectory)/procedurekit-exploration-\(Platform.processIdentifier)-\(number).txt"
@@ -45,7 +45,7 @@ final class CrashTrail: Sendable {
     page.withLock { Platform.unmap($0.memory) }
   }
 
-  /// Starts to record a new schedule.
+  /// Starts recording a new schedule.
   func willRun(_ schedule: Int, explorationSeed: UInt64, seed: UInt64, strategy: ExplorationStrategy) {
     page.withLock { page in
       page.clear()

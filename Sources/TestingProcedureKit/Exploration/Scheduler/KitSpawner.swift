@@ -1,18 +1,18 @@
 /// Creates all of the testing kit's tasks.
 enum KitSpawner {
   /// Starts an exploration on its own thread, with the caller's task-local values. The caller waits for the task to end, and cancels the
-  /// task if it is cancelled itself.
+  /// task if the caller itself is cancelled.
   static func startExploration(on pool: ThreadPool, _ work: @escaping @Sendable () -> Void) -> Task<Void, Never> {
     Task(executorPreference: pool) { work() }
   }
 
-  /// Starts a task that suspends once, so that its jobs can be inspected. The caller runs the task to its end.
+  /// Starts a task that suspends once, so that its jobs can be inspected. The caller runs the task to completion.
   static func startProbe(on executor: some TaskExecutor) {
     Task(executorPreference: executor) { await Task.yield() }
   }
 
-  /// Starts a task that sleeps, so that its jobs can be inspected. The caller runs the task to its end. If the task waits in real time, it
-  /// ends by itself.
+  /// Starts a task that sleeps, so that its jobs can be inspected. The caller runs the task to completion. If the task waits in real time,
+  /// it ends without the caller.
   static func startSleeper(on executor: some TaskExecutor) {
     Task(executorPreference: executor) { try await Task.sleep(for: .milliseconds(1)) }
   }
@@ -24,7 +24,7 @@ enum KitSpawner {
     Task(executorPreference: executor, priority: .medium) { await body() }
   }
 
-  /// Starts a task that reads `stream`, up to the end of the stream or until `read` returns `false`.
+  /// Starts a task that reads `stream` until the stream ends or `read` returns `false`.
   static func startReader<Element: Sendable>(
     of stream: some AsyncSequence<Element, Never> & Sendable, on executor: (any TaskExecutor)?,
     read: @escaping @Sendable (Element?) -> Bool

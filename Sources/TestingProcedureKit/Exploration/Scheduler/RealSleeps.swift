@@ -45,7 +45,7 @@ struct RealSleeps {
   }
 }
 
-/// Tests whether an exploration can intercept sleeps in real time.
+/// A test of whether an exploration can intercept sleeps in real time.
 enum RealSleepTest {
   /// Whether explorations in this process control sleeps in real time.
   static let isSuccessful: Bool = {

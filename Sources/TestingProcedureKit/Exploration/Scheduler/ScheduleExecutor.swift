@@ -4,8 +4,8 @@ import Synchronization
 /// The executor of one schedule. It holds back all ready jobs, and runs one job at a time in the order that a chooser determines.
 ///
 /// Only the worker with the run token runs jobs, while all other threads of the pool wait. Therefore, jobs never overlap, and the same
-/// choices lead to the same run. A job that makes another task ready can be preempted: its thread is parked within `enqueue`, the job
-/// counts as ready, and another worker gets the run token. If a thread without the run token enqueues a job, the job also runs, but it is
+/// choices lead to the same run. A job that makes another task ready can be preempted: its thread is parked within `enqueue`, the job is
+/// treated as ready, and another worker gets the run token. If a thread without the run token enqueues a job, that job runs too, but it is
 /// reported as uncontrolled.
 final class ScheduleExecutor: TaskExecutor {
   /// The executor of the exploration to which the calling code belongs; `nil` outside an exploration.
@@ -182,8 +182,8 @@ final class ScheduleExecutor: TaskExecutor {
     }
   }
 
-  /// Abandons the job of the calling thread and the jobs of all parked tasks in the middle. Their threads run later schedules on top of
-  /// these jobs, as long as there is room on the stacks.
+  /// Abandons the unfinished jobs of the calling thread and of all parked tasks. Their threads run later schedules on top of these jobs, as
+  /// long as there is room on the stacks.
   func abandon(on thread: Platform.Thread) -> Never {
     let (own, others, isStuck) = state.withLock { ($0.parking, $0.takeAbandoned(), $0.isStuck) }
     guard let own else { preconditionFailure("\(#function): the thread has no run token") }
@@ -223,7 +223,7 @@ final class ScheduleExecutor: TaskExecutor {
     return body()
   }
 
-  /// Stops recording. From now on, the oldest ready job always runs next.
+  /// Stops recording. After this call, the oldest ready job always runs next.
   func stopRecording() {
     state.withLock { $0.stopRecording() }
   }
@@ -245,7 +245,7 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// Records that a task without an executor belongs to the schedule.
   ///
-  /// - Returns: Whether this is the first such task.
+  /// - Returns: Whether the task is the first one.
   func didCaptureFirst() -> Bool {
     !hasCaptured.exchange(true, ordering: .relaxed)
   }
@@ -253,10 +253,10 @@ final class ScheduleExecutor: TaskExecutor {
   /// Returns whether the task with the runtime's number `id` belongs to the schedule.
   func knows(_ id: UInt64) -> Bool { state.withLock { $0.identities.knows(id) } }
 
-  /// From now on, checks the environment's conditions after each job.
+  /// Starts checking the environment's conditions after each job.
   func watchEventualities() { hasEventualities.store(true, ordering: .relaxed) }
 
-  /// Lets the tasks take turns from now on. Only their order is recorded.
+  /// Makes the tasks take turns for the rest of the schedule. Only their order is recorded.
   func takeTurns() { state.withLock { $0.takeTurns() } }
 
   /// The order of tasks since they began to take turns.
@@ -267,7 +267,7 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// The reason why the schedule was abandoned; `nil` if all tasks can continue.
   var abandonment: Abandonment? { state.withLock { $0.abandonment } }
-  /// Whether the schedule must be run again, because it was not known that the exploration uses explored locks.
+  /// Whether the schedule must be run again, because the exploration has turned out to use explored locks.
   var needsRestart: Bool { state.withLock { $0.needsRestart } }
   /// The first cycle that was found in the order in which locks were acquired.
   var possibleDeadlock: LockCycle? { state.withLock { $0.locks.possibleDeadlock } }
@@ -314,7 +314,7 @@ extension ScheduleExecutor {
     settled.signal()
   }
 
-  /// Returns the collision with a lock because of which the schedule must be run again; `nil` if there was no collision.
+  /// Returns the collision with a lock that makes it necessary to run the schedule again; `nil` if there was no collision.
   func awaitCollision() -> LockCollision? {
     guard state.withLock({ $0.hasCollided }) else { return nil }
     settled.wait()
@@ -363,7 +363,7 @@ extension ScheduleExecutor {
 
   /// Ends the waits in real time that are due at `instant`, or all of them if it is `nil`, and makes their jobs ready.
   ///
-  /// - Returns: Whether there were such jobs.
+  /// - Returns: Whether any waits were ended.
   @discardableResult
   func endSleeps(through instant: VirtualClock.Instant?) -> Bool {
     let due = state.withLock { $0.takeSleeps(through: instant) }

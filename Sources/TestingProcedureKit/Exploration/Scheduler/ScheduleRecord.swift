@@ -3,7 +3,7 @@ struct ScheduleRecord: Equatable {
   /// The task at each step.
   private(set) var tasks: [Int] = []
 
-  /// The position that was chosen at each wake, and at the end of each job if several jobs were ready.
+  /// The position that was chosen at each wake, and whenever a job ended while several jobs were ready.
   ///
   /// At a wake, `0` means that the running job continues.
   private(set) var choices: [Int] = []
@@ -14,7 +14,7 @@ struct ScheduleRecord: Equatable {
   /// For each of the `choices`, whether it was made at a wake.
   private(set) var isWake: [Bool] = []
 
-  /// The positions in `choices` of those choices that a lock forced, so that there was no alternative.
+  /// The positions in `choices` of those choices that had no alternative because a lock forced them.
   private(set) var forced: Set<Int> = []
 
   /// The number of wakes since the last step began.

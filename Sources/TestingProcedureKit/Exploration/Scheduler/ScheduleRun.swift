@@ -28,9 +28,9 @@ struct ScheduleRun: Sendable {
   /// Runs the choices of `first` again, and records a trace if `isTraced`.
   ///
   /// The explorer knows only the real time at which a real sleep ends, so the virtual sleep can become too short on a busy machine.
-  /// Therefore, a run that contains real sleeps is repeated if it differs.
+  /// Therefore, a run that contains real sleeps is repeated if it differs from the first one.
   ///
-  /// - Returns: The second run, and the step by which the two runs certainly differ; `nil` if they are equal.
+  /// - Returns: The second run, and the step by which the two runs certainly differ. The step is `nil` if the runs are equal.
   func again(
     _ first: Outcome, on pool: ThreadPool, isTraced: Bool = false, _ body: @escaping Body
   ) throws -> (outcome: Outcome, divergence: Int?) {

@@ -69,22 +69,22 @@ struct ScheduleState {
   private(set) var parking: WorkerThread?
   private(set) var parkedCount = 0
   private var preemptionsLeft: Int
-  /// The number of jobs that workers with the run token have run or enqueued. If it does not change, a step may not end.
+  /// The number of events, such as jobs that have started, ended, or become ready. While it does not change, a step may be stuck.
   private(set) var events = 0
-  /// The number of such events for the current holder of the run token.
+  /// The number of those events that the holders of the run token have caused.
   private(set) var holderEvents = 0
   /// The workers that were resumed without the run token, after a collision with a lock.
   private var released: [WorkerThread] = []
   private(set) var hasCollided = false
   var collision: LockCollision?
-  /// Whether the schedule is ending, so that no more jobs are started.
+  /// Whether the schedule is ending, in which case no more jobs are started.
   var isEnding = false
   /// The explored locks.
   var locks = LockTable()
   /// The number of operations on locks and atomics, in total and since the last switch.
   private(set) var operations = 0
   var operationsInARow = 0
-  /// Whether the schedule must be run again, because it was not known that the exploration uses explored locks.
+  /// Whether the schedule must be run again, because the exploration has turned out to use explored locks.
   var needsRestart = false
   /// The reason why the schedule was abandoned.
   var abandonment: Abandonment?
@@ -265,7 +265,7 @@ extension ScheduleState {
     }
   }
 
-  /// Records that `worker` has run `job` to its end. If `job` is `nil`, the worker has moved the clock.
+  /// Records that `worker` has run `job` to completion. If `job` is `nil`, the worker has moved the clock.
   mutating func didEnd(_ job: ReadyJob?, on worker: WorkerThread, _ thread: Platform.Thread) -> Next {
     events += 1
     if job?.isOnMainActor == true {
@@ -472,7 +472,7 @@ extension ScheduleState {
     return true
   }
 
-  /// Removes and returns a parked worker at the end of an abandoned schedule. From now on, no jobs are started.
+  /// Removes and returns a parked worker of an abandoned schedule that is ending. No more jobs are started after this call.
   mutating func takeParkedForEnding() -> WorkerThread? {
     isEnding = true
     for entry in ready {

@@ -1,4 +1,4 @@
-/// Detects steps that do not end, because they are waiting for a lock that a parked waker holds, or for another reason.
+/// A watch that detects steps that do not end, either because they are waiting for a lock that a parked waker holds, or for another reason.
 struct StepWatch {
   /// The time between two checks, in milliseconds.
   static let tick = 4

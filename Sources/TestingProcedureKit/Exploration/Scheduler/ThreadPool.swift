@@ -31,7 +31,7 @@ final class ThreadPool: TaskExecutor {
     _ = JobKind.isKnown
   }
 
-  /// Starts to watch the steps of the schedules in order to detect wakes under a lock, and steps that take longer than `stepTimeout`.
+  /// Starts watching the steps of the schedules in order to detect wakes under a lock, and steps that take longer than `stepTimeout`.
   /// `didHang` is called for the first step that takes too long.
   func startWatch(stepTimeout: Duration, didHang: @escaping @Sendable (ScheduleExecutor) -> Void) {
     Platform.startThread { [shutDownSignal, weak self] in

@@ -5,8 +5,8 @@
 ///
 /// A choice that is forced by a lock has no alternatives.
 ///
-/// The search is a value type. To perform a step, run the choices in `next`, followed by first choices, and report the record. The search
-/// then changes the last choice that has an untried alternative.
+/// The search is a value type. To perform a step, run the choices in `next`, always choose the first job after them, and report the record.
+/// The search then changes the last choice that has an untried alternative.
 struct ChoiceTree {
   /// Untried preemptions at one wake. They consist of `prefix`, which ends before the wake, followed by a choice below `width`.
   private struct Branch {
@@ -27,7 +27,8 @@ struct ChoiceTree {
   private var roots: [Branch] = []
   private var laterRoots: [Branch] = []
 
-  /// The largest number of preempted wakers for which every sequence has been run; `nil` if sequences without a preempted waker are left.
+  /// The largest number of preempted wakers for which every sequence has been run; `nil` if some sequences without a preempted waker have
+  /// not been run.
   private(set) var completePreemptions: Int?
 
   mutating func didRun(_ record: ScheduleRecord) {

@@ -1,4 +1,4 @@
-/// Provides the choosers for an exploration, one for each schedule.
+/// The source of the choosers for an exploration. It provides one chooser for each schedule.
 struct ChooserSource {
   private let strategy: ExplorationStrategy
   private let seed: UInt64

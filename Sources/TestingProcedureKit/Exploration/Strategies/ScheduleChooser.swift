@@ -1,4 +1,4 @@
-/// An object that chooses the next job in a schedule.
+/// A type that chooses the next job in a schedule.
 protocol ScheduleChooser: Sendable {
   /// Returns the position in `tasks` of the job to run at `step`.
   ///
