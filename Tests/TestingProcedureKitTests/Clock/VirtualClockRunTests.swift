@@ -15,7 +15,7 @@ struct VirtualClockRunTests {
     }
   }
 
-  @Test("A sleeper that sleeps again within the duration also wakes again within it")
+  @Test("A sleeper that starts another sleep within the duration wakes again within the duration")
   func ticks() async throws {
     let clock = VirtualClock()
     let instants = Locked<[Duration]>([])
@@ -28,7 +28,7 @@ struct VirtualClockRunTests {
     try await ticker.value
   }
 
-  @Test("The pauses of a queue on the clock's executor are over when the clock has run", arguments: 0..<20)
+  @Test("The pauses of a queue on the clock's executor have ended when the clock has run", arguments: 0..<20)
   func retries(round: Int) async throws {
     let clock = VirtualClock()
     let queue = ProcedureQueue("retries", clock: clock, executor: clock.executor)

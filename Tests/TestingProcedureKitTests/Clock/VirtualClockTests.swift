@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.atDepth)) struct VirtualClockTests {
-  @Test("Time stands still until it is advanced")
+  @Test("Time does not pass until it is advanced")
   func advance() async throws {
     let clock = VirtualClock()
     async let woken: VirtualClock.Instant = {

@@ -5,7 +5,7 @@ import TestingProcedureKit
 
 @Suite("Dependencies that are added under every order", .timeLimit(.atDepth))
 struct AddedDependencyRuleTests {
-  @Test("D1, R2: a run takes a dependency until it starts, and then starts after it, whatever step it was in")
+  @Test("D1, R2: a run accepts a dependency in any phase before its start, and starts after the dependency")
   func addOrStart() async throws {
     try await exploreRace("added", "too late", schedules: TestDepth.count(2_000)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))

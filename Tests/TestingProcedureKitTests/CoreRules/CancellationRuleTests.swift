@@ -72,7 +72,7 @@ struct CancellationRuleTests {
     }
   }
 
-  @Test("C2: after a cancellation before the start, the body never runs", arguments: [1, 2])
+  @Test("C2: the body of a run that is cancelled before its start never runs", arguments: [1, 2])
   func cancelOrStart(width: Int) async throws {
     try await exploreRace("started", "never started", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: width)

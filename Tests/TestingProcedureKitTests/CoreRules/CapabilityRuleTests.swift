@@ -132,7 +132,7 @@ struct CapabilityRuleTests {
     }
   }
 
-  @Test("Q3: a prompt holds no slot, so that a queue of width one continues during a prompt")
+  @Test("Q3: a prompt holds no slot, so a queue of width one continues during a prompt")
   func noSlot() async throws {
     try await exploreRace("condition asked", "procedure asked", "body asked", schedules: TestDepth.count(2_000)) {
       env in
@@ -197,7 +197,9 @@ struct CapabilityRuleTests {
     }
   }
 
-  @Test("R4: a holder of what the current prompt needs is refused, or the prompt is, and no request waits forever")
+  @Test(
+    "R4: of the current prompt and the holder of a resource that it needs, one is refused, and no request waits forever"
+  )
   func promptOfAnother() async throws {
     try await exploreRace("all finished", "holder refused", "prompt refused", schedules: TestDepth.count(2_000)) {
       env in
@@ -316,7 +318,7 @@ struct CapabilityRuleTests {
     }
   }
 
-  @Test("A snapshot shows whose prompt a body waits for, also on a queue with its own table")
+  @Test("A snapshot shows whose prompt a body is waiting for, even on a queue with its own table")
   func snapshot() async throws {
     try await exploreRace("waits for a prompt", "asks or is done", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
@@ -337,7 +339,7 @@ struct CapabilityRuleTests {
     }
   }
 
-  @Test("User confirmations are shown one at a time, hold no slot, and each run has its own answer")
+  @Test("User confirmations are shown one at a time and hold no slot, and each run receives its own answer")
   func confirmations() async throws {
     try await exploreRace("agreed", "not agreed", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)

@@ -212,7 +212,7 @@ struct CleanUpCallTests {
   }
 
   @Test(
-    "Modifiers, contexts and handlers see no cancellation but one of the call itself", arguments: Call.allCases,
+    "Modifiers, contexts and handlers see only the cancellation of the call itself", arguments: Call.allCases,
     Way.allCases)
   func calls(call: Call, way: Way) async throws {
     try await exploreSchedules(TestDepth.count(60)) { env in

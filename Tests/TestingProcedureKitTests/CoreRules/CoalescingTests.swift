@@ -93,7 +93,7 @@ struct CoalescingTests {
     #expect(try await [outside, inside.value, follower.value] == [1, 2, 2])
   }
 
-  @Test("Pauses of an execution do not end it: all runs have one value", arguments: 0..<4)
+  @Test("Pauses of an execution do not end it: all runs receive one value", arguments: 0..<4)
   func pauses(way: Int) async throws {
     try await exploreSchedules(TestDepth.count(1_000)) { env in
       let queue = env.makeQueue(isSuspended: true)
@@ -188,7 +188,9 @@ struct CoalescingTests {
     }
   }
 
-  @Test("Two parts of one procedure with one key do not share: a fallback, and the next of then", arguments: 0..<2)
+  @Test(
+    "Two parts of one procedure with one key do not share an execution: those of a fallback, and those of `then`",
+    arguments: 0..<2)
   func parts(way: Int) async throws {
     try await exploreRace("finished", schedules: TestDepth.count(500)) { env in
       let queue = env.makeQueue()
@@ -211,7 +213,7 @@ struct CoalescingTests {
     }
   }
 
-  @Test("A run whose time is over does not end the execution for others, whether it leads or follows")
+  @Test("A run that times out does not end the execution for the others, whether it leads or follows")
   func timeouts() async throws {
     try await exploreRace("the leader", "a follower", schedules: TestDepth.count(1_000)) { env in
       let queue = env.makeQueue(isSuspended: true)
@@ -314,7 +316,7 @@ struct CoalescingTests {
   }
 
   @Test(
-    "With copies, pauses, resources and cancellations, each run has a value or is cancelled, and nothing is held at the end",
+    "With copies, pauses, resources and cancellations, each run has a value or is cancelled, and nothing stays held",
     arguments: 0..<6)
   func hedgedAndCancelled(way: Int) async throws {
     try await exploreRace("finished", "cancelled", schedules: TestDepth.count(600)) { env in
@@ -351,7 +353,7 @@ struct CoalescingTests {
     }
   }
 
-  @Test("Q7: a run that takes over an execution has the highest priority of those that wait for it")
+  @Test("Q7: a run that takes over an execution has the highest priority among the runs that are waiting for it")
   func priorityOfNextLeader() async throws {
     let (queue, closed) = (ProcedureQueue("q", maxConcurrentProcedures: 1), ProcedureQueue("closed", isSuspended: true))
     // A suspended queue without a reference resumes.
@@ -395,7 +397,7 @@ struct CoalescingTests {
     opening.cancel()
   }
 
-  @Test("The next run takes over the execution of a cancelled one, even in a pause")
+  @Test("The next run takes over the execution of a cancelled run, even during a pause")
   func takesOver() async throws {
     try await exploreRace("executing", "pausing", schedules: TestDepth.count(1_000)) { env in
       let queue = env.makeQueue(isSuspended: true)

@@ -38,7 +38,9 @@ struct ConditionRuleTests {
     }
   }
 
-  @Test("K1: a failure decides, then a false, otherwise the body executes; a cancellation at any time cancels")
+  @Test(
+    "K1: a failure takes precedence over `false`; without either, the body executes; a cancellation cancels at any time"
+  )
   func verdicts() async throws {
     try await exploreRace("failed", "ignored", "finished", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let (queue, log, body) = (env.makeQueue(), Locked<[String]>([]), ProbeProcedure())

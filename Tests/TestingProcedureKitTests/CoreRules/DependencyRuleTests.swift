@@ -181,7 +181,9 @@ struct DependencyRuleTests {
     }
   }
 
-  @Test("C5: cancelling a graph cancels its executing nodes, starts no more, and waits", arguments: [false, true])
+  @Test(
+    "C5: cancelling a graph cancels its executing nodes, starts no more nodes, and waits for them to end",
+    arguments: [false, true])
   func cancelledGraph(isObserved: Bool) async throws {
     try await exploreRace("finished", "cancelled", "never started", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(3))

@@ -130,7 +130,7 @@ struct ProducedChildrenTests {
     }
   }
 
-  @Test("Events and snapshots show children, and nothing is produced after the end")
+  @Test("Events and snapshots show children, and no child is produced after the parent has ended")
   func visibility() async throws {
     let queue = ProcedureQueue("q")
     let probe = ProbeProcedure<Void, Void>("child")

@@ -13,7 +13,9 @@ struct QueueCircleTests {
     return error?.kind == .exclusionDeadlock ? error?.waits : nil
   }
 
-  @Test("R4: a run that a body adds to a queue, whose end it awaits, is refused the body's claims", arguments: 0..<5)
+  @Test(
+    "R4: a run that a body adds to a queue before waiting for that queue is refused the body's claims", arguments: 0..<5
+  )
   func scope(way: Int) async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue("outer", maxConcurrentProcedures: 1)
@@ -126,7 +128,7 @@ struct QueueCircleTests {
     }
   }
 
-  @Test("R4: waiting for a queue is no cycle if others hold what its runs claim, or the body holds none of it")
+  @Test("R4: waiting for a queue is not a cycle if the body holds none of the resources that the queue's runs claim")
   func noCircle() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 2), env.makeQueue("other"))
@@ -192,7 +194,7 @@ struct QueueCircleTests {
   }
 
   @Test(
-    "R4: waiting for room is no cycle while some run can start, and one wait is refused if none can",
+    "R4: waiting for room is not a cycle while any run can start; if none can, one wait is refused",
     arguments: [1, 2])
   func room(limit: Int) async throws {
     try await exploreRace("refused", "finished", schedules: TestDepth.count(2_000)) { env in

@@ -118,7 +118,7 @@ struct QueueLimitTests {
     }
   }
 
-  @Test("A full queue refuses, or replaces the oldest or the newest of the same key")
+  @Test("A full queue refuses a procedure, or replaces the oldest or the newest one with the same key")
   func overflow() async throws {
     for overflow in [QueueOverflow.refuse, .replaceOldest, .replaceNewest] {
       let queue = ProcedureQueue("full", isSuspended: true, maxWaitingProcedures: 3, overflow: overflow)
@@ -187,7 +187,7 @@ struct QueueLimitTests {
     }
   }
 
-  @Test("Shared work that runs itself does not wait for itself, and keys of different types are different work")
+  @Test("Shared work that runs itself does not wait for itself, and keys of different types identify different work")
   func coalescedInside() async throws {
     let queue = ProcedureQueue("q", resources: ResourceTable())
     let inner = ProcedureTask("inner") { 1 }.coalesced(by: "key")

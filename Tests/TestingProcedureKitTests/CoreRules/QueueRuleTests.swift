@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @Suite("Rules Q1 to Q4 and L4 under every order: the queue", .timeLimit(.atDepth))
 struct QueueRuleTests {
-  @Test("Q1: no more bodies execute than the width allows, even while the width changes")
+  @Test("Q1: the number of executing bodies does not exceed the width, even while the width changes")
   func widthChanges() async throws {
     try await exploreRace("1 at once", "2 at once", "3 at once", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
@@ -128,7 +128,7 @@ struct QueueRuleTests {
     }
   }
 
-  @Test("Q4: waiting for idleness includes all earlier runs, also those added by bodies")
+  @Test("Q4: waiting for idleness covers all earlier runs, including those added by bodies")
   func waitUntilIdle() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)

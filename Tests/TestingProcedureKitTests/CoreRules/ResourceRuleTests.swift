@@ -97,7 +97,7 @@ struct ResourceRuleTests {
   }
 
   @Test(
-    "R1: all resources of a level are acquired together, so that the order of naming them cannot cause a deadlock")
+    "R1: all resources of a level are acquired together, so the order in which they are named cannot cause a deadlock")
   func together() async throws {
     try await exploreRace("apart", "together", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -327,7 +327,7 @@ struct ExclusionCircleTests {
     }
   }
 
-  @Test("R4: a body waits for an added run that needs what the body holds")
+  @Test("R4: a cycle is found if a body waits for an added run that needs a resource of the body")
   func addedRun() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -343,7 +343,7 @@ struct ExclusionCircleTests {
     }
   }
 
-  @Test("R4: through a dependency of the added run, which was added first")
+  @Test("R4: a cycle is found through a dependency of the added run, which was added first")
   func dependency() async throws {
     try await exploreRace("refused", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -363,7 +363,7 @@ struct ExclusionCircleTests {
     }
   }
 
-  @Test("R4: through bodies that hold nothing and wait for each other, in any order")
+  @Test("R4: a cycle is found through bodies that hold nothing and wait for each other, in any order")
   func chainOfWaits() async throws {
     try await exploreRace("refused", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()

@@ -68,7 +68,7 @@ struct RetakeTests {
   }
 
   @Test(
-    "A run that is cancelled in a pause, or while it waits for its resources, leaves nothing behind")
+    "A run that is cancelled during a pause, or while it is waiting for its resources, leaves nothing behind")
   func cancelled() async throws {
     try await exploreRace("pausing", "waiting", "cancelled", "finished", schedules: TestDepth.count(1_000)) { env in
       let queue = env.makeQueue(isSuspended: true)
@@ -176,7 +176,7 @@ struct OutlivingClaimTests {
     }
   }
 
-  @Test("The levels release all their resources at the end", arguments: Kind.allCases, 1...4)
+  @Test("The levels release all their resources when the procedure ends", arguments: Kind.allCases, 1...4)
   func released(kind: Kind, levels: Int) async throws {
     try await exploreRace(
       "the nested claim has ended", "the nested claim continues", schedules: TestDepth.count(600)
@@ -328,7 +328,8 @@ struct CallsAndClaimsTests {
   }
 
   @Test(
-    "Calls of conditions, hooks, decisions and tasks that outlive their body", arguments: Place.allCases, Call.allCases)
+    "Calls by conditions, hooks, decisions and outliving tasks do not affect the resources of the body",
+    arguments: Place.allCases, Call.allCases)
   func calls(place: Place, call: Call) async throws {
     try await exploreSchedules(TestDepth.count(120)) { env in
       let (queue, monitor) = (env.makeQueue(), ConcurrencyMonitor())

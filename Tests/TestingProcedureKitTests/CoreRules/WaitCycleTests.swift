@@ -79,7 +79,8 @@ struct WaitCycleTests {
     #expect(isCycle(error?.waits ?? [], of: way == 4 ? ["outer"] : ["inner", "outer"]), "\(String(describing: error))")
   }
 
-  @Test("The error of a cycle names each wait of the cycle once, and no run that only contains the waiting one")
+  @Test(
+    "The error of a cycle names each wait of the cycle once, and leaves out runs that merely contain the waiting one")
   func namesOfWaits() async throws {
     let (queue, own, other) = (ProcedureQueue("q", isSuspended: true), Later(), Later())
     func names(_ error: ProcedureError?) -> Set<[String]> {
@@ -166,7 +167,7 @@ struct WaitCycleTests {
     }
   }
 
-  @Test("A run in the kept resource of an ended holder throws if it awaits one that waits for this resource")
+  @Test("A run within the kept resource of an ended holder throws if it awaits a run that is waiting for this resource")
   func keptResource() async throws {
     try await exploreSchedules(TestDepth.count(200)) { env in
       let (queue, later) = (env.makeQueue(), Later())

@@ -46,7 +46,9 @@ struct WidthRuleTests {
     }
   }
 
-  @Test("A cancelled body calls without a slot, its runs are cancelled, and what it adds waits for the slot")
+  @Test(
+    "A cancelled body makes calls without a slot, its runs are cancelled, and the procedures that it adds wait for the slot"
+  )
   func cancelledBody() async throws {
     let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1)
     let (entered, order) = (ProbeProcedure<Void, Void>("holder"), Locked<[String]>([]))

@@ -32,7 +32,7 @@ private typealias Atomic = ExploredAtomic
     }
   }
 
-  @Test("The bug of the guide's careless count is found, and the careful one passes")
+  @Test("The bug in the guide's careless counter is found, and the careful counter passes")
   func visitors() async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(1_000) { env in

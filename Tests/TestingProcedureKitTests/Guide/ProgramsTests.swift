@@ -55,7 +55,7 @@ struct StackPrograms: SequentialSpecification {
 
 /// The part of the guide *Testing your procedures* about programs from a generator.
 @Suite(.timeLimit(.minutes(10))) struct ProgramsTests {
-  @Test("The bug of a stack that reads first and removes later is found")
+  @Test("The bug in a stack that reads first and removes later is found")
   func stack() async throws {
     let failure = try await #require(throws: ProgramFailure<StackPrograms.Command>.self) {
       try await explorePrograms(of: StackPrograms())

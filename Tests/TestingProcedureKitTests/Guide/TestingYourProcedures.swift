@@ -7,7 +7,7 @@ import TestingProcedureKit
     var path: String
   }
 
-  @Test("Outcomes")
+  @Test("A test can inspect every outcome")
   func outcomes() async throws {
     let queue = ProcedureQueue("outcomes")
     let isOnline = Condition("online") { false }
@@ -57,7 +57,7 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
-  @Test("Half of a copy")
+  @Test("A probe stops a procedure halfway through its work")
   func middleOfABody() async throws {
     let queue = ProcedureQueue("copies")
     let file = File()
@@ -174,7 +174,7 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
-  @Test("Bodies that share a disk")
+  @Test("A monitor counts the bodies that share a disk")
   func monitor() async throws {
     let monitor = ConcurrencyMonitor()
     try await withProcedureQueue(maxConcurrentProcedures: 4) { queue in
@@ -226,7 +226,7 @@ import TestingProcedureKit
     await writer
   }
 
-  @Test("An announcement before the change is found, at random and among all orders")
+  @Test("An announcement before its change is found, both at random and among all orders")
   func announcing() async throws {
     for strategy in [ExplorationStrategy.mixed(), .exhaustive] {
       let failure = try await #require(throws: ExplorationFailure.self) {
@@ -302,7 +302,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Every order of a small body")
+  @Test("Every order of a small body is explored")
   func exhaustive() async throws {
     let summary = try await exploreSchedules(100_000, strategy: .exhaustive) { env in
       let file = File()
@@ -337,7 +337,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("An explorer with other limits")
+  @Test("An explorer can have other limits")
   func limits() async throws {
     var explorer = ScheduleExplorer(schedules: 200, strategy: .priorities(changePoints: 3))
     explorer.stepLimit = 10_000

@@ -40,7 +40,7 @@ import TestingProcedureKit
     #expect(try await recorder.wait(for: .didAttach).kind == .didAttach)
   }
 
-  @Test("Within an exploration, a recorder belongs to the exploration, even if a body on a queue makes it")
+  @Test("Within an exploration, a recorder belongs to the exploration, even if a body on a queue creates it")
   func explored() async throws {
     var explorer = ScheduleExplorer(schedules: TestDepth.count(2_000))
     explorer.expectedOutcomes = ["early", "late"]

@@ -21,7 +21,7 @@ import TestingProcedureKit
     #expect(all.map(\.ignoringCondition) == [nil, nil, nil, "online"])
   }
 
-  @Test("Errors of another type than requested are nil")
+  @Test("An error of a type other than the requested one is nil")
   func types() async {
     #expect(failed.error(as: CancellationError.self) == nil)
     #expect(failed.procedureError == nil)

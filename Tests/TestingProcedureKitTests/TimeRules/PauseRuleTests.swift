@@ -86,7 +86,8 @@ struct PauseRuleTests {
     }
   }
 
-  @Test("A produced child that fails immediately ends a pause, and the wait for a slot after it", arguments: [2, 12])
+  @Test(
+    "The failure of a produced child immediately ends a pause, and the wait for a slot after it", arguments: [2, 12])
   func failingChild(after seconds: Int) async throws {
     try await exploreRace("added", "run", schedules: TestDepth.count(500)) { env in
       let (queue, flaky) = (env.makeQueue(maxConcurrentProcedures: 1), Flaky(env))
@@ -317,7 +318,7 @@ struct PauseRuleTests {
     }
   }
 
-  @Test("Without a queue a procedure pauses on the clock of the process")
+  @Test("Without a queue, a procedure pauses on the clock of the process")
   func withoutQueue() async throws {
     let attempts = Locked(0)
     let task = ProcedureTask {

@@ -53,7 +53,7 @@ struct RetryRuleTests {
     }
   }
 
-  @Test("A cancelled or ignored attempt is not retried, and one that timed out is")
+  @Test("A cancelled or ignored attempt is not retried, but an attempt that timed out is")
   func notRetried() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
@@ -104,7 +104,7 @@ struct RetryRuleTests {
   }
 
   @Test(
-    "L2: each attempt has its events, in order and on time, also for late subscribers; an inner retry has only its own")
+    "L2: each attempt has its events, in order and on time, even for late subscribers; an inner retry has only its own")
   func events() async throws {
     try await exploreSchedules(TestDepth.count(200)) { env in
       let queue = env.makeQueue()
@@ -154,7 +154,8 @@ struct RetryRuleTests {
     }
   }
 
-  @Test("The children of an attempt end before the next one starts, and their failure is that of the attempt")
+  @Test(
+    "The children of an attempt end before the next attempt starts, and their failure is the failure of the attempt")
   func children() async throws {
     try await exploreSchedules(TestDepth.count(300)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)

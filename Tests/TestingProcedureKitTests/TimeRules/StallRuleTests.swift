@@ -43,7 +43,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Admissions do not hide a stall, and progress does")
+  @Test("Progress hides a stall, but admissions do not")
   func arrivals() async throws {
     try await exploreSchedules(TestDepth.count(300)) { env in
       let reports = Reports([])
@@ -83,7 +83,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Nodes of a graph, attempts, and waits of a body are progress")
+  @Test("Nodes of a graph, attempts, and waits of a body count as progress")
   func moves() async throws {
     try await exploreSchedules(TestDepth.count(300)) { env in
       let reports = Reports([])

@@ -2,7 +2,9 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("After a nested run was stopped in its pause, the rest has a slot and its categories", .timeLimit(.atDepth))
+@Suite(
+  "After a nested run has been stopped during its pause, the rest of the body has a slot and its categories",
+  .timeLimit(.atDepth))
 struct StoppedPauseTests {
   enum Way: CaseIterable {
     case fallback
@@ -110,7 +112,8 @@ struct StoppedPauseTests {
   }
 
   @Test(
-    "Q1: after a nested run was stopped while it waited in line, the rest waits for a slot", arguments: 0..<4)
+    "Q1: after a nested run has been stopped while it was waiting in line, the rest of the body waits for a slot",
+    arguments: 0..<4)
   func stoppedInLine(way: Int) async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let (queue, monitor) = (env.makeQueue(maxConcurrentProcedures: 1), ConcurrencyMonitor())

@@ -81,7 +81,7 @@ struct TimeoutRuleTests {
     }
   }
 
-  @Test("The same with other modifiers in between, so that each timeout is nested in the next")
+  @Test("Of timeouts with other modifiers in between, so that each is nested in the next, the same one fires")
   func nested() async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue()
@@ -98,7 +98,8 @@ struct TimeoutRuleTests {
     }
   }
 
-  @Test("The time begins with the execution, not while the run waits; a timeout that is not positive has no effect")
+  @Test(
+    "The time starts with the execution, not while the run is waiting; a timeout that is not positive has no effect")
   func beginsWithExecution() async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
@@ -308,7 +309,7 @@ struct TimeoutRuleTests {
     }
   }
 
-  @Test("The time is that of the queue's clock, for every clock")
+  @Test("A timeout is measured with the queue's clock, for every clock")
   func otherClock() async throws {
     let queue = ProcedureQueue("suspending", clock: SuspendingClock())
     let endless = ProcedureTask { try? await VirtualClock().sleep(for: .seconds(1)) }
@@ -321,7 +322,7 @@ struct TimeoutRuleTests {
     await queue.shutDown()
   }
 
-  @Test("Without a queue the time is that of the process")
+  @Test("Without a queue, a timeout is measured with the clock of the process")
   func withoutQueue() async throws {
     let endless = ProcedureTask("endless") { try? await VirtualClock().sleep(for: .seconds(1)) }
     await #expect {

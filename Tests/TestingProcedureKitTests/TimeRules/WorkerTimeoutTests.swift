@@ -160,7 +160,7 @@ private struct InterruptedClock: Clock {
   }
 
   @Test(
-    "The time of an added child begins with its own start, and a run that waits for its children keeps its own time")
+    "The time of an added child starts with the child, and a run that is waiting for its children keeps its own time")
   func parts() async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)

@@ -35,7 +35,7 @@ struct ExploredTraitTests {
     #expect(await register.value == count)
   }
 
-  @Test("The trait without arguments also explores", .explored)
+  @Test("The trait also works without arguments", .explored)
   func plain() async {
     #expect(ExplorationEnvironment.current != nil)
     let register = Register()
@@ -43,7 +43,7 @@ struct ExploredTraitTests {
     #expect(await register.value == 1)
   }
 
-  @Test("A test is explored for a time", .explored(for: .milliseconds(5), strategy: .random))
+  @Test("A test is explored for a period of time", .explored(for: .milliseconds(5), strategy: .random))
   func time() async { await Register().increment() }
 
   @Suite("A suite with the trait", .explored(10), .timeLimit(.minutes(10)))

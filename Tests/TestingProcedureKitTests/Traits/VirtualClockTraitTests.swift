@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @Suite("The trait that gives a test a clock", .virtualClock, .timeLimit(.minutes(10)))
 struct VirtualClockTraitTests {
-  @Test("A test and its child tasks are on the executor of the clock", arguments: 0..<20)
+  @Test("A test and its child tasks run on the executor of the clock", arguments: 0..<20)
   func children(round: Int) async throws {
     let clock = try #require(VirtualClock.current)
     #expect(clock.now.offset == .zero)
@@ -24,7 +24,7 @@ struct VirtualClockTraitTests {
   }
 }
 
-@Test("Without the trait there is no clock")
+@Test("Without the trait, there is no clock")
 func noClock() {
   #expect(VirtualClock.current == nil)
 }

@@ -19,13 +19,13 @@ struct AdmissionProgramTests {
     ProgramExplorer(of: AdmissionSystem.self, programs: TestDepth.count(programs), seed: seed, outcomes: outcomes)
   }
 
-  @Test("The same holds on queues without an executor, whose bodies execute on the process's threads")
+  @Test("The invariants also hold on queues without an executor, whose bodies execute on the process's threads")
   func realThreads() async throws {
     let tallies = try await explorer(1_000, seed: 2, outcomes: []).runOnRealThreads()
     for outcome in ["finished", "failed", "cancelled"] { #expect(tallies[outcome] != nil, "\(tallies)") }
   }
 
-  @Test("Q2, R2: a suspended queue holds no resource that none of its bodies uses")
+  @Test("Q2, R2: a suspended queue holds only the resources that its bodies are using")
   func suspendedRun() async throws {
     try await exploreRace("before", "after", schedules: TestDepth.count(2_000)) { env in
       let (queue, other) = (env.makeQueue("queue"), env.makeQueue("other"))
@@ -46,7 +46,7 @@ struct AdmissionProgramTests {
     }
   }
 
-  @Test("A child that an outliving task produces at the last moment is awaited or refused, and never lost")
+  @Test("A child that a task outliving its body produces at the last moment is awaited or refused, and never lost")
   func producedAtTheEnd() async throws {
     try await exploreRace("refused", "waited for", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()

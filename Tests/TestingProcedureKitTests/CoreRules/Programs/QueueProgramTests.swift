@@ -18,7 +18,7 @@ struct QueueProgramTests {
     try await explorer(500, seed: seed, outcomes: outcomes).explore()
   }
 
-  @Test("The same holds on queues without an executor, whose bodies execute on the process's threads")
+  @Test("The invariants also hold on queues without an executor, whose bodies execute on the process's threads")
   func realThreads() async throws {
     let tallies = try await explorer(1_000, seed: 2, outcomes: []).runOnRealThreads()
     for outcome in ["finished", "failed", "ignored", "cancelled"] { #expect(tallies[outcome] != nil, "\(tallies)") }

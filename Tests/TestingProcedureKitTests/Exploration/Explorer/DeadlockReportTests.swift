@@ -42,7 +42,7 @@ import Testing
     #expect(again.deadlock?.stuck == deadlock.stuck)
   }
 
-  @Test("A deadlock report names the probe whose executions wait for an instruction")
+  @Test("A deadlock report names the probe whose executions are waiting for an instruction")
   func probe() async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(1) { env in

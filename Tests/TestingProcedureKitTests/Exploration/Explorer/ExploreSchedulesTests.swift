@@ -126,7 +126,7 @@ import TestingProcedureKit
     try await exploreRace("never", strategy: .replay("pk2:0:"), body: rare)
   }
 
-  @Test("A failure that a test framework reports goes to the exploration that executes the reporting code")
+  @Test("A failure that a test framework reports is passed to the exploration that is executing the reporting code")
   func reports() async throws {
     #expect(!ExplorationEnvironment.report("there is no exploration"))
     let failure = try await #require(throws: ExplorationFailure.self) {
@@ -251,7 +251,7 @@ import TestingProcedureKit
     #expect(numbers.value.count == 40)
   }
 
-  @Test("Tasks that outlive the body run to their end, and their sleeps are cancelled")
+  @Test("Tasks that outlive the body run to completion, and their sleeps are cancelled")
   func leftovers() async throws {
     let ended = Locked(0)
     try await exploreSchedules(20) { env in

@@ -43,7 +43,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Locks that are taken in a cycle are reported, even without a deadlock, unless the check is off")
+  @Test("Locks that are taken in a cycle are reported, even without a deadlock, unless the check is disabled")
   func lockOrder() async throws {
     let oneAfterTheOther: @Sendable (ExplorationEnvironment) async throws -> Void = { _ in
       let shared = Shared()
@@ -60,7 +60,7 @@ import TestingProcedureKit
     try await Self.explorer().explore(oneAfterTheOther)
   }
 
-  @Test("Locks do not count as a cycle under a common lock, or if a single task takes them")
+  @Test("Locks do not form a cycle if they are taken under a common lock, or by a single task")
   func commonLock() async throws {
     try await Self.explorer(checksLockOrder: true).explore { _ in
       let shared = Shared()
@@ -89,7 +89,8 @@ import TestingProcedureKit
     #expect(failure.deadlock?.locks?.members.count == 3, "\(failure)")
   }
 
-  @Test("Taking a lock that the task holds is an error, and withLockIfAvailable is not", arguments: [0, 1])
+  @Test(
+    "Taking a lock that the task already holds is an error, but calling withLockIfAvailable is not", arguments: [0, 1])
   func recursion(first: Int) async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await Self.explorer(10).explore { env in

@@ -37,7 +37,7 @@ import Testing
     #expect(table.possibleDeadlock?.members.count == members)
   }
 
-  @Test("Waits that close a cycle are a deadlock, which names the locks and the locations")
+  @Test("Waits that close a cycle are reported as a deadlock, with the locks and the locations")
   func deadlock() throws {
     var table = LockTable()
     for task in 0..<3 { _ = table.willLock(use(task, by: task)) }

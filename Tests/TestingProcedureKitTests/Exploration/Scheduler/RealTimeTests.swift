@@ -71,7 +71,8 @@ struct RealTimeTests {
   }
 
   @Test(
-    "Sleeps end in the order of their deadlines, equal ones in every order, with those on the clock of the schedule")
+    "Sleeps end in the order of their deadlines, together with sleeps on the schedule's clock, and equal ones in every order"
+  )
   func order() async throws {
     try await exploreRace("abc", "bac", schedules: 300) { env in
       let order = Locked("")

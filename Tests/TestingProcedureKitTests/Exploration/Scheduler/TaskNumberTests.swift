@@ -6,7 +6,7 @@ import Testing
 
 /// The task to which a job belongs.
 @Suite(.timeLimit(.minutes(10))) struct TaskNumberTests {
-  @Test("A job without a task belongs to the task that enqueues it; from outside, it gets its own number")
+  @Test("A job without a task belongs to the task that enqueues it; a job from outside gets its own number")
   func identities() {
     var identities = JobIdentities()
     let first = identities.number(ofTask: 70, enqueuedBy: nil)

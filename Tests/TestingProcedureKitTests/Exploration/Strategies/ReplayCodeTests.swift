@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(
-    "A text that is not a replay string is refused",
+    "A string that is not a replay string is refused",
     arguments: ["", "pk2", "pk2:0", "pk1:0:1", "pk2:!:1", "pk2:0:1~", "pk2:0:1~x.", "pk2:0:(3", "pk2:0:-", "pk2:0:~3."])
   func refusing(text: String) {
     #expect(throws: ReplayCode.FormatError.self) { try ReplayCode(text) }

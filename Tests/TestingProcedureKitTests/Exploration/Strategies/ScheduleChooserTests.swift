@@ -28,7 +28,7 @@ import Testing
     #expect(ready.enumerated().map { chooser.choose(among: $1, step: $0) } == [2, 0, 1, 2, 0])
   }
 
-  @Test("Without change points priorities are strict: one task runs as long as it is ready")
+  @Test("Without change points, priorities are strict: one task runs as long as it is ready")
   func strictPriorities() {
     var chooser = PriorityChooser(generator: SeededGenerator(seed: 4), changePoints: 0, lengths: lengths(100))
     let chosen = Set((0..<100).map { chooser.choose(among: [0, 1, 2, 3], step: $0) })
