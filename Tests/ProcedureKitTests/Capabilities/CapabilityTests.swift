@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.serialized, .timeLimit(.minutes(10))) struct CapabilityTests {
-  @Test("The status is told without asking; nil where the capability is not available")
+  @Test("The status is read without a request, and is nil if the capability is not available")
   func status() async throws {
     let camera = CapabilityProbe("camera", status: .denied)
     #expect(try await GetAuthorizationStatus(camera).execute() == .denied)
@@ -11,7 +11,7 @@ import TestingProcedureKit
     #expect(camera.requestCount == 0)
   }
 
-  @Test("authorized(for:) asks in its prepare step, once, and is satisfied by the answer; silent only looks")
+  @Test("authorized(for:) requests authorization once, in its prepare step; when silenced, it only reads the status")
   func asks() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let camera = CapabilityProbe("camera")
@@ -34,7 +34,7 @@ import TestingProcedureKit
     #expect(camera.requestCount == 1)
   }
 
-  @Test("A refusal, an error of the request and a missing capability fail the condition with what happened")
+  @Test("A refusal, an error of the request and a missing capability fail the condition with the reason")
   func failures() async throws {
     let refused = CapabilityProbe("refused")
     refused.deny()
@@ -56,7 +56,7 @@ import TestingProcedureKit
       ])
   }
 
-  @Test("An answer is for those who asked meanwhile: who comes after a refusal asks again")
+  @Test("An answer applies to the requests that were waiting for it; a request after a refusal prompts again")
   func askAgain() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let camera = CapabilityProbe("camera")
@@ -68,7 +68,7 @@ import TestingProcedureKit
     #expect(camera.requestCount == 2)
   }
 
-  @Test("Requests for one type never overlap; other capabilities of the type are asked about in turn")
+  @Test("Requests for one type never overlap; requests for other capabilities of the type follow in turn")
   func requestsDoNotOverlap() async throws {
     let (one, other) = (CapabilityProbe("one"), CapabilityProbe("other"))
     let queue = ProcedureQueue("q")
@@ -95,7 +95,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("An error is no answer: the next one asks for itself")
+  @Test("An error is not an answer: the next request prompts again")
   func errorsAreNotShared() async throws {
     let queue = ProcedureQueue("q")
     let camera = CapabilityProbe("camera")
@@ -107,7 +107,9 @@ import TestingProcedureKit
     #expect(failures == 1 && camera.requestCount == 2)
   }
 
-  @Test("Authorize that is run directly names the procedure and what is missing, on a queue and without one")
+  @Test(
+    "The error of a directly executed Authorize names the procedure and the missing capability, with or without a queue"
+  )
   func namesTheProcedure() async throws {
     let refused = CapabilityProbe("refused")
     refused.deny()
@@ -131,7 +133,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("C2: one who waits for its turn to ask is cancelled at once, and the others go on")
+  @Test("C2: a request that is waiting for its turn is cancelled immediately, and the others continue")
   func cancelWhileWaiting() async throws {
     let queue = ProcedureQueue("q")
     let camera = CapabilityProbe("camera")

@@ -34,14 +34,15 @@ import Testing
     return description
   }
 
-  @Test("K1: true is satisfied, false is ignored, a throw is failed; the body runs only for the first")
+  @Test(
+    "K1: `true` satisfies, `false` ignores and an error fails; the body executes only if all conditions are satisfied")
   func single() async {
     #expect(await judge(Self.yes) == "satisfied")
     #expect(await judge(Self.no) == "ignored by no")
     #expect(await judge(Self.bad) == "failed: TestError(code: 1)")
   }
 
-  @Test("K1: any false means ignored, even beside a true; a failure beats both")
+  @Test("K1: one `false` ignores the run, even beside a `true`; a failure takes precedence over both")
   func severalOfOneLevel() async {
     let queue = ProcedureQueue("q")
     let body = ProcedureTask("p") { 1 }
@@ -57,7 +58,7 @@ import Testing
     #expect(error.kind == .conditionFailed)
   }
 
-  @Test("K1: all conditions of one level are evaluated at once, and the first failure cancels the others")
+  @Test("K1: all conditions of one level are evaluated concurrently, and the first failure cancels the others")
   func concurrentlyAndFailFast() async throws {
     let queue = ProcedureQueue("q")
     let arrived = [Signal(), Signal()]
@@ -116,7 +117,8 @@ import Testing
     #expect(evaluations.value == 3)
   }
 
-  @Test("K2: prepare runs before evaluate; a throwing prepare fails the condition; silent drops it")
+  @Test(
+    "K2: prepare runs before evaluate; an error in prepare fails the condition; silencing the condition drops prepare")
   func prepare() async {
     let steps = Box<[String]>([])
     let prepared = Condition(
@@ -136,7 +138,7 @@ import Testing
     #expect(await judge(!(failing.silenced())) != "satisfied")
   }
 
-  @Test("K3: or is satisfied by any, ignored if all are, failed with the errors otherwise")
+  @Test("K3: `||` is satisfied if any operand is, ignored if all are, and otherwise fails with the errors")
   func or() async {
     #expect(await judge(Self.no || Self.yes) == "satisfied")
     #expect(await judge(Self.bad || Self.yes) == "satisfied")
@@ -146,7 +148,8 @@ import Testing
   }
 
   @Test(
-    "K3: not is satisfied by what fails or is ignored, and fails for what is satisfied; and is as strict as its parts")
+    "K3: `!` is satisfied if its operand fails or is ignored, and fails if it is satisfied; `&&` is as strict as its operands"
+  )
   func notAndAnd() async {
     #expect(await judge(!Self.no) == "satisfied")
     #expect(await judge(!Self.bad) == "satisfied")
@@ -158,7 +161,7 @@ import Testing
     #expect(await judge(Self.yes.treatingErrorsAsUnsatisfied()) == "satisfied")
   }
 
-  @Test("K3: or is decided by the first that is satisfied, which cancels the others")
+  @Test("K3: `||` is decided by the first satisfied operand, which cancels the others")
   func orCancels() async throws {
     let patient = Condition("patient") {
       await untilCancelled()
@@ -167,7 +170,7 @@ import Testing
     try await ProcedureTask {}.condition(patient || Self.yes).execute()
   }
 
-  @Test("K3: ignored and negated combine with everything, and with themselves")
+  @Test("K3: ignored and negated conditions combine with all others, and with themselves")
   func combinations() async {
     #expect(await judge((!Self.yes).treatingErrorsAsUnsatisfied()) == "ignored by not yes")
     #expect(await judge(!(Self.bad.treatingErrorsAsUnsatisfied())) == "satisfied")
@@ -180,7 +183,7 @@ import Testing
     #expect(await judge((Self.bad || Self.yes) && !Self.no) == "satisfied")
   }
 
-  @Test("K1, K3: all of no conditions is satisfied, and any of no conditions is not, in whatever combination")
+  @Test("K1, K3: `all` of no conditions is satisfied, and `any` of no conditions is not, in every combination")
   func empty() async {
     #expect(await judge(.all([])) == "satisfied")
     #expect(await judge(.any([])) == "ignored by any of ()")
@@ -191,7 +194,7 @@ import Testing
     #expect(await judge(.any([]).treatingErrorsAsUnsatisfied()).hasPrefix("ignored"))
   }
 
-  @Test("K1: a condition that throws a cancel of its own is one that failed")
+  @Test("K1: a condition that throws its own CancellationError has failed")
   func throwsCancellation() async {
     #expect(await judge(Condition("gives up") { throw CancellationError() }) == "failed: CancellationError()")
   }
@@ -229,7 +232,7 @@ import Testing
   }
 
   @Test(
-    "K1: a child of a condition that fails stops the conditions of an inner level, and they decide",
+    "K1: a child of a condition that fails stops the conditions of an inner level, which decide the outcome",
     .timeLimit(.minutes(10)))
   func childOfACondition() async {
     let inner = ProcedureTask {}.condition("produces") {

@@ -14,7 +14,7 @@ import TestingProcedureKit
     ]
   }
 
-  @Test("D1, K1: behind a dependency that failed, was cancelled or ignored no condition is prepared or evaluated")
+  @Test("D1, K1: after a dependency that failed, was cancelled or was ignored, no condition is prepared or evaluated")
   func notEvaluated() async {
     let queue = ProcedureQueue("q")
     let condition = Condition("looks") {
@@ -34,7 +34,7 @@ import TestingProcedureKit
     #expect(outcomes[2].ignoringCondition == "no")
   }
 
-  @Test("D1, K1: who depends on results can look at the outcomes in a condition: fail, or be ignored for a cancel")
+  @Test("D1, K1: a condition of a dependent can inspect outcomes, and fail the run or ignore it after a cancellation")
   func lookForThemselves() async {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let dependencies = dependencies(on: queue)

@@ -15,7 +15,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("K2: prepare runs procedures on the same queue of width one, also of the category of what it prepares")
+  @Test("K2: prepare runs procedures on the same queue of width one, even of the category of the prepared procedure")
   func runsProcedures() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let connections = Box(0)
@@ -28,7 +28,7 @@ import TestingProcedureKit
     #expect(try await inside.value == 5)
   }
 
-  @Test("K2: what a preparation has added and fails, fails the condition; what it ignores, too")
+  @Test("K2: a procedure that a preparation awaits, and that fails or is ignored, fails the condition")
   func fails() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let preparations = [
@@ -51,7 +51,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("K2: silent drops the preparation, inside of other combinations and around them")
+  @Test("K2: silencing drops the preparation, both within other combinations and around them")
   func silent() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let connections = Box(0)
@@ -72,7 +72,7 @@ import TestingProcedureKit
     #expect(await queue.add(body.condition(!(connected.silenced()))).outcome.isFailed)
   }
 
-  @Test("K1, K2: preparations of one level go on at once, and none waits for the evaluation of another")
+  @Test("K1, K2: preparations of one level run concurrently, and none waits for the evaluation of another condition")
   func atOnce() async throws {
     let arrived = [Signal(), Signal()]
     let conditions = [0, 1].map { mine in
@@ -87,7 +87,7 @@ import TestingProcedureKit
     try await ProcedureTask {}.condition(conditions[0] && conditions[1]).execute()
   }
 
-  @Test("C2, K2: a cancel while a condition prepares ends what the preparation runs, and nothing is evaluated")
+  @Test("C2, K2: a cancellation during a preparation ends the preparation's procedures, and no condition is evaluated")
   func cancel() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let connect = ProbeProcedure("connect")

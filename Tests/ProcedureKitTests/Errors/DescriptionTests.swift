@@ -41,7 +41,7 @@ import TestingProcedureKit
     #expect("\(instant.advanced(by: .seconds(-1)))" == "-0.987654 seconds")
   }
 
-  @Test("An event is told with the run, and what happened without the word Optional")
+  @Test("The description of an event names the run and the event, without the word Optional")
   func events() async throws {
     let queue = ProcedureQueue("q")
     let recorder = EventRecorder(queue)
@@ -70,7 +70,7 @@ import TestingProcedureKit
     #expect(!lines.joined().contains("Optional("))
   }
 
-  @Test("Every kind of event, outcome and wait does without the word Optional")
+  @Test("The description of every event, outcome and wait is free of the word Optional")
   func optionals() async {
     let steps: [ProcedureEvent.Content] = [
       .didCancel(reason: nil), .didCancel(reason: TestError(code: 1)), .willProduce(identity), .didProduce(identity),

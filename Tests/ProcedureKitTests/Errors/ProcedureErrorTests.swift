@@ -9,7 +9,7 @@ import TestingProcedureKit
 
   private let one = ProcedureTask("one") { 1 }
 
-  @Test("A dependent does not call a condition its own that belongs to what it depends on")
+  @Test("The error of a dependent attributes a condition to the dependency to which it belongs")
   func ignoredDependency() async throws {
     let queue = ProcedureQueue("q")
     let dependency = queue.add(one.condition(Condition("never") { false }))
@@ -20,7 +20,9 @@ import TestingProcedureKit
     #expect(message.contains("condition \"never\", which belongs to the procedure or to a dependency"))
   }
 
-  @Test("Who waits for what its own body holds is told to be run by it, and circles of several to claim in one order")
+  @Test(
+    "The error of a wait for the caller's own claim advises a nested run; that of a longer cycle advises one claiming order"
+  )
   func circles() async throws {
     let queue = ProcedureQueue("q")
     let stuck = ProcedureTask("stuck") {
@@ -33,7 +35,7 @@ import TestingProcedureKit
     #expect(wide.advice?.contains("same order") == true && !"\(wide)".contains("runs or produces it"))
   }
 
-  @Test("A full queue and an open breaker are called what they are")
+  @Test("Errors name a full queue and an open breaker")
   func refusals() async throws {
     let queue = ProcedureQueue("q", isSuspended: true, maxWaitingProcedures: 1)
     queue.add(one)
@@ -46,7 +48,7 @@ import TestingProcedureKit
     queue.cancelAll()
   }
 
-  @Test("An outcome is printed as its kind and what is behind it")
+  @Test("An outcome is printed as its kind and its cause")
   func outcomes() {
     #expect("\(ProcedureOutcome.finished(42))" == "finished(42)")
     #expect("\(ProcedureOutcome.finished(()))" == "finished")
@@ -56,7 +58,7 @@ import TestingProcedureKit
     #expect("\(ProcedureOutcome<Int>.ignored(by: "online"))" == "ignored by \"online\"")
   }
 
-  @Test("What the framework gave as the reason of a cancel counts as what it decided")
+  @Test("A cancellation reason that comes from the framework is treated as the framework's decision")
   func timeouts() async {
     let clock = VirtualClock()
     let queue = ProcedureQueue("q", clock: clock)
@@ -64,7 +66,7 @@ import TestingProcedureKit
     #expect(await late.outcome.procedureError?.kind == .timedOut)
   }
 
-  @Test("A deadline that passed before the start is told as that, with what to do; one that passed later as a timeout")
+  @Test("A deadline that passed before the start has its own message, with advice; one that passed later is a timeout")
   func deadlines() async throws {
     let clock = VirtualClock()
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, clock: clock)

@@ -60,7 +60,7 @@ struct AwaitEventTests {
     #expect((awaits.first?.slot == nil) == (way == .childAtTheEnd))
   }
 
-  @Test("A run that follows a shared execution has awaited the run that led it, also where another one has taken over")
+  @Test("A run that follows a shared execution has awaited the run that led it, even if another run has taken over")
   func sharedExecution() async throws {
     let (queue, closed) = (ProcedureQueue("q"), ProcedureQueue("closed", isSuspended: true))
     let opening = closed.add(ProcedureTask("opening") {})
@@ -115,7 +115,7 @@ struct AwaitEventTests {
     #expect(await kinds(other.events) == [.didAttach, .willExecute, .didExecute, .willFinish, .didFinish])
   }
 
-  @Test("A wait that is cancelled or refused, and one for a run that has ended before, have no event")
+  @Test("A wait that is cancelled or refused, and a wait for a run that has already ended, have no event")
   func without() async throws {
     let (queue, suspended) = (ProcedureQueue("q"), ProcedureQueue("suspended", isSuspended: true))
     let events = queue.events

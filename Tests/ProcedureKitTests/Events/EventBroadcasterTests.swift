@@ -9,7 +9,8 @@ extension Int: BroadcastEvent {}
 
 @Suite(.timeLimit(.atDepth)) struct EventBroadcasterTests {
   @Test(
-    "1,000 subscribers come and go in any order: who is left reads everything, who has gone nothing", arguments: 0..<5)
+    "If 1,000 subscribers come and go in any order, the remaining ones read everything, and the others read nothing",
+    arguments: 0..<5)
   func comeAndGo(seed: UInt64) async {
     print("seed \(seed)")
     var random = SeededGenerator(seed: seed)
@@ -39,7 +40,7 @@ extension Int: BroadcastEvent {}
     #expect(!broadcaster.isObserved)
   }
 
-  @Test("An event is buffered without a copy of those before it")
+  @Test("An event is buffered without copying the events before it")
   func buffering() async {
     let broadcaster = EventBroadcaster<Int>()
     let subscriptions = [broadcaster.subscribe(), broadcaster.subscribe()]
@@ -56,7 +57,7 @@ extension Int: BroadcastEvent {}
     #expect(effects.isEmpty)
   }
 
-  @Test("Two who read one stream miss nothing: what one has taken and not read is there for the other")
+  @Test("Two readers of one stream miss nothing: an event that one has taken and not read remains for the other")
   func twoReaders() async {
     for _ in 0..<TestDepth.size(100_000) {
       let broadcaster = EventBroadcaster<Int>()
@@ -78,7 +79,7 @@ extension Int: BroadcastEvent {}
     let payload: LastLook
   }
 
-  @Test("A reader that goes while it is told lets go of what it has not read outside of all locks")
+  @Test("A reader that leaves while it receives events releases its unread events outside all locks")
   func leavingWhileTold() async {
     let queue = ProcedureQueue("q")
     let failing = ProcedureTask { throw Failure(payload: LastLook { [weak queue] in _ = queue?.snapshot() }) }
@@ -96,7 +97,7 @@ extension Int: BroadcastEvent {}
     #expect(queue.snapshot().procedures.isEmpty)
   }
 
-  @Test("An error that an event tells of is let go of as soon as the event has been read, however much else is unread")
+  @Test("The error in an event is released as soon as the event has been read, even if many other events are unread")
   func readValuesAreLetGoOf() async {
     let queue = ProcedureQueue("q")
     let lettings = Atomic(0)
@@ -117,7 +118,7 @@ extension Int: BroadcastEvent {}
     #expect(lettings.load(ordering: .relaxed) == 2)
   }
 
-  @Test("One who has gone without reading holds nothing of what was told, and what others hold is not touched")
+  @Test("A subscriber that has left without reading retains no event, and events that others retain are not affected")
   func unreadValuesAreLetGoOf() async {
     let queue = ProcedureQueue("q")
     let lettings = Atomic(0)
@@ -131,7 +132,7 @@ extension Int: BroadcastEvent {}
     #expect(others == nil && lettings.load(ordering: .relaxed) == 1)
   }
 
-  @Test("An event has the kind that it was made with, and everything that belongs to the kind")
+  @Test("An event has the kind with which it was created, and all properties of that kind")
   func kinds() {
     struct Broken: Error {}
     let outcomes: [ProcedureOutcome<Void>] = [

@@ -18,7 +18,9 @@ import TestingProcedureKit
     for effect in effects { effect.perform() }
   }
 
-  @Test("Who subscribes to what is over reads the past, and then the end; nothing that is sent after the end is read")
+  @Test(
+    "A subscriber to a finished stream reads the past events and the end; an event that is sent after the end is not read"
+  )
   func afterTheEnd() async {
     let broadcaster = EventBroadcaster<Int>()
     let early = subscribe(broadcaster)
@@ -37,7 +39,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Who waits is found wherever its buffer has moved to: by an event, by being cancelled, and by the end")
+  @Test("A waiting subscriber is found by an event, a cancellation and the end, even if its buffer has moved")
   func movedWhileWaiting() async {
     for round in 0..<TestDepth.count(2_000) {
       let broadcaster = EventBroadcaster<Int>()
@@ -62,7 +64,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "Values of the user's in an event are released outside of all locks: read, lost or never read",
+    "The user's values in an event are released outside all locks, whether the event is read, lost or never read",
     arguments: [4, .max])
   func releasedOutsideOfLocks(limit: Int) async {
     struct Failure: Error { let payload: LastLook }
@@ -86,7 +88,8 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A subscriber that is too slow loses the oldest events, and one gap in their place tells how many", arguments: 1..<9
+    "A subscriber that is too slow loses the oldest events, and a gap in their place contains their number",
+    arguments: 1..<9
   )
   func gaps(limit: Int) async throws {
     let queue = ProcedureQueue("q")
@@ -126,7 +129,7 @@ import TestingProcedureKit
     #expect(next == sent)
   }
 
-  @Test("A subscriber whose task is cancelled, or whose stream is dropped, is forgotten at once")
+  @Test("A subscriber whose task is cancelled, or whose stream is dropped, is removed immediately")
   func forgotten() async {
     let queue = ProcedureQueue("q")
     let reader = Task { [events = queue.events] in
@@ -141,7 +144,7 @@ import TestingProcedureKit
     #expect(!queue.core.broadcaster.isObserved)
   }
 
-  @Test("A queue goes away while somebody waits for its events, and that ends the wait")
+  @Test("A queue can be released while a subscriber is waiting for its events, which ends the wait")
   func queueGoesWhileWatched() async {
     for _ in 0..<TestDepth.count(500) {
       var queue: ProcedureQueue? = ProcedureQueue("q")
@@ -159,7 +162,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "Subscribers come, read with several tasks that are cancelled now and then, and go: each reads all that followed, in order",
+    "Subscribers that come and go, with several tasks that are sometimes cancelled, read all later events in order",
     arguments: 0..<TestDepth.count(40, least: 8))
   func everythingAtOnce(seed: Int) async {
     let broadcaster = EventBroadcaster<Int>()

@@ -55,7 +55,7 @@ import TestingProcedureKit
     #expect(await names(handle.events) == Self.complete)
   }
 
-  @Test("L2: work that outlives the body adds no event to the run, neither before didFinish nor after it")
+  @Test("L2: work that outlives the body adds no event to the run, either before didFinish or after it")
   func lateReports() async throws {
     let queue = ProcedureQueue("q")
     let watched = queue.events

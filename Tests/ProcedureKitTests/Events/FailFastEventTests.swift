@@ -58,7 +58,7 @@ import TestingProcedureKit
     #expect(reasons.value.map { $0?.origin?.name } == ["bad"])
   }
 
-  @Test("D4: a child that fail-fast cancels is told which child failed first, and so is the body")
+  @Test("D4: a child that fail-fast cancels receives the child that failed first as the reason, and so does the body")
   func children() async throws {
     let queue = ProcedureQueue("q")
     let reasons = Box<[ProcedureError?]>([])
@@ -78,7 +78,7 @@ import TestingProcedureKit
     #expect(reasons.value.map { $0?.origin?.name } == ["bad", "bad"])
   }
 
-  @Test("D4: a child whose parent's body fails is told so")
+  @Test("D4: a child whose parent's body fails receives the failure as the reason")
   func bodies() async throws {
     let queue = ProcedureQueue("q")
     let reasons = Box<[ProcedureError?]>([])
@@ -95,7 +95,7 @@ import TestingProcedureKit
     #expect("\(try #require(reasons.value.first ?? nil))".contains("\"host\" (\(handle.id)) was stopped: it failed: "))
   }
 
-  @Test("C1: the reason of a cancel is told, and not a failure that the cancel causes")
+  @Test("C1: the reason for a cancellation is published, and not a failure that the cancellation causes")
   func cancels() async throws {
     let queue = ProcedureQueue("q")
     let recorder = EventRecorder(queue)

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct QueueFeedTests {
-  @Test("A feed that is stopped hands out every event that was before, and then ends", arguments: [0, 1, 100])
+  @Test("A feed that is stopped delivers every earlier event, and then ends", arguments: [0, 1, 100])
   func stopped(count: Int) async throws {
     let queue = ProcedureQueue("fed")
     let feed = queue.feed()
@@ -15,7 +15,7 @@ import Testing
     #expect(finished.filter { $0 == "one" }.count == count)
   }
 
-  @Test("A stop and a cancel end a wait for events, and so does the end of the queue")
+  @Test("A stop, a cancellation and the end of the queue end a wait for events")
   func ends() async {
     for way in ["stop", "cancel", "end"] {
       for _ in 0..<50 {
@@ -35,7 +35,7 @@ import Testing
   }
 
   // An observer stays for the rest of a process: this test has a process of its own.
-  @Test("An observer of the queues of the process sees later ones, the shared one, and calls without a queue")
+  @Test("An observer of the process's queues sees later queues, the shared queue, and calls without a queue")
   func process() async {
     await #expect(processExitsWith: .success) {
       let feeds = Mutex<[QueueFeed]>([])

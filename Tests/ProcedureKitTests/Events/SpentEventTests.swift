@@ -7,7 +7,7 @@ import Testing
   private struct Failure: Error { let number: Int }
 
   @Test(
-    "Several who read the events of failing runs read each event whole, and may look at it later", arguments: [1, 3])
+    "Several readers of the events of failing runs read complete events, and can inspect them later", arguments: [1, 3])
   func whole(readers: Int) async {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, isSuspended: true)
     let events = queue.events
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(
-    "What follows a burst is read in order, however large that was, by whoever waits",
+    "The events after a burst of any size are read in order by every waiting subscriber",
     arguments: [16_383, 16_384, 16_385, 100_000])
   func bursts(count: Int) async {
     let broadcaster = EventBroadcaster<Int>()

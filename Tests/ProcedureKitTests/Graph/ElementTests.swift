@@ -18,7 +18,7 @@ struct ElementTests {
     return all.filter { $0.kind == .didAttach }.map { ($0.name, $0.collection) }
   }
 
-  @Test("No run gathers the values, which no user has written: map, functions of a builder, items")
+  @Test("The values of map, of a builder's functions and of items are collected without an additional run")
   func gather() async throws {
     let (double, graph) = (
       double,
@@ -47,7 +47,7 @@ struct ElementTests {
     #expect(items.mermaid.contains("n0 --> output") && items.mermaid.contains("n1 --> output"))
   }
 
-  @Test("The progress and the snapshot of a map have its elements, and no node besides")
+  @Test("The progress and the snapshot of a map contain its elements, and no other node")
   func progress() async throws {
     let (queue, release) = (ProcedureQueue("q", maxConcurrentProcedures: 4, isSuspended: true), Signal())
     let element = ProcedureTask("element") { (number: Int) in
@@ -69,7 +69,7 @@ struct ElementTests {
     _ = try await handle.value
   }
 
-  @Test("Elements are named by their inputs, if the user says so")
+  @Test("Elements are named by their inputs if the user asks for it")
   func names() async throws {
     let double = double
     let graph = ProcedureGraph("graph") { (g, numbers: Node<[Int]>) in

@@ -31,7 +31,7 @@ import TestingProcedureKit
     #expect(!ranLater.value)
   }
 
-  @Test("D4: continue: every node that can still run does, and the graph fails with all errors")
+  @Test("D4: `collect`: every node that can still run does, and the graph fails with all errors")
   func continuing() async throws {
     let ran = Box<Set<String>>([])
     let log = { @Sendable (name: String) in ProcedureTask(name) { _ = ran.update { $0.insert(name) } } }
@@ -278,7 +278,7 @@ import TestingProcedureKit
     opening.cancel()
   }
 
-  @Test("D4: a handler that a node of a clean-up graph registers after another node has failed is called at once")
+  @Test("D4: a handler that a node of a clean-up graph registers after another node has failed is called immediately")
   func lateHandler() async throws {
     let (started, isCalled) = (Signal(), Box(false))
     let graph = ProcedureGraph("clean-up", returning: Void.self) { g in

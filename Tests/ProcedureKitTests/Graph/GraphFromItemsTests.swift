@@ -27,7 +27,7 @@ import TestingProcedureKit
       })
   }
 
-  @Test("Each item takes the values of its needs, in their order, at every width", arguments: [1, 2, Int.max])
+  @Test("Each item receives the values of its needs, in their order, at every width", arguments: [1, 2, Int.max])
   func values(width: Int) async throws {
     let graph = try ProcedureGraph(Self.targets, id: \.name, needs: \.needs) { target, libraries in
       "\(target.name)(\(libraries.joined(separator: " ")))"
@@ -45,7 +45,7 @@ import TestingProcedureKit
     #expect(try await queue.run(ProcedureTask { try await compiling() }) == values)
   }
 
-  @Test("No items make a graph with no values, and items of every sequence and every id are taken")
+  @Test("An empty collection of items makes a graph without values, and sequences and ids of all types are accepted")
   func sequences() async throws {
     let none = try ProcedureGraph([Target](), id: \.name, needs: \.needs) { _, _ in 1 }
     #expect(try await none() == [:])
@@ -62,7 +62,7 @@ import TestingProcedureKit
     #expect(done.value == 2)
   }
 
-  @Test("A cycle is an error that lists the way round")
+  @Test("A cycle is an error that lists its items in order")
   func cycles() throws {
     let error = try Self.problems(
       Target("x", "a"), Target("a", "fine", "b"), Target("b", "c"), Target("c", "a", "b"), Target("fine"),
@@ -75,7 +75,7 @@ import TestingProcedureKit
         """)
   }
 
-  @Test("Unknown needs and equal ids are listed with the items concerned, all together")
+  @Test("Unknown needs and duplicate ids are all listed in one error, with their items")
   func unknown() throws {
     let error = try Self.problems(
       Target("a", "b", "c"), Target("b", "d"), Target("b"), Target("a", "a"), Target("b"))
@@ -86,7 +86,7 @@ import TestingProcedureKit
         && "\(error)".contains("more than one item has the id \"a\""))
   }
 
-  @Test("Of random needs either every item runs after its needs, or every cycle is one")
+  @Test("With random needs, either every item runs after its needs, or a real cycle is reported")
   func random() async throws {
     var generator = SeededGenerator(seed: 7)
     var (sound, cyclic) = (0, 0)
@@ -124,7 +124,7 @@ import TestingProcedureKit
     #expect(sound > 20 && cyclic > 20)
   }
 
-  @Test("The first failure stops the graph; with .collect, whatever needs no failed item runs")
+  @Test("The first failure stops the graph; with `.collect`, every item that needs no failed item runs")
   func failures() async throws {
     let executed = Box<Set<String>>([])
     let graph = try ProcedureGraph("build", Self.targets, id: \.name, needs: \.needs) { target, _ in
@@ -180,7 +180,7 @@ import TestingProcedureKit
     #expect(names == ["app", "ui", "tool", "core", "base", "graph"])
   }
 
-  @Test("Cancelling ends the items that execute, and starts no more")
+  @Test("Cancelling ends the executing items, and starts no more")
   func cancelling() async throws {
     let probe = ProbeProcedure<[Int], Int>("probe")
     let graph = try ProcedureGraph(0..<5, id: { $0 }, needs: { $0 == 0 ? [] : [0] }, procedure: { _ in probe })
@@ -198,7 +198,7 @@ import TestingProcedureKit
     #expect(probe.startCount == 6)
   }
 
-  @Test("100,000 items in a chain, given last first, and as a star neither overflow the stack nor take long")
+  @Test("A chain and a star of 100,000 items, given in reverse order, neither overflow the stack nor take long")
   func scale() async throws {
     let count = TestDepth.size(100_000)
     let chain = try ProcedureGraph(

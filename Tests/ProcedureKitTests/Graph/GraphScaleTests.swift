@@ -16,7 +16,7 @@ import Testing
     #expect(count.value == 2 * Self.many)
   }
 
-  @Test("A chain of 100,000 nodes does not overflow the stack, nor does one whose first node fails")
+  @Test("A chain of 100,000 nodes does not overflow the stack, even if its first node fails")
   func long() async throws {
     let increment = ProcedureTask { (x: Int) in
       if x < 0 { throw TestError() }
@@ -32,7 +32,7 @@ import Testing
     await #expect(throws: ProcedureError.self) { try await chain.onFailure(.collect).execute(-1) }
   }
 
-  @Test("A node with 10,000 dependents and one with 10,000 dependencies")
+  @Test("A node can have 10,000 dependents, and another one 10,000 dependencies")
   func star() async throws {
     let star = ProcedureGraph("star") { g in
       let center = g.add(ProcedureTask { 1 })

@@ -6,7 +6,7 @@ import TestingProcedureKit
 @Suite(.timeLimit(.minutes(10))) struct GraphTests {
   private static let widths = [1, 2, 5, Int.max]
 
-  @Test("A graph that is complete does not wait for the slot of a worker that has nothing to do any more")
+  @Test("A complete graph does not wait for the slot of a worker that has nothing left to do")
   func spareWorker() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let (started, release) = (Signal(), Signal())
@@ -40,7 +40,7 @@ import TestingProcedureKit
     #expect(try await graph.maxConcurrentNodes(1).execute(6) == "6 6 3.0 3 6 6")
   }
 
-  @Test("Nodes of one type are gathered in order, none at all included")
+  @Test("The values of nodes of one type are collected in order, even if there are none")
   func gather() async throws {
     let graph = ProcedureGraph("g") { g in
       let nodes = (0..<20).map { i in g.add(ProcedureTask { i }) }
@@ -51,7 +51,7 @@ import TestingProcedureKit
     #expect(try await graph.execute() == Array(0..<20) + [190, 0])
   }
 
-  @Test("after: orders nodes that pass no value; a graph without an output runs all of its nodes")
+  @Test("`after:` orders nodes that pass no value, and a graph without an output runs all of its nodes")
   func after() async throws {
     let order = Box<[String]>([])
     let graph = ProcedureGraph("g", returning: Void.self) { g in
@@ -64,7 +64,7 @@ import TestingProcedureKit
     #expect(order.value == ["first", "second", "third"])
   }
 
-  @Test("Graphs nest, run again and run at the same time")
+  @Test("Graphs can be nested, run again, and run concurrently")
   func nesting() async throws {
     let inner = ProcedureGraph("inner") { (g, x: Node<Int>) in
       let a = g.add(ProcedureTask { (x: Int) in x + 1 }, from: x)
@@ -82,7 +82,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A body can execute several graphs at the same time, whose nodes are runs")
+  @Test("A body can execute several graphs concurrently, whose nodes are runs")
   func besideEachOther() async throws {
     let (queue, started) = (ProcedureQueue("q"), (0..<3).map { _ in Signal() })
     let graphs = started.indices.map { number in
@@ -104,7 +104,7 @@ import TestingProcedureKit
     #expect(try await queue.run(body) == [1, 2, 3])
   }
 
-  @Test("map, compactMap, filter and reduce keep the order, and take an empty array", arguments: widths)
+  @Test("map, compactMap, filter and reduce keep the order, and accept an empty array", arguments: widths)
   func collections(width: Int) async throws {
     let graph = ProcedureGraph("g") { (g, numbers: Node<[Int]>) in
       let squares = g.map(numbers, with: ProcedureTask { (x: Int) in x * x }, maxConcurrentElements: 3)
@@ -117,7 +117,7 @@ import TestingProcedureKit
     #expect(try await queue.run(graph, input: []) == "")
   }
 
-  @Test("map, compactMap and filter take closures like procedures", arguments: widths)
+  @Test("map, compactMap and filter accept closures as well as procedures", arguments: widths)
   func collectionFunctions(width: Int) async throws {
     let graph = ProcedureGraph("g") { (g, numbers: Node<[Int]>) in
       let squares = g.map("squares", numbers) { $0 * $0 }
@@ -131,7 +131,7 @@ import TestingProcedureKit
     #expect(try await queue.run(graph, input: []) == "")
   }
 
-  @Test("No more closures than the limit says execute at once, and so many do")
+  @Test("The number of closures that execute concurrently reaches the limit, and does not exceed it")
   func limitOfFunctions() async throws {
     try await exploreSchedules(20) { env in
       let (queue, clock) = (env.makeQueue(), env.clock)
@@ -155,7 +155,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A closure that fails for an element is named with its index, and the policy holds for it")
+  @Test("A closure that fails for an element is named with the element's index, and the policy applies to the failure")
   func failingFunctions() async throws {
     func graph(_ policy: FailurePolicy) -> ProcedureGraph<[Int], [Int]> {
       ProcedureGraph("g") { g, numbers in
@@ -187,7 +187,8 @@ import TestingProcedureKit
     #expect(try await graph.execute([1, 2, 3]) == 0)
   }
 
-  @Test("The failure of an element is fatal or collected, as the policy says, or omitted; an ignored one is omitted")
+  @Test(
+    "The failure of an element is fatal, collected or omitted, depending on the policy; an ignored element is omitted")
   func elementFailures() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 4)
     let odd = ProcedureTask("odd") { (x: Int) in
@@ -212,7 +213,7 @@ import TestingProcedureKit
     #expect(try await queue.map(0..<10, with: gated) == [])
   }
 
-  @Test("A limit bounds how many nodes execute at once, whatever the queue's own")
+  @Test("A limit bounds the number of concurrently executing nodes, whatever the width of the queue is")
   func limit() async throws {
     for (limit, width) in [(3, Int.max), (8, 2), (1, 5)] {
       let running = Box((now: 0, most: 0))
@@ -235,7 +236,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A graph is drawn with its names, its input and output, and dotted arrows where a failure is accepted")
+  @Test("The diagram of a graph shows its names, its input and output, and a dotted arrow where a failure is accepted")
   func diagrams() {
     let graph = ProcedureGraph("kitten \"small\"") { (g, path: Node<String>) in
       let photo = g.add(ProcedureTask("load") { (p: String) in p }, from: path)
@@ -282,7 +283,7 @@ import TestingProcedureKit
     #expect(try await graph.execute() == 20)
   }
 
-  @Test("after: takes one node or several, on every function that adds a node", .timeLimit(.minutes(10)))
+  @Test("`after:` accepts one or several nodes, in every function that adds a node", .timeLimit(.minutes(10)))
   func oneOrSeveral() async throws {
     let (first, order) = (Signal(), Box<[String]>([]))
     let log = { @Sendable (name: String) in order.update { $0.append(name) } }
@@ -312,7 +313,7 @@ import TestingProcedureKit
     #expect(order.value.first == "gate" && order.value.count == 14, "\(order.value)")
   }
 
-  @Test("A graph without nodes does nothing, and its input can be its value", .timeLimit(.minutes(10)))
+  @Test("A graph without nodes does nothing, and can return its input", .timeLimit(.minutes(10)))
   func empty() async throws {
     let names: [String] = []
     let empty = ProcedureGraph("empty", returning: Void.self) { g in for name in names { g.add(name) {} } }

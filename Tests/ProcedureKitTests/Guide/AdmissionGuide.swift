@@ -23,7 +23,7 @@ import TestingProcedureKit
     func note(_ line: String) { lines.append(line) }
   }
 
-  @Test("All that can keep a procedure waiting, in one")
+  @Test("A procedure can wait for everything at once")
   func everything() async throws {
     let (link, log) = (Link(), Log())
     let pages = ProcedureTask("pages") { Page(text: "a kitten") }
@@ -46,7 +46,7 @@ import TestingProcedureKit
     #expect(await log.lines == ["prints a kitten"])
   }
 
-  @Test("What a snapshot says of each wait")
+  @Test("A snapshot describes each wait")
   func snapshot() async throws {
     enum Device { case printer }
     let queue = ProcedureQueue("office", maxConcurrentProcedures: 2)
@@ -80,7 +80,7 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
-  @Test("Find why a queue does not go on")
+  @Test("A snapshot shows why a queue makes no progress")
   func stall() async throws {
     let (told, goOn, clock) = (Signal(), Signal(), VirtualClock())
     let lines = Box<[String]>([])
@@ -112,7 +112,7 @@ import TestingProcedureKit
       ])
   }
 
-  @Test("R4: what a body runs may claim what the body holds, and its parts exclude each other")
+  @Test("R4: nested runs can claim the resources of their body, and exclude each other")
   func nesting() async throws {
     let queue = ProcedureQueue("office")
     let monitor = ConcurrencyMonitor()
@@ -129,7 +129,7 @@ import TestingProcedureKit
     #expect(monitor.most == 1)
   }
 
-  @Test("R4: a circle is refused")
+  @Test("R4: a wait cycle is refused")
   func circle() async throws {
     let queue = ProcedureQueue("office")
     var refusals: [String] = []
@@ -154,7 +154,7 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
-  @Test("Produced children")
+  @Test("A parent finishes after its produced children")
   func children() async throws {
     let queue = ProcedureQueue("office", maxConcurrentProcedures: 1)
     let log = Log()
@@ -168,7 +168,7 @@ import TestingProcedureKit
     #expect(await log.lines.count == 3)
   }
 
-  @Test("Queue limits")
+  @Test("A full queue replaces procedures, and callers can wait for room")
   func limits() async throws {
     let printing = ProbeProcedure("printing")
 
@@ -194,7 +194,7 @@ import TestingProcedureKit
     func execute(_ number: Int) async throws -> String { "\(number)" }
   }
 
-  @Test("Asking for room, and ending a queue")
+  @Test("A caller can try to add a procedure, and end a queue with a grace period")
   func ending() async throws {
     var configuration = ProcedureQueue.Configuration("office", maxConcurrentProcedures: 1, isSuspended: true)
     configuration.maxWaitingProcedures = 1
@@ -212,7 +212,7 @@ import TestingProcedureKit
     #expect(await first.outcome.isCancelled)
   }
 
-  @Test("Tenants take turns, and are bounded")
+  @Test("Tenants take turns, and have a limit")
   func tenants() async throws {
     var configuration = ProcedureQueue.Configuration("reports", maxConcurrentProcedures: 8)
     configuration.fairness = .byKey  // keys take turns among procedures of equal priority
@@ -233,7 +233,7 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
-  @Test("Nobody is asked while a slot is held")
+  @Test("No authorization is requested while a slot is held")
   func capability() async throws {
     let camera = CapabilityProbe("camera")
     camera.grant()

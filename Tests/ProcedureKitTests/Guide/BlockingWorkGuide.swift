@@ -38,7 +38,7 @@ import TestingProcedureKit
     func close() { end.signal() }
   }
 
-  @Test("Reading on separate threads")
+  @Test("Blocking reads execute on separate threads")
   func reading() async throws {
     let readSlowly = ProcedureTask("read") { (name: String) in name.count }
     var configuration = ProcedureQueue.Configuration("disk", maxConcurrentProcedures: 4)

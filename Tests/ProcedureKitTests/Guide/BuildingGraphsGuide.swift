@@ -42,7 +42,7 @@ import TestingProcedureKit
     return thumbnails
   }
 
-  @Test("Building and running")
+  @Test("A graph is built once, and run in several ways")
   func building() async throws {
     let queue = ProcedureQueue("images", maxConcurrentProcedures: 2)
     let thumbnails = thumbnails
@@ -52,7 +52,7 @@ import TestingProcedureKit
     #expect(images.map(\.side) == [64, 512] && others.map(\.side) == [64, 512])
   }
 
-  @Test("Streams, and results as values")
+  @Test("Results can be streamed, and failures can be values")
   func streams() async throws {
     let queue = ProcedureQueue("downloads", maxConcurrentProcedures: 4)
     var messages: [String] = []
@@ -71,7 +71,7 @@ import TestingProcedureKit
     #expect(total == 390)
   }
 
-  @Test("Passing values")
+  @Test("Nodes pass values to each other")
   func values() async throws {
     let disk = Disk()
     let report = ProcedureGraph("report") { (g, month: Node<Int>) in
@@ -85,7 +85,7 @@ import TestingProcedureKit
     #expect(await disk.folderCount == 1)
   }
 
-  @Test("Fanning out and in")
+  @Test("A graph fans out and in")
   func fan() async throws {
     let paths = ["a", "b", "c"]
     let book = ProcedureGraph("book") { g in
@@ -95,7 +95,7 @@ import TestingProcedureKit
     #expect(try await book.execute() == "<a><b><c>")
   }
 
-  @Test("Collections")
+  @Test("A graph maps, filters and reduces collections")
   func collections() async throws {
     let site = ProcedureGraph("site") { (g, index: Node<String>) in
       let paths = g.add("paths", from: index) { index in index.split(separator: " ").map(String.init) }
@@ -108,7 +108,7 @@ import TestingProcedureKit
     #expect(try await site.execute("a #b ccc") == 8)
   }
 
-  @Test("Failures")
+  @Test("A node can accept a failure, and a graph can collect all failures")
   func failures() async throws {
     let queue = ProcedureQueue("q", clock: VirtualClock())
     let archive = ProcedureTask("archive") { (path: String) in "old \(path)" }
@@ -138,7 +138,7 @@ import TestingProcedureKit
     #expect(Set(messages) == ["first: NotFound()", "second: NotFound()"])
   }
 
-  @Test("Cancelling")
+  @Test("Cancelling a graph cancels its nodes")
   func cancelling() async throws {
     let queue = ProcedureQueue("images", isSuspended: true, clock: VirtualClock())
     let thumbnails = thumbnails
@@ -150,7 +150,7 @@ import TestingProcedureKit
     #expect(try await queue.run(impatient, input: "kitten.ppm").count == 2)
   }
 
-  @Test("Watching")
+  @Test("The events of a queue name the nodes of a graph")
   func watching() async throws {
     let queue = ProcedureQueue("images")
     let thumbnails = thumbnails
@@ -164,7 +164,7 @@ import TestingProcedureKit
     #expect(names.sorted() == ["LoadImage", "ResizeImage", "ResizeImage", "pack", "thumbnails"])
   }
 
-  @Test("Reading the diagram, which is that of the guide")
+  @Test("The diagram of a graph is the one in the guide")
   func diagram() {
     #expect(
       thumbnails.mermaid == """
@@ -184,7 +184,7 @@ import TestingProcedureKit
         """)
   }
 
-  @Test("Using a graph again, and inside of another")
+  @Test("A graph can be used several times, and within another graph")
   func reuse() async throws {
     let thumbnails = thumbnails
     let album = ProcedureGraph("album") { g in

@@ -11,7 +11,7 @@ import TestingProcedureKit
     return side
   }
 
-  @Test("Running two at a time")
+  @Test("A queue runs two procedures at a time")
   func running() async throws {
     try await exploreSchedules(10) { env in
       let queue = env.makeQueue()
@@ -24,7 +24,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Adding")
+  @Test("An added procedure returns a handle")
   func adding() async throws {
     try await exploreSchedules(10) { env in
       let queue = env.makeQueue()
@@ -36,7 +36,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A scope")
+  @Test("A scope throws the first failure")
   func scope() async throws {
     try await withProcedureQueue("thumbnails", maxConcurrentProcedures: 4) { queue in
       for side in [64, 128, 512] { queue.add(resize, input: side) }
@@ -46,7 +46,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A failure that nobody reads")
+  @Test("A failure that is not observed is logged")
   func unread() async throws {
     let (failures, continuation) = AsyncStream<String>.makeStream()
     let report: @Sendable (String) -> Void = { continuation.yield($0) }

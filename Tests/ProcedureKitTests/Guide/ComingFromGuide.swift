@@ -5,7 +5,7 @@ import TestingProcedureKit
 /// The code of the guide *Coming from OperationQueue, TaskGroup or the original ProcedureKit*, compiled and run; `ProjectTests` compares
 /// the two.
 @Suite(.timeLimit(.minutes(10))) struct ComingFromGuide {
-  @Test("Passing results")
+  @Test("Results are passed to dependents")
   func passing() async throws {
     try await exploreSchedules(10) { env in
       let queue = env.makeQueue()

@@ -57,7 +57,7 @@ struct Microphone: Capability {
 
   private let upload = ProcedureTask("upload") { "done" }
 
-  @Test("A condition, and what it comes to")
+  @Test("A condition decides the outcome of a procedure")
   func first() async throws {
     let queue = ProcedureQueue("q")
     for link in [Link(isUp: true), Link(isUp: false)] {
@@ -74,7 +74,7 @@ struct Microphone: Capability {
     }
   }
 
-  @Test("A condition of one's own")
+  @Test("A program can define its own condition")
   func own() async throws {
     let (queue, disk) = (ProcedureQueue("q"), Disk())
     let save = upload.condition(.space(1_000, on: disk))
@@ -85,7 +85,7 @@ struct Microphone: Capability {
     #expect(error.kind == .conditionFailed && error.underlying is NotMounted)
   }
 
-  @Test("What a combination comes to is what the table of the guide says", arguments: ["true", "false", "throws"])
+  @Test("Combinations of conditions have the results in the guide's table", arguments: ["true", "false", "throws"])
   func combinations(_ one: String) async {
     let queue = ProcedureQueue("q")
     func condition(_ verdict: String) -> Condition {
@@ -113,7 +113,7 @@ struct Microphone: Capability {
     #expect(await outcome(c || condition("false")) == outcome(c))
   }
 
-  @Test("A negated condition that is satisfied fails, and .ignored makes it one that is not satisfied")
+  @Test("A satisfied condition fails when negated, or is unsatisfied if errors are treated as unsatisfied")
   func negation() async throws {
     let queue = ProcedureQueue("q")
     let link = Link(isUp: true, isMetered: true)
@@ -125,7 +125,7 @@ struct Microphone: Capability {
     #expect(await queue.add(lenient).outcome.isIgnored)
   }
 
-  @Test("A capability of one's own", arguments: [AudioSystem.Permission.granted, .denied])
+  @Test("A program can define its own capability", arguments: [AudioSystem.Permission.granted, .denied])
   func capability(_ answer: AudioSystem.Permission) async throws {
     let (queue, system) = (ProcedureQueue("q"), AudioSystem(answer: answer))
     let silent = await queue.add(upload.condition(.authorized(for: Microphone(system: system)).silenced())).outcome

@@ -36,7 +36,7 @@ import TestingProcedureKit
   ]
   private let products = ["app": "app[ui[core[]], core[]]", "ui": "ui[core[]]", "core": "core[]"]
 
-  @Test("Making a graph from items")
+  @Test("A graph is made from items")
   func items() async throws {
     let (queue, expected) = (ProcedureQueue("build", maxConcurrentProcedures: 2, clock: VirtualClock()), products)
     let build = try ProcedureGraph("build", targets, id: \.name, needs: \.needs) { target, libraries in
@@ -48,7 +48,7 @@ import TestingProcedureKit
     #expect(try await queue.run(overnight) == expected)
   }
 
-  @Test("Modifiers of each item")
+  @Test("Each item can have modifiers")
   func modifiers() async throws {
     let memory = Resource("memory", capacity: 8)
     let careful = try ProcedureGraph("build", targets, id: \.name, needs: \.needs) { target in
@@ -57,7 +57,7 @@ import TestingProcedureKit
     #expect(try await ProcedureQueue("build", clock: VirtualClock()).run(careful) == products)
   }
 
-  @Test("Errors in the data")
+  @Test("Errors in the data are listed in one error")
   func errors() {
     var messages: [String] = []
     let targets = [
@@ -74,7 +74,7 @@ import TestingProcedureKit
     #expect(messages == ["cycle: app → ui", "app needs core, which is missing", "tool occurs twice"])
   }
 
-  @Test("Items that are known during the run")
+  @Test("A node can make a graph from items that become known during the run")
   func body() async throws {
     let make = ProcedureTask("make") { (file: String) in
       let targets = try await read(file)
@@ -86,7 +86,7 @@ import TestingProcedureKit
     #expect(try await ProcedureQueue("q", maxConcurrentProcedures: 1).run(make, input: "a b c")["c"] == "c[b[a[]]]")
   }
 
-  @Test("Work that is found on the way")
+  @Test("A body can add the work that it finds")
   func crawl() async throws {
     let seen = Seen()
     try await ProcedureQueue("q", maxConcurrentProcedures: 2).run(Crawl(seen: seen), input: "0")

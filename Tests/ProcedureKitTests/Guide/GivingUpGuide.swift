@@ -40,7 +40,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Retrying")
+  @Test("A procedure is retried with a schedule of delays")
   func retrying() async throws {
     try await exploreSchedules(10) { env in
       let queue = env.makeQueue()
@@ -54,7 +54,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Choosing")
+  @Test("A function decides whether and how a procedure is retried")
   func choosing() async throws {
     try await exploreSchedules(10) { env in
       let queue = env.makeQueue()
@@ -73,7 +73,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Sharing a budget")
+  @Test("Procedures share a budget for retries")
   func budget() async throws {
     try await exploreSchedules(10) { env in
       let queue = env.makeQueue()
@@ -89,7 +89,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Repeating")
+  @Test("A procedure is repeated")
   func repeating() async throws {
     try await exploreSchedules(10) { env in
       let queue = env.makeQueue()
@@ -106,7 +106,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Iterating")
+  @Test("A caller iterates over the values of a repetition")
   func iterating() async throws {
     try await exploreSchedules(10) { env in
       let queue = env.makeQueue()
@@ -121,7 +121,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Giving up, and guarding")
+  @Test("A procedure gives up after a timeout, and is guarded by a breaker and a limiter")
   func givingUp() async throws {
     try await exploreSchedules(10) { env in
       let (queue, clock, archive) = (env.makeQueue(), env.clock, archive)

@@ -41,7 +41,7 @@ import TestingProcedureKit
     return try await job.value
   }
 
-  @Test("Answering, with the request's id and a span in the body")
+  @Test("A service answers with the request's id and with a span in the body")
   func answering() async throws {
     let jobs = makeJobs()
     let text = try await RequestID.$current.withValue("r1") { try await answer("a kitten", of: "tenant", by: jobs) }

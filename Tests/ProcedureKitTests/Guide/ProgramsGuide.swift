@@ -53,7 +53,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A crawler")
+  @Test("A crawler visits every page, with a limit for each host")
   func crawler() async throws {
     try await exploreSchedules(3) { env in
       let (web, index) = (Web(), Index())
@@ -99,7 +99,7 @@ import TestingProcedureKit
     func execute(_ libraries: [String]) async throws -> String { await store.compile(target, libraries) }
   }
 
-  @Test("A build tool")
+  @Test("A build tool compiles each target once, after its dependencies")
   func buildTool() async throws {
     try await exploreSchedules(10) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
@@ -150,7 +150,7 @@ import TestingProcedureKit
     func stop() async { await jobs.shutDown(grace: .seconds(20)) }
   }
 
-  @Test("A job service")
+  @Test("A job service refuses jobs when its queue is full")
   func jobService() async throws {
     let service = JobService()
     let response = await service.respond(to: "a kitten", from: "acme")
@@ -167,7 +167,7 @@ import TestingProcedureKit
     func write(_ row: Int) { rows.append(row) }
   }
 
-  @Test("A pipeline")
+  @Test("A pipeline writes the results of a stream in order")
   func pipeline() async throws {
     try await exploreSchedules(10) { env in
       let queue = env.makeQueue()
@@ -218,7 +218,7 @@ import TestingProcedureKit
     }.reusing("journal") { _ in await journal.value(of: name) }
   }
 
-  @Test("A durable job")
+  @Test("A durable job continues after a failure without repeating its steps")
   func durableJob() async throws {
     let queue = ProcedureQueue("jobs")
     let shipment = Shipment()

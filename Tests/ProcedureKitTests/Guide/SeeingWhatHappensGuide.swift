@@ -16,7 +16,7 @@ struct PrintHandler: ProcedureLogHandler {
 
 /// The code of the guide *Seeing what happens*, compiled and run; `ProjectTests` compares the two.
 @Suite(.timeLimit(.minutes(10))) struct SeeingWhatHappensGuide {
-  @Test("Logs")
+  @Test("A log receives the messages of a queue")
   func logs() async throws {
     let send = ProcedureTask("send") { (photo: Photo) in
       ProcedureContext.current?.log.log(level: .notice, "\(photo.size) bytes", metadata: ["photo": photo.name])
@@ -33,14 +33,14 @@ struct PrintHandler: ProcedureLogHandler {
     )
   }
 
-  @Test("Redirecting")
+  @Test("Messages can be redirected to another log")
   func redirecting() async throws {
     var configuration = ProcedureQueue.Configuration("uploads")
     configuration.log = ProcedureLog(level: .debug, to: PrintHandler())
     #expect(configuration.log?.level == .debug)
   }
 
-  @Test("Progress")
+  @Test("A handle reports the progress and the time left")
   func progress() async throws {
     let queue = ProcedureQueue("albums")
     let photos = ["cat", "kitten", "paw"].map { Photo(name: $0, size: 4_096) }
@@ -64,7 +64,7 @@ struct PrintHandler: ProcedureLogHandler {
     #expect(lines.last == "100%, 0.0 seconds left")
   }
 
-  @Test("Metrics")
+  @Test("An event contains the metrics of its run")
   func metrics() async throws {
     let jobs = ProcedureQueue("jobs")
     let events = jobs.events
@@ -79,7 +79,7 @@ struct PrintHandler: ProcedureLogHandler {
     #expect(lines.count == 1 && lines[0].hasPrefix("job: waited 0.0 seconds"))
   }
 
-  @Test("Totals")
+  @Test("A snapshot contains the totals of a queue")
   func totals() async throws {
     var configuration = ProcedureQueue.Configuration("jobs", maxConcurrentProcedures: 8)
     configuration.collectsTotals = true

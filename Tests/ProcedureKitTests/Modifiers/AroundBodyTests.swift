@@ -23,7 +23,8 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A resource that depends on the input is claimed before the start: what waits for it takes no slot and no worker")
+    "A resource that depends on the input is claimed before the start, so a run that waits for it takes no slot and no worker"
+  )
   func configured() async throws {
     let (queue, monitor) = (ProcedureQueue("q", resources: ResourceTable()), ConcurrencyMonitor())
     let go = Signal()
@@ -39,7 +40,7 @@ import TestingProcedureKit
     #expect(try await queue.add(Self.fetch(monitor).named("dependent"), from: request).value == "c")
   }
 
-  @Test("Name, priority and key are those before the input is known; a later modifier wraps")
+  @Test("Name, priority and key are those from before the input is known; a later modifier wraps the procedure")
   func labels() async throws {
     let queue = ProcedureQueue("q")
     let task = ProcedureTask("inner") { (number: Int) in (number, ProcedureContext.current?.name ?? "") }
@@ -53,7 +54,7 @@ import TestingProcedureKit
     #expect(doubled == 8)
   }
 
-  @Test("A reused value is told by events instead of an execution, and dependents go on with it")
+  @Test("The events report a reused value instead of an execution, and dependents continue with the value")
   func reused() async throws {
     let queue = ProcedureQueue("q")
     let compile = ProcedureTask("compile") { (source: String) in source + ".o" }
@@ -75,7 +76,7 @@ import TestingProcedureKit
     #expect(try await queue.run(graph, input: "old") == "linked old.o, reused")
   }
 
-  @Test("A timeout behind a look for a value includes it")
+  @Test("A timeout after a lookup of a value includes the lookup")
   func reuseTimesOut() async throws {
     let clock = VirtualClock()
     let queue = ProcedureQueue("q", clock: clock)
@@ -140,7 +141,7 @@ import TestingProcedureKit
     return ProcedureQueue(configuration)
   }
 
-  @Test("A queue's interceptor is around each procedure, run, added, produced, retried or a node")
+  @Test("A queue's interceptor wraps each procedure, whether it is run, added, produced, retried or a node")
   func ofQueue() async throws {
     let journal = Box<[String]>([])
     let queue = Self.queue(journal)
@@ -171,7 +172,7 @@ import TestingProcedureKit
     #expect(journal.value == ["flaky failed with \(TestError(code: 7))", "flaky ended"])
   }
 
-  @Test("An interceptor that throws fails the procedure; one that does not call next is an error that says so")
+  @Test("An interceptor that throws fails the procedure, and an interceptor that does not call `next` is an error")
   func skipped() async throws {
     var configuration = ProcedureQueue.Configuration("strict")
     configuration.interceptor = { context, next in
@@ -190,7 +191,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("The interceptor of a queue is called for the nodes of its graphs, plain or not, each event once")
+  @Test("The interceptor of a queue is called once for each node of its graphs, with or without modifiers")
   func interceptedNodes() async throws {
     let journal = Box<[String]>([])
     var configuration = ProcedureQueue.Configuration("intercepting")
@@ -216,7 +217,7 @@ import TestingProcedureKit
     #expect(runs["last"] == runs["plain"])
   }
 
-  @Test("The first success of a hedge cancels the other copy, and no child that a hook has produced")
+  @Test("The first success of a hedge cancels the other copy, but no child that a hook has produced")
   func hedgeWithChild() async throws {
     let (queue, release) = (ProcedureQueue("q"), Signal())
     let child = Box<ProcedureHandle<Void>?>(nil)

@@ -249,7 +249,7 @@ struct HookTests {
       journal.all == ["n willExecute", "n didExecute finished", "n willFinish finished", "n didFinish finished"])
   }
 
-  @Test("L3: end hooks receive the cancellation of a run before its body, on a suspended queue too")
+  @Test("L3: end hooks receive the cancellation of a run before its body, even on a suspended queue")
   func cancelledBefore() async throws {
     let queue = ProcedureQueue("suspended", isSuspended: true)
     let journal = Journal()

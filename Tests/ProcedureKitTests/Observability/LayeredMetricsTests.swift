@@ -99,7 +99,8 @@ import TestingProcedureKit
   }
 
   @Test(
-    "Retries and pauses count in totals and metrics as in the events, wherever a modifier stands", arguments: stacks)
+    "Totals and metrics count the same retries and pauses as the events, wherever a modifier is placed",
+    arguments: stacks)
   func numbers(_ stack: Stack) async throws {
     let handle = queue.add(stack.wrap(flaky()))
     let events = handle.events
@@ -132,7 +133,7 @@ import TestingProcedureKit
     case outermost, mapped, retried, delayedInside, exclusive, called, node, nodeInside, child
   }
 
-  @Test("A wait for a rate limiter is a pause, wherever the modifier stands", arguments: Limited.allCases)
+  @Test("A wait for a rate limiter is a pause, wherever the modifier is placed", arguments: Limited.allCases)
   func limited(_ place: Limited) async throws {
     let limiter = RateLimiter(1, per: .seconds(5), clock: clock)
     try await ProcedureQueue("other").run(ProcedureTask {}.rateLimited(limiter))
@@ -176,7 +177,7 @@ import TestingProcedureKit
     #expect(waits.count { $0 == .rateLimit } == 5, "\(waits)")
   }
 
-  @Test("A run whose copies pause and execute at the same time executes; it pauses while all of them pause")
+  @Test("A run executes while at least one of its copies executes, and pauses while all of them are pausing")
   func copies() async throws {
     let queue = Self.makeQueue("wide", width: 2, clock)
     let number = Box(0)
@@ -284,7 +285,7 @@ import TestingProcedureKit
     #expect(states.contains { $0.0 == .pausing } && states.contains { $0.0 == .executing })
   }
 
-  @Test("A retry that a cancellation ends in its pause has not started")
+  @Test("A retry that is cancelled during its pause has not started")
   func cancelledPause() async throws {
     let handle = queue.add(flaky().map { $0 })
     try await clock.run(for: .seconds(2))
@@ -295,7 +296,7 @@ import TestingProcedureKit
     #expect(queue.snapshot().totals?.times.attempts == 1)
   }
 
-  @Test("End hooks count as finishing, and not as executing, also for a body that never ran")
+  @Test("End hooks count as finishing, and not as executing, even for a body that never ran")
   func finishing() async throws {
     let task = ProcedureTask("task") { 1 }.onWillFinish { [clock] _ in try await clock.sleep(for: .seconds(4)) }
     for (procedure, attempts) in [(task, 1), (task.condition("no") { false }, 0)] {

@@ -52,7 +52,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Time counts where it is spent: dependencies, conditions, slot, body")
+  @Test("Time counts in the phase in which it is spent: dependencies, conditions, slot or body")
   func parts() async throws {
     let queue = queue(width: 1)
     let result = try await metrics(on: queue) {

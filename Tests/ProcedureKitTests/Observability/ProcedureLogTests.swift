@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct ProcedureLogTests {
-  @Test("Messages below the level are not built, and none is passed on", arguments: ProcedureLog.Level.allCases)
+  @Test("Messages below the level are neither built nor passed on", arguments: ProcedureLog.Level.allCases)
   func levels(_ least: ProcedureLog.Level) {
     let collector = LogCollector()
     let log = ProcedureLog(level: least, to: collector)
@@ -19,7 +19,7 @@ import TestingProcedureKit
     #expect(built.value == 2 * expected.count)
   }
 
-  @Test("A message contains its text and metadata, and the place that sends it")
+  @Test("A message contains its text, its metadata and its location in the code")
   func contents() throws {
     let collector = LogCollector()
     ProcedureLog(level: .trace, to: collector).log(level: .critical, "6", metadata: ["b": "2"])
@@ -50,7 +50,7 @@ import TestingProcedureKit
     return (ProcedureQueue(configuration), collector)
   }
 
-  @Test("The log of a body says which procedure, in which attempt, and whose child, unless the message says so itself")
+  @Test("A message from a body names the procedure, the attempt and the parent, unless the message has its own values")
   func context() async throws {
     let (queue, collector) = Self.queue()
     let body = ProcedureTask("inner") {
@@ -83,7 +83,7 @@ import TestingProcedureKit
     #expect(collector.messages.map { $0.metadata["parent"] } == ["\(handle.id)", "\(handle.id)"])
   }
 
-  @Test("A retry is told at info, with the number of the attempt and the error")
+  @Test("A retry is logged at the level info, with the number of the attempt and the error")
   func retry() async throws {
     let (queue, collector) = Self.queue()
     let failures = Box(2)
@@ -131,14 +131,14 @@ import TestingProcedureKit
     #expect(warnings.last?.hasPrefix("\"layer\" is retried") == true)
   }
 
-  @Test("A reused value is told at debug")
+  @Test("A reused value is logged at the level debug")
   func reused() async throws {
     let (queue, collector) = Self.queue()
     try await queue.run(ProcedureTask("compile") {}.reusing("up to date") { () })
     #expect(collector.texts(.debug) == ["reuses up to date"])
   }
 
-  @Test("The node or child whose failure stops the others is named at info")
+  @Test("The node or child whose failure stops the others is logged at the level info")
   func failFast() async throws {
     let (queue, collector) = Self.queue()
     let graph = ProcedureGraph("graph") { g in
@@ -154,7 +154,7 @@ import TestingProcedureKit
     #expect(collector.texts(.info).contains { $0.contains("\"child\"") && $0.contains("stops its parent") })
   }
 
-  @Test("The failure of a node that does not stop its graph is not told as one that does")
+  @Test("The failure of a node that does not stop its graph is not logged as a failure that does")
   func collected() async throws {
     let (queue, collector) = Self.queue()
     let graph = ProcedureGraph("graph", returning: Void.self) { g in
@@ -165,7 +165,7 @@ import TestingProcedureKit
     #expect(collector.texts(.info).isEmpty)
   }
 
-  @Test("An unobserved failure is a warning that names the procedure, unless a function takes it")
+  @Test("An unobserved failure is a warning that names the procedure, unless a handler is set")
   func unobserved() async throws {
     let (told, arrival) = (Box<[ProcedureLogMessage]>([]), Signal())
     var configuration = ProcedureQueue.Configuration("logged")
@@ -178,7 +178,7 @@ import TestingProcedureKit
     #expect(told.value.first?.text.contains("released before any code read its outcome") == true)
   }
 
-  @Test("A stalled queue is a warning with the snapshot, unless a function takes it")
+  @Test("A stalled queue is a warning with the snapshot, unless a handler is set")
   func stalled() async throws {
     let collector = LogCollector()
     let clock = VirtualClock()
@@ -214,7 +214,7 @@ private struct SignallingLogHandler: ProcedureLogHandler {
 
 /// The log of the process: the only tests that change it.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SharedLogTests {
-  @Test("A queue without a log uses that of the process, at the time of the message")
+  @Test("A queue without a log uses the log that the process has at the time of the message")
   func shared() async throws {
     let before = ProcedureLog.shared
     defer { ProcedureLog.shared = before }

@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.atDepth)) struct SnapshotTests {
-  @Test("A snapshot shows what every procedure waits for")
+  @Test("A snapshot shows what every procedure is waiting for")
   func waits() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let started = Signal()
@@ -58,7 +58,7 @@ import TestingProcedureKit
 
 @Suite("Snapshots of waiting bodies and of graphs", .timeLimit(.atDepth))
 struct SnapshotOfBodiesTests {
-  @Test("A snapshot names what a body waits for: procedures, events, room, the idleness of a queue")
+  @Test("A snapshot names what a body is waiting for: procedures, events, room, or the idleness of a queue")
   func bodies() async throws {
     let (queue, others, release) = (ProcedureQueue("q"), ProcedureQueue("others", maxWaitingProcedures: 1), Signal())
     let awaited = others.add(ProcedureTask("awaited") { await release.wait() })
@@ -87,7 +87,7 @@ struct SnapshotOfBodiesTests {
   }
 
   @Test(
-    "A snapshot shows the nodes of a graph that execute or wait for a slot, each once, with the graph as the parent")
+    "A snapshot shows each node that is executing or waiting for a slot once, with its graph as the parent")
   func nodes() async throws {
     let (queue, release) = (ProcedureQueue("q", maxConcurrentProcedures: 2), Signal())
     let graph = ProcedureGraph("graph", returning: Void.self) { g in
@@ -126,7 +126,7 @@ struct SnapshotOfBodiesTests {
 
 @Suite("Snapshots of waits inside of bodies", .timeLimit(.atDepth))
 struct InnerWaitTests {
-  @Test("A snapshot names the resource, its holder and the conditions that a body waits for")
+  @Test("A snapshot names the resource, its holder and the conditions that a body is waiting for")
   func innerWaits() async throws {
     let queue = ProcedureQueue("q", resources: ResourceTable())
     let (held, release, judging) = (Signal(), Signal(), Signal())
@@ -287,7 +287,7 @@ extension SnapshotTests {
     await #expect(throws: TestError()) { try await handle.value }
   }
 
-  @Test("No snapshot has an empty wait, and no node disappears from a snapshot before it has ended")
+  @Test("No snapshot contains an empty wait, and no node disappears from a snapshot before it has ended")
   func oneInstant() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2, resources: ResourceTable())
     let looker = Task.detached {

@@ -12,7 +12,8 @@ import Testing
     }
   }
 
-  @Test("L5: a call without a queue keeps to the conditions that a type brings along, and execute is the body alone")
+  @Test(
+    "L5: a call without a queue evaluates the conditions of the procedure's type, and `execute` calls only the body")
   func modifiers() async throws {
     #expect(try await Doubled(isAllowed: true)(4) == 8)
     #expect(try await Doubled(isAllowed: false).execute(4) == 8)
@@ -29,7 +30,7 @@ import Testing
     #expect(try await ProcedureTask("five") { 5 }() == 5)
   }
 
-  @Test("C6: a task that is created outside of the context is no part of the procedure")
+  @Test("C6: a task that is created outside the context is not part of the procedure")
   func detached() async throws {
     let names = Box<[String?]>([])
     let body = ProcedureTask("body") {
@@ -44,7 +45,7 @@ import Testing
     #expect(names.value == ["body", nil])
   }
 
-  @Test("Q2: a call within a body has the slot of the body", arguments: [1, 2])
+  @Test("Q2: a call within a body uses the slot of the body", arguments: [1, 2])
   func withinBody(width: Int) async throws {
     let queue = ProcedureQueue("calls", maxConcurrentProcedures: width)
     let outer = ProcedureTask("outer") { try await Doubled(isAllowed: true)(21) }

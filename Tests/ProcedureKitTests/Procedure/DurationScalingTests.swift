@@ -5,7 +5,7 @@ import TestingProcedureKit
 @testable import ProcedureKit
 
 @Suite struct DurationScalingTests {
-  @Test("A duration is multiplied as a number of attoseconds is, and saturates")
+  @Test("Durations are multiplied exactly, to the attosecond, and saturate")
   func scaling() {
     #expect(Duration.milliseconds(100).scaled(by: 3) == .milliseconds(300))
     #expect(Duration.seconds(10).scaled(by: 1.5) == .seconds(15))
@@ -17,7 +17,7 @@ import TestingProcedureKit
     #expect(Duration.longest.scaled(by: 2) == .longest)
   }
 
-  @Test("The product is the one of 128-bit numbers, rounded")
+  @Test("A product equals the rounded product of 128-bit numbers")
   func precision() {
     for seed in 0..<UInt64(TestDepth.count(500)) {
       var random = SeededGenerator(seed: seed)

@@ -3,7 +3,7 @@ import Testing
 @testable import ProcedureKit
 
 @Suite struct ProcedureIDTests {
-  @Test("Identities are unique and grow, also across blocks")
+  @Test("Identities are unique and increase, even across blocks")
   func identitiesGrow() {
     let first = ProcedureID.reserve()
     let block = ProcedureID.reserve(10)

@@ -11,7 +11,7 @@ import TestingProcedureKit
     Duration(attoseconds: 1), .seconds(1), .longest, Duration(attoseconds: .max - 1), Duration(attoseconds: .max),
   ]
 
-  @Test("An instant that would be beyond the last or the first one is the last or the first one")
+  @Test("An instant that would lie outside the representable range is clamped to it")
   func saturation() {
     let instants = [Int64.min, -1, 0, 1, .max].map(ProcedureInstant.init(nanoseconds:))
     for instant in instants {

@@ -68,7 +68,7 @@ import TestingProcedureKit
     promise.finish(returning: 1)
   }
 
-  @Test("C4: cancelling a task that executes a promise outside of any procedure ends its wait")
+  @Test("C4: cancelling a task that executes a promise outside any procedure ends its wait")
   func cancelledOutside() async {
     let promise = Promise<Int>()
     let task = Task { try await promise.execute() }
@@ -95,7 +95,7 @@ import TestingProcedureKit
     #expect(try await doubled.value == 8)
   }
 
-  @Test("A C callback on a thread of its own finishes a promise that it received as its context")
+  @Test("A C callback on a separate thread finishes a promise that it received as its context")
   func callback() async throws {
     let (queue, promise) = (ProcedureQueue("q"), Promise<Int>("reply"))
     #if canImport(Darwin)

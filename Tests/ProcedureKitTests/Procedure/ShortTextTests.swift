@@ -22,7 +22,8 @@ import Testing
   }
 
   @Test(
-    "One line has no control character, no line break, and none that changes the direction of text", arguments: hostile)
+    "A short text contains no control characters, no line breaks, and no characters that change the direction of text",
+    arguments: hostile)
   func oneLine(_ text: String) {
     #expect(isHarmless(text.inOneLine))
     #expect(isHarmless(text.shortened(to: 20)) && text.shortened(to: 20).count <= 20)
@@ -31,7 +32,7 @@ import Testing
     #expect(text.inLines.split(separator: "\n").allSatisfy { isHarmless(String($0)) })
   }
 
-  @Test("Plain text, accents, emoji and letters of all scripts stay as they are")
+  @Test("Plain text, accents, emoji and letters of all scripts are not changed")
   func plain() {
     for text in ["", "compile a.c", "caf\u{e9} cafe\u{301}", "👩🏽‍👩🏿‍👧🏻‍👦🏼", "می‌خواهم", "子猫", "\u{5e9}\u{5dc}\u{5d5}\u{5dd}"] {
       #expect(text.inOneLine == text && text.inLines == text && text.shortened(to: 20) == text)
@@ -40,7 +41,7 @@ import Testing
     #expect("a\tb\u{1b}c".inOneLine == "a b c")
   }
 
-  @Test("Descriptions of errors, runs, events and snapshots show names in one line", arguments: hostile)
+  @Test("Descriptions of errors, runs, events and snapshots show each name on one line", arguments: hostile)
   func descriptions(_ name: String) async throws {
     let queue = ProcedureQueue(name)
     let procedure = ProcedureTask(name) { throw CancellationError() }
@@ -62,7 +63,7 @@ import Testing
     #expect(cycle.map { isHarmless("\($0)") } == true)
   }
 
-  @Test("Names in diagrams of graphs are labels and nothing else", arguments: hostile)
+  @Test("Names in diagrams of graphs are only labels", arguments: hostile)
   func diagrams(_ name: String) throws {
     let graph = ProcedureGraph<Void, Void>(name) { g in
       let first = g.add(ProcedureTask(name) {})

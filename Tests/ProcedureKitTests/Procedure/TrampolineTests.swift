@@ -5,7 +5,7 @@ import Testing
 @testable import ProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct TrampolineTests {
-  @Test("Calls within a call follow in order")
+  @Test("Calls that are made within a call follow it in order")
   func order() {
     let calls = Locked<[Int]>([])
     Trampoline.call {
@@ -16,7 +16,7 @@ import Testing
     #expect(calls.withLock { $0 } == [1, 2, 3])
   }
 
-  @Test("A task that was created within a call does not leave its own calls to the loop")
+  @Test("A task that is created within a call performs its own calls, and does not leave them to the loop")
   func otherTask() async {
     let wasCalled = Locked(false)
     await withCheckedContinuation { continuation in

@@ -223,7 +223,7 @@ import TestingProcedureKit
     #expect(try await handle.value == 1)
   }
 
-  @Test("C2: a run that waits for an added dependency ends at once when it is cancelled")
+  @Test("C2: a run that is waiting for an added dependency ends immediately when it is cancelled")
   func cancelled() async throws {
     let queue = ProcedureQueue("q", isSuspended: true)
     let handle = queue.add("cancelled") {}

@@ -17,7 +17,7 @@ import TestingProcedureKit
     await #expect(throws: TestError(code: 1)) { try await handle.value }
   }
 
-  @Test("C3: a handler that is registered after the cancellation of its run is called at once")
+  @Test("C3: a handler that is registered after the cancellation of its run is called immediately")
   func lateHandler() async throws {
     let queue = ProcedureQueue("q")
     let isCalled = Box(false)

@@ -88,7 +88,7 @@ import TestingProcedureKit
     #expect(try await queue.run(ProcedureTask { 1 }) == 1)
   }
 
-  @Test("C4: a caller of run that is cancelled while it waits for a slot returns at once")
+  @Test("C4: a caller of `run` that is cancelled while it is waiting for a slot returns immediately")
   func cancelWaitingCaller() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let release = Signal()
@@ -105,7 +105,7 @@ import TestingProcedureKit
     #expect(try await queue.run(ProcedureTask { 3 }) == 3)
   }
 
-  @Test("C6: cancelling one run disturbs neither the next runs of its worker nor its neighbours")
+  @Test("C6: cancelling one run affects neither the next runs of its worker nor its neighbours")
   func cancelDisturbsNobody() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     for _ in 0..<100 {

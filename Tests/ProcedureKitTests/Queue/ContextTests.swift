@@ -18,7 +18,7 @@ private enum Trace {
     #expect(priority == .low)
   }
 
-  @Test("Q5: add carries the values that the carriers capture at the call, and no others")
+  @Test("Q5: `add` passes on the values that the carriers capture during the call, and no others")
   func addCarries() async throws {
     let carrying = ProcedureQueue("carrying", contextCarriers: [ContextCarrier(Trace.$id)])
     let plain = ProcedureQueue("plain")

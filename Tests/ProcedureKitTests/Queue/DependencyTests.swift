@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.atDepth)) struct DependencyTests {
-  @Test("D1: a dependency that fails stops its dependents, which name it, and theirs")
+  @Test("D1: a dependency that fails stops its dependents, direct and indirect, whose errors name it")
   func failure() async throws {
     let queue = ProcedureQueue("q")
     let ran = Box(0)
@@ -27,7 +27,7 @@ import Testing
     #expect(ran.value == 0)
   }
 
-  @Test("D1: the values of any number of runs come in their order, and one that fails stops who wants them")
+  @Test("D1: the values of any number of runs arrive in order, and one that fails stops the dependent")
   func array() async throws {
     let queue = ProcedureQueue("q")
     let release = Signal()
@@ -54,7 +54,7 @@ import Testing
     #expect(await orphan.outcome.failure is ProcedureError)
   }
 
-  @Test("D1: dependents of what is cancelled are cancelled, and of what is ignored are ignored, like it")
+  @Test("D1: the dependents of a cancelled run are cancelled, and those of an ignored run are ignored")
   func cancelAndIgnore() async throws {
     let queue = ProcedureQueue("q", isSuspended: true)
     let cancelled = queue.add(ProcedureTask { 1 })
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test("D1: whoever depends on the result runs whatever happened")
+  @Test("D1: a procedure that depends on a `Result` runs whatever the outcome is")
   func result() async throws {
     let queue = ProcedureQueue("q")
     let failing = queue.add(ProcedureTask<Void, Int> { throw TestError(code: 1) })
@@ -91,7 +91,7 @@ import Testing
     #expect(try await inspected.value)
   }
 
-  @Test("D2: dependencies may live on other queues, and finish before or after they are depended on")
+  @Test("D2: dependencies can be on other queues, and can finish before or after the dependent is added")
   func acrossQueues() async throws {
     let (a, b) = (ProcedureQueue("a", maxConcurrentProcedures: 1), ProcedureQueue("b", maxConcurrentProcedures: 1))
     let release = Signal()
@@ -108,7 +108,7 @@ import Testing
     #expect(try await sum.value == 42)
   }
 
-  @Test("D2: five inputs of five types, and a value that is not copied deeper than Swift does")
+  @Test("D2: a dependent can have five inputs of five types, and values are not copied deeply")
   func manyInputs() async throws {
     let queue = ProcedureQueue("q")
     let storage = [Int](repeating: 7, count: 1_000)
@@ -124,7 +124,7 @@ import Testing
     #expect(try await all.value == "1two3.0truetrue")
   }
 
-  @Test("D1: a chain of 10,000 dependents is stopped without overflowing the stack, and so is one that succeeds")
+  @Test("D1: a chain of 10,000 dependents does not overflow the stack, whether it succeeds or is stopped")
   func longChains() async throws {
     let queue = ProcedureQueue("q")
     for fails in [false, true] {
@@ -149,7 +149,9 @@ import Testing
     }
   }
 
-  @Test("D1: after: takes one dependency or several, on every function that adds to a queue", .timeLimit(.minutes(10)))
+  @Test(
+    "D1: `after:` accepts one or several dependencies, in every function that adds to a queue", .timeLimit(.minutes(10))
+  )
   func oneOrSeveral() async throws {
     let queue = ProcedureQueue("q")
     let (first, other) = (queue.add(ProcedureTask("first") { 1 }), queue.add(ProcedureTask("other") { "a" }))

@@ -64,7 +64,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "Without a grace period everything is cancelled at once, and the call still waits until all bodies have ended",
+    "Without a grace period, everything is cancelled immediately, and the call waits until all bodies have ended",
     arguments: [0, -1])
   func noGrace(_ seconds: Int) async {
     let queue = makeQueue()
@@ -82,7 +82,7 @@ import TestingProcedureKit
     #expect(await handle.outcome.isCancelled)
   }
 
-  @Test("Of two calls the shorter grace period counts, and both return when the queue is idle")
+  @Test("Of two calls, the one with the shorter grace period counts, and both return when the queue is idle")
   func twoCalls() async throws {
     let queue = makeQueue()
     let handle = queue.add(ProcedureTask("stuck") { await untilCancelled() })
@@ -145,7 +145,7 @@ import TestingProcedureKit
     #expect(await other.outcome.isCancelled)
   }
 
-  @Test("A procedure that a body adds after the grace period is cancelled, so that the call returns")
+  @Test("A procedure that a body adds after the grace period is cancelled, so the call returns")
   func addedLater() async {
     let queue = makeQueue()
     let (started, later) = (Signal(), Box(ProcedureHandle<Void>?.none))
@@ -163,7 +163,7 @@ import TestingProcedureKit
 
   // MARK: Waiting
 
-  @Test("cancelWaiting cancels procedures that have not started or that pause, and no executing body")
+  @Test("cancelWaiting cancels procedures that have not started or that are pausing, but no executing body")
   func waiting() async throws {
     let queue = makeQueue(2)
     let (started, release) = (Signal(), Signal())
@@ -206,7 +206,7 @@ import TestingProcedureKit
     #expect(try await queue.add(ProcedureTask { 2 }).value == 2)
   }
 
-  @Test("cancelWaiting cancels everything that waits on a suspended queue")
+  @Test("cancelWaiting cancels everything that is waiting on a suspended queue")
   func suspended() async {
     let queue = makeQueue(isSuspended: true)
     let handles = [

@@ -3,7 +3,7 @@ import Testing
 @testable import ProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct HandleTests {
-  @Test("L3, L4: a value is not there to be read while a hook may turn it into a failure")
+  @Test("L3, L4: a value cannot be read while a hook may still turn it into a failure")
   func early() async throws {
     let (slot, seen) = (Box<ProcedureHandle<Int>?>(nil), Box<[Bool?]>([]))
     let queue = ProcedureQueue("q", isSuspended: true)
@@ -20,7 +20,7 @@ import Testing
     #expect(handle.readyValue == nil)
   }
 
-  @Test("L4: a value that is there is read without a wait, and what is none is not taken for one")
+  @Test("L4: an available value is read without a wait, and no other outcome is returned as a value")
   func ready() async throws {
     let queue = ProcedureQueue("q")
     let value = queue.add(ProcedureTask("one") { 1 })
@@ -37,7 +37,7 @@ import Testing
     #expect(try await value.catchingErrors().value.get() == 1)
   }
 
-  @Test("L1: a state tells whether the run is past the waits before its start, and whether it is over")
+  @Test("L1: a state tells whether the run has started, and whether it has finished")
   func states() {
     let started = ProcedureState.allCases.filter(\.hasStarted)
     #expect(started == [.executing, .pausing, .finishing, .finished])

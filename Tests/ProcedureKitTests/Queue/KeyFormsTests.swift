@@ -42,7 +42,7 @@ import TestingProcedureKit
     return ProcedureQueue(configuration)
   }
 
-  @Test("A limit of the key holds for added procedures", arguments: forms.map(\.0))
+  @Test("The limit of a key applies to added procedures", arguments: forms.map(\.0))
   func added(_ form: String) async throws {
     let (queue, counter) = (Self.queue(), Counter())
     let procedure = try #require(Self.forms.first { $0.0 == form }).1(counter.procedure)
@@ -51,7 +51,7 @@ import TestingProcedureKit
     #expect(counter.most == 1)
   }
 
-  @Test("A limit of the key holds for run", arguments: forms.map(\.0))
+  @Test("The limit of a key applies to `run`", arguments: forms.map(\.0))
   func run(_ form: String) async throws {
     let (queue, counter) = (Self.queue(), Counter())
     let procedure = try #require(Self.forms.first { $0.0 == form }).1(counter.procedure)
@@ -62,7 +62,7 @@ import TestingProcedureKit
     #expect(counter.most == 1)
   }
 
-  @Test("A limit of the key holds for nodes", arguments: forms.map(\.0))
+  @Test("The limit of a key applies to nodes", arguments: forms.map(\.0))
   func nodes(_ form: String) async throws {
     let (queue, counter) = (Self.queue(), Counter())
     let procedure = try #require(Self.forms.first { $0.0 == form }).1(counter.procedure)
@@ -71,7 +71,7 @@ import TestingProcedureKit
     #expect(counter.most == 1)
   }
 
-  @Test("A limit of the key holds for nodes with a constant input", arguments: forms.map(\.0))
+  @Test("The limit of a key applies to nodes with a constant input", arguments: forms.map(\.0))
   func nodesWithConstant(_ form: String) async throws {
     let (queue, counter) = (Self.queue(), Counter())
     let procedure = try #require(Self.forms.first { $0.0 == form }).1(counter.procedure)
@@ -80,7 +80,7 @@ import TestingProcedureKit
     #expect(counter.most == 1)
   }
 
-  @Test("A limit of the key holds for elements", arguments: forms.map(\.0))
+  @Test("The limit of a key applies to elements", arguments: forms.map(\.0))
   func elements(_ form: String) async throws {
     let (queue, counter) = (Self.queue(), Counter())
     let procedure = try #require(Self.forms.first { $0.0 == form }).1(counter.procedure)
@@ -88,7 +88,7 @@ import TestingProcedureKit
     #expect(counter.most == 1)
   }
 
-  @Test("A limit of the key holds for a graph from data")
+  @Test("The limit of a key applies to a graph that is made from data")
   func items() async throws {
     let (queue, counter) = (Self.queue(), Counter())
     let item = ProcedureTask { (_: [Int]) in () }.then(counter.procedure).keyed(by: "k")

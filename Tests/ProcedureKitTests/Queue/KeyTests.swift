@@ -113,7 +113,7 @@ struct KeyTests {
     #expect(starts.value == ["a!", "a!", "none", "a", "none", "a", "none"])
   }
 
-  @Test("By default runs start in order of admission, whatever their keys")
+  @Test("By default, runs start in order of admission, whatever their keys are")
   func admissionOrder() async throws {
     let queue = makeQueue(width: 1, isSuspended: true) { _ in }
     let starts = Box<[String]>([])
@@ -322,7 +322,7 @@ struct KeyTests {
   }
 
   @Test(
-    "enqueue waits for room of its key; a caller with another key does not wait; a cancelled caller gives its turn on")
+    "enqueue waits for room for its key, but not for other keys; a cancelled caller passes its turn on")
   func enqueue() async throws {
     let queue = makeQueue(isSuspended: true) { $0.maxWaitingProceduresPerKey = 1 }
     let order = Box<[String]>([])

@@ -126,7 +126,7 @@ import TestingProcedureKit
     try await eventually { live.value == 0 }
   }
 
-  @Test("No worker stays with a run that pauses: the run is released when it has ended")
+  @Test("No worker retains a run that has paused: the run is released when it has ended")
   func pausedRuns() async throws {
     weak var weakRun: Run?
     do {
@@ -212,7 +212,7 @@ import TestingProcedureKit
     last.update { $0 = nil }
   }
 
-  @Test("A dependent that ends before its dependency leaves no listener there")
+  @Test("A dependent that ends before its dependency leaves no listener behind")
   func endedDependents() async throws {
     let queue = ProcedureQueue("q")
     let release = Signal()

@@ -39,7 +39,7 @@ import TestingProcedureKit
     #expect(await handle.outcome.isCancelled)
   }
 
-  @Test("C2: cancel(where:) cancels the selected runs in one visit, so that none of them starts when another ends")
+  @Test("C2: cancel(where:) cancels the selected runs in one step, so none of them starts when another one ends")
   func cancelWhere() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let (started, goOn, order) = (Signal(), Signal(), Record<String>())

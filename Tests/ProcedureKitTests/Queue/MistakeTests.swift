@@ -7,7 +7,7 @@ import Testing
     String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
   }
 
-  @Test("A width below 1 traps, when a queue is made and when it is changed")
+  @Test("A width below 1 traps, both when a queue is created and when the width is changed")
   func width() async {
     let made = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = ProcedureQueue("narrow", maxConcurrentProcedures: 0)
@@ -37,7 +37,7 @@ import Testing
     #expect(message(none).contains("must be at least 1, got 0"))
   }
 
-  @Test("A node of another builder traps, and so does a builder that is used after its graph was made")
+  @Test("A node of another builder traps, and so does a builder that is used after its graph has been built")
   func foreignNode() async {
     let foreign = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = ProcedureGraph("outer") { (outer, x: Node<Int>) in

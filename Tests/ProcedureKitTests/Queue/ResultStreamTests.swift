@@ -64,7 +64,9 @@ import TestingProcedureKit
   static let sources = Source.allCases
   let double = ProcedureTask("double") { (number: Int) in number * 2 }
 
-  @Test("Every element has its value, in order or as they come", arguments: sources, [true, false])
+  @Test(
+    "Every element has a value, and the values arrive in order, or in the order of completion", arguments: sources,
+    [true, false])
   func values(_ source: Source, _ ordered: Bool) async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 4)
     for (count, limit) in [(0, nil), (1, 1), (200, nil), (200, 1), (200, 64), (3, 1_000)] as [(Int, Int?)] {
@@ -73,7 +75,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Without order a value comes as soon as it is there", arguments: sources)
+  @Test("Without an order, a value arrives as soon as it is available", arguments: sources)
   func unordered(_ source: Source) async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 3)
     let gates = (0..<3).map { _ in Signal() }
@@ -91,7 +93,7 @@ import TestingProcedureKit
     #expect(values == [2, 0, 1])
   }
 
-  @Test("The input is not read further than the limit ahead of the caller", arguments: sources, [1, 3])
+  @Test("The input is read ahead of the caller only up to the limit", arguments: sources, [1, 3])
   func backPressure(_ source: Source, _ limit: Int) async throws {
     let queue = ProcedureQueue("q")
     let (read, taken, most) = (Box(0), Box(0), Box(0))
@@ -120,7 +122,8 @@ import TestingProcedureKit
     func makeIterator() -> Base.Iterator { inputs.makeIterator() }
   }
 
-  @Test("An endless input is no trouble; leaving the loop cancels what executes", arguments: sources, [true, false])
+  @Test(
+    "An input can be endless, and leaving the loop cancels the executing elements", arguments: sources, [true, false])
   func leaving(_ source: Source, _ ordered: Bool) async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 4)
     let cancelled = Signal()
@@ -148,7 +151,8 @@ import TestingProcedureKit
   }
 
   @Test(
-    "The first failure is thrown when the rest has been cancelled and has ended", arguments: sources, [true, false])
+    "The first failure is thrown after the remaining elements have been cancelled and have ended", arguments: sources,
+    [true, false])
   func failure(_ source: Source, _ ordered: Bool) async throws {
     let unobserved = Box<[String]>([])
     var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 4)
@@ -204,7 +208,7 @@ import TestingProcedureKit
     #expect(queue.snapshot().procedures.isEmpty)
   }
 
-  @Test("A cancelled wait for an input that does not come ends")
+  @Test("A wait for an input that never arrives ends when it is cancelled")
   func cancelledInput() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let (inputs, source) = AsyncStream.makeStream(of: Int.self)
@@ -218,7 +222,7 @@ import TestingProcedureKit
     await #expect(throws: CancellationError.self) { try await iteration.value }
   }
 
-  @Test("An element starts when its input comes, also while the caller is busy")
+  @Test("An element starts when its input arrives, even while the caller is busy")
   func readsAhead() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let (inputs, source) = AsyncStream.makeStream(of: Int.self)
@@ -239,7 +243,7 @@ import TestingProcedureKit
     #expect(values == [1, 2])
   }
 
-  @Test("An error of the input comes after the values before it", arguments: [true, false])
+  @Test("An error of the input is thrown after the values before it", arguments: [true, false])
   func inputError(_ ordered: Bool) async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     var values: [Int] = []
@@ -281,7 +285,7 @@ import TestingProcedureKit
   // MARK: In a body
 
   @Test(
-    "Q3: a body that iterates on its own queue of width one does not wait for ever", arguments: sources, [true, false])
+    "Q3: a body that iterates on its own queue of width one does not wait forever", arguments: sources, [true, false])
   func ownQueue(_ source: Source, _ ordered: Bool) async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let monitor = ConcurrencyMonitor()
@@ -307,7 +311,8 @@ import TestingProcedureKit
     #expect(try await queue.run(body.exclusive("printer of streams")) == 5)
   }
 
-  @Test("A body can catch the failure of an element, and its cancel reaches the elements", arguments: sources)
+  @Test(
+    "A body can catch the failure of an element, and the body's cancellation reaches the elements", arguments: sources)
   func inBody(_ source: Source) async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let failing = ProcedureTask("failing") { (_: Int) -> Int in throw TestError(code: 1) }
@@ -347,7 +352,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A queue that is shut down ends the iteration, though not that of a body that is still on the queue",
+    "Shutting a queue down ends an iteration, unless it belongs to a body that is still on the queue",
     arguments: sources)
   func shutDown(_ source: Source) async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
@@ -384,7 +389,7 @@ import TestingProcedureKit
 
   @TaskLocal static var request: Int?
 
-  @Test("Streams can be put behind one another, on a queue of width one")
+  @Test("Streams can be chained on a queue of width one")
   func pipeline() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let first = queue.results(of: double, over: 0..<100)
@@ -393,7 +398,7 @@ import TestingProcedureKit
     #expect(values == (0..<100).map { $0 * 4 })
   }
 
-  @Test("A limit can be as large as a number can be", arguments: [true, false])
+  @Test("A limit can be as large as `Int.max`", arguments: [true, false])
   func hugeLimit(isOrdered: Bool) async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let double = ProcedureTask { (number: Int) in 2 * number }

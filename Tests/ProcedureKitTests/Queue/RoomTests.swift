@@ -14,7 +14,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "tryAdd takes what there is room for, and replaces nobody",
+    "tryAdd adds a procedure if there is room, and replaces no other procedure",
     arguments: [QueueOverflow.refuse, .replaceOldest, .replaceNewest])
   func tryAdd(_ overflow: QueueOverflow) async throws {
     let queue = makeQueue(2, overflow: overflow)
@@ -41,7 +41,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("tryAdd does not overtake a caller that waits for room")
+  @Test("tryAdd does not overtake a caller that is waiting for room")
   func line() async throws {
     let queue = makeQueue(1)
     let first = queue.add(ProcedureTask("first") { 1 })

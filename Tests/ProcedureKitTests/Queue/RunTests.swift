@@ -9,7 +9,7 @@ import Testing
     #expect(try await double.execute(4) == 8)
   }
 
-  @Test("An added procedure's value can be awaited, also twice")
+  @Test("An added procedure's value can be awaited, even twice")
   func addedValue() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let handles = (0..<100).map { i in queue.add(ProcedureTask("n") { i }) }

@@ -12,14 +12,14 @@ import TestingProcedureKit
   /// Ends when it is cancelled, and never before.
   private static let endless = ProcedureTask("endless") { await untilCancelled() }
 
-  @Test("The failure of an added procedure, whose handle was dropped, is thrown")
+  @Test("The failure of an added procedure whose handle was dropped is thrown")
   func dropped() async {
     await #expect(throws: TestError(code: 1)) {
       try await withProcedureQueue { queue in queue.add(Self.failing(1)) }
     }
   }
 
-  @Test("The first failure cancels what executes, what waits and what comes, and nothing else counts")
+  @Test("The first failure cancels executing, waiting and later procedures, and no later failure counts")
   func failFast() async throws {
     let queues = Box<[ProcedureHandle<Void>]>([])
     await #expect(throws: TestError(code: 1)) {
@@ -40,14 +40,14 @@ import TestingProcedureKit
     #expect(outcomes == [true, true, true, true])
   }
 
-  @Test("A failure counts also if the body has caught it")
+  @Test("A failure counts even if the body has caught it")
   func caught() async {
     await #expect(throws: TestError(code: 1)) {
       try await withProcedureQueue { queue in _ = try? await queue.add(Self.failing(1)).value }
     }
   }
 
-  @Test("What is ignored or cancelled on purpose, or thrown by `run`, does not count")
+  @Test("Procedures that are ignored or deliberately cancelled, and errors thrown by `run`, do not count")
   func whatDoesNotCount() async throws {
     let value = try await withProcedureQueue { queue in
       queue.add(Self.failing(1).condition("never") { false })
@@ -73,7 +73,7 @@ import TestingProcedureKit
     #expect(error?.kind == .timedOut)
   }
 
-  @Test("With the policy to continue, all procedures run, and all failures are thrown, that of the body behind them")
+  @Test("With the policy `collect`, all procedures run, and all failures are thrown, the body's last")
   func collecting() async {
     let ran = Box(0)
     let error = await #expect(throws: ProcedureError.self) {
@@ -109,7 +109,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A graph in a scope fails as one, and so does a procedure with children")
+  @Test("A scope throws the error of a failed node, or of a failed child, as it is")
   func parts() async {
     await #expect(throws: TestError(code: 1)) {
       try await withProcedureQueue { queue in queue.add(ProcedureGraph { g in g.add(Self.failing(1)) }) }
@@ -121,7 +121,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A scope within a body lends its slot, and its failure is that of the body")
+  @Test("A scope within a body releases the body's slot, and its failure is the failure of the body")
   func nested() async {
     let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1)
     await #expect(throws: TestError(code: 1)) {
@@ -167,7 +167,7 @@ import TestingProcedureKit
     #expect(error?.failures.map(\.procedure.name) == ["failing 1"])
   }
 
-  @Test("What a body adds while the scope drains counts")
+  @Test("A procedure that a body adds while the scope is draining counts")
   func draining() async {
     let goOn = Signal()
     await #expect(throws: TestError(code: 2)) {
@@ -182,7 +182,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("What is added after the end of a scope is told as an unobserved failure")
+  @Test("The failure of a procedure that is added after the end of a scope is reported as unobserved")
   func afterTheEnd() async throws {
     let (told, arrival) = (Box<[String]>([]), Signal())
     var configuration = ProcedureQueue.Configuration("scope")
@@ -196,7 +196,7 @@ import TestingProcedureKit
     #expect(told.value == ["late"])
   }
 
-  @Test("A failure counts at once, also if a hook of the end of the failed procedure waits for the others")
+  @Test("A failure counts immediately, even if an end hook of the failed procedure waits for the others")
   func hookOfTheEnd() async {
     let cancelled = Signal()
     await #expect(throws: TestError(code: 3)) {
@@ -211,7 +211,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A child that its finished parent refuses is told as an unobserved failure")
+  @Test("A child that its finished parent refuses is reported as an unobserved failure")
   func refusedChild() async throws {
     let (told, arrival) = (Box<[String]>([]), Signal())
     var configuration = ProcedureQueue.Configuration("plain")

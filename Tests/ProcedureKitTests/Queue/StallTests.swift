@@ -17,7 +17,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "L5: a body that makes no progress is reported, in whatever way it is run",
+    "L5: a body that makes no progress is reported, whichever way it is run",
     arguments: Way.queued.filter { $0 != .copy })
   func ways(way: Way) async throws {
     let (started, told, goOn) = (Signal(), Signal(), Signal())
@@ -49,7 +49,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A pause that ends at the instant of the check is no stall", .timeLimit(.minutes(10)),
+    "A pause that ends at the instant of the check is not a stall", .timeLimit(.minutes(10)),
     arguments: ["delay", "retry", "repeat", "levels"], 0..<10)
   func pauseEndsAtLook(_ way: String, round: Int) async throws {
     let told = Box(0)

@@ -66,7 +66,7 @@ import TestingProcedureKit
     try await told.wait { $0 == ["kept"] }
   }
 
-  @Test("The handler of unobserved failures may use the queue")
+  @Test("The handler of unobserved failures can use the queue")
   func reentrant() async throws {
     let names = Box<[String]>([])
     let queue = Box<ProcedureQueue?>(nil)

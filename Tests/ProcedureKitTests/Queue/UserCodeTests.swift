@@ -4,7 +4,7 @@ import Testing
 
 @Suite("User code is never called under a lock", .timeLimit(.minutes(10)))
 struct UserCodeTests {
-  @Test("The description of a category may read the queue")
+  @Test("The description of a category can read the queue")
   func describedCategory() async throws {
     struct Category: Hashable, Sendable, CustomStringConvertible {
       let queue: ProcedureQueue
@@ -27,7 +27,7 @@ struct UserCodeTests {
     try await waiter.value
   }
 
-  @Test("A category may use the queue when it is compared, hashed and released")
+  @Test("A category can use the queue when it is compared, hashed and released")
   func comparedCategory() async throws {
     let looks = Box(0)
     let table = ResourceTable()
@@ -51,7 +51,7 @@ struct UserCodeTests {
     #expect(looks.value > 10 && table.count == 0)
   }
 
-  @Test("A key may use the full queue that looks for a procedure to replace")
+  @Test("A key can use the full queue that is looking for a procedure to replace")
   func comparedKeys() async throws {
     let looks = Box(0)
     for overflow in [QueueOverflow.replaceOldest, .replaceNewest] {
@@ -90,7 +90,7 @@ struct UserCodeTests {
     withExtendedLifetime((keyed, shared)) {}
   }
 
-  @Test("The reason of a cancelled follower may read the queue when the shared execution releases it")
+  @Test("The reason of a cancelled follower can read the queue when the shared execution releases the reason")
   func releasedFollower() async throws {
     let (queue, looks) = (ProcedureQueue("q"), Box(0))
     let execute = { @Sendable (key: String) in
@@ -122,7 +122,7 @@ struct UserCodeTests {
     _ = await follower.outcome
   }
 
-  @Test("The handler of unobserved failures may release a stream of the progress of the failed procedure")
+  @Test("The handler of unobserved failures can release a stream of the failed procedure's progress")
   func releasedProgress() async throws {
     let (stream, failures) = (Box<AsyncStream<ProcedureProgress>?>(nil), Box<[String]>([]))
     var configuration = ProcedureQueue.Configuration("q", isSuspended: true)

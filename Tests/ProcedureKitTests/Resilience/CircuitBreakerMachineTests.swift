@@ -28,7 +28,7 @@ import TestingProcedureKit
     return machine
   }
 
-  @Test("A breaker opens when enough calls have ended and too large a part of them failed")
+  @Test("A breaker opens when enough calls have ended and too many of them have failed")
   func opens() {
     for (endings, isOpen) in [("fff", false), ("ffff", true), ("ssff", true), ("sssf", false), ("sssfff", true)] {
       var machine = Machine(Self.limits)
@@ -46,7 +46,7 @@ import TestingProcedureKit
     #expect(machine.state == .closed)
   }
 
-  @Test("What failed longer ago than the window has been forgotten")
+  @Test("Failures that are older than the window are forgotten")
   func window() {
     var machine = Machine(Self.limits)
     for _ in 0..<3 { call(&machine, .failed, at: .zero) }
@@ -67,7 +67,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "The probe decides: success closes with a clean slate, failure opens anew, a cancelled one leaves it to the next",
+    "A successful probe resets the breaker, a failed one opens it again, and a cancelled one leaves the decision to the next",
     arguments: [CircuitBreakerMachine.Ending.succeeded, .failed, .abandoned])
   func probe(_ ending: CircuitBreakerMachine.Ending) {
     var machine = opened()
@@ -100,7 +100,7 @@ import TestingProcedureKit
     #expect(machine.state == .closed)
   }
 
-  @Test("Random scripts: the window agrees with a list of all calls")
+  @Test("In random scripts, the window agrees with a list of all calls")
   func windowAgreesWithModel() {
     for seed in 0..<UInt64(TestDepth.count(200)) {
       var random = SeededGenerator(seed: seed)
@@ -118,7 +118,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("No number is too odd for the limits")
+  @Test("The limits accept every number")
   func extremes() {
     for ratio in [Double.nan, .infinity, 2, -1, 0] {
       for length in [Duration.zero, .seconds(-1), Duration(attoseconds: .max)] {

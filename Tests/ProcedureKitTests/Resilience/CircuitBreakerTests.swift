@@ -8,7 +8,7 @@ import TestingProcedureKit
     if case .admitted(let permit) = breaker.callWanted() { breaker.callEnded(permit, ending) }
   }
 
-  @Test("A breaker goes through its states on the clock that it was given, and tells each of them in order")
+  @Test("A breaker changes its state on its own clock, and reports each state in order")
   func states() async {
     let clock = VirtualClock()
     var breaker: CircuitBreaker? = CircuitBreaker(minimumCalls: 2, cooldown: .seconds(5), clock: clock)
@@ -32,7 +32,7 @@ import TestingProcedureKit
     return await states.reduce(into: []) { $0.append($1) }
   }
 
-  @Test("Of all who call when a breaker has cooled down one is the probe")
+  @Test("Of all calls that are made when a breaker has cooled down, one is the probe")
   func oneProbe() async {
     let clock = VirtualClock()
     let breaker = CircuitBreaker(minimumCalls: 1, cooldown: .seconds(1), clock: clock)

@@ -9,7 +9,7 @@ import TestingProcedureKit
     RateLimiterMachine(bucket: TokenBucket(capacity: burst, interval: .seconds(seconds)), longestWait: longestWait)
   }
 
-  @Test("A burst goes through, the others one each interval, in the order in which they came")
+  @Test("A burst is admitted immediately, and the other calls are admitted one per interval, in order of arrival")
   func inOrder() {
     var machine = machine(burst: 2, every: 3)
     let admissions = (0..<5).map { _ in machine.arrived(at: .zero) }
@@ -21,7 +21,7 @@ import TestingProcedureKit
     #expect(machine.tokens(at: .seconds(100)) == 2 && machine.nextGrant == nil)
   }
 
-  @Test("Those behind one who leaves move up, and a place is left once")
+  @Test("The callers behind a caller that leaves move up, and a place is left only once")
   func leaving() {
     var machine = machine(burst: 1, every: 1)
     for _ in 0..<5 { _ = machine.arrived(at: .zero) }
@@ -30,7 +30,7 @@ import TestingProcedureKit
     #expect(machine.timePassed(to: .seconds(2)) == [2, 3])
   }
 
-  @Test("A call that is not made counts for nothing, unless somebody has gone on since")
+  @Test("A call that is not made does not count, unless a later call has been admitted")
   func abandoned() {
     var machine = machine(burst: 1, every: 2)
     for _ in 0..<5 { _ = machine.arrived(at: .zero) }
@@ -45,7 +45,7 @@ import TestingProcedureKit
     #expect(machine.tokens(at: .seconds(7)) == 0)
   }
 
-  @Test("Who would have to wait too long is refused, and told until when")
+  @Test("A call that would have to wait too long is refused, with the time of the next admission")
   func refusal() {
     var patient = machine(burst: 1, every: 2, longestWait: .seconds(4))
     let admissions = (0..<4).map { _ in patient.arrived(at: .zero) }
@@ -57,7 +57,7 @@ import TestingProcedureKit
     #expect((0..<2).map { _ in closed.arrived(at: .longest) } == [.refused(until: nil), .refused(until: nil)])
   }
 
-  @Test("Random scripts: grants are in order, never too many in any stretch of time, and never later than they may be")
+  @Test("In random scripts, grants are in order, never too many in any period, and never later than necessary")
   func random() {
     for seed in 0..<UInt64(TestDepth.count(300)) {
       var random = SeededGenerator(seed: seed)

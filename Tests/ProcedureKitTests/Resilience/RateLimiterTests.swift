@@ -4,7 +4,7 @@ import TestingProcedureKit
 @testable import ProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct RateLimiterTests {
-  @Test("A limiter gives what it is asked for in each stretch of time, and refuses where nobody is to wait")
+  @Test("A limiter admits its rate in each period, and refuses calls that must not wait")
   func refuses() async throws {
     let clock = VirtualClock()
     let timers = Timers(time: QueueClock(clock), executor: nil)
@@ -18,7 +18,7 @@ import TestingProcedureKit
     #expect(try await never.enter(timers) == .refused(nil))
   }
 
-  @Test("A rate that no number of nanoseconds divides is kept to, and waited for exactly")
+  @Test("A rate that is not a whole number of nanoseconds is kept exactly, and so are the waits")
   func thirds() async throws {
     let clock = VirtualClock()
     let timers = Timers(time: QueueClock(clock), executor: nil)

@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct RetryBudgetTests {
-  @Test("T2: where everything fails, a budget allows its capacity at once and then one retry each interval")
+  @Test("T2: if everything fails, a budget allows its capacity immediately, and then one retry per interval")
   func storm() {
     let clock = VirtualClock()
     let budget = RetryBudget(capacity: 5, oneMoreEvery: .seconds(2), clock: clock)
@@ -27,7 +27,7 @@ import TestingProcedureKit
     #expect(budget.takeRetry() && !budget.takeRetry())
   }
 
-  @Test("T2: many who share a budget get together what it allows")
+  @Test("T2: procedures that share a budget together get the retries that it allows")
   func shared() async {
     let budget = RetryBudget(capacity: 100, clock: VirtualClock())
     let allowed = await withTaskGroup(of: Int.self) { group in

@@ -5,7 +5,7 @@ import TestingProcedureKit
 @testable import ProcedureKit
 
 @Suite struct TokenBucketTests {
-  @Test("A bucket starts full, gives its tokens at once, and then one each interval")
+  @Test("A bucket starts full, hands out all its tokens immediately, and then one token per interval")
   func refills() {
     var bucket = TokenBucket(capacity: 3, interval: .seconds(2))
     #expect(bucket.tokens(at: .zero) == 3)
@@ -17,7 +17,7 @@ import TestingProcedureKit
     #expect(bucket.tokens(at: .seconds(1_000)) == 3)
   }
 
-  @Test("Parts of a token add up to one, and are lost in a full bucket")
+  @Test("Parts of a token add up to a token, and are lost if the bucket is full")
   func parts() {
     var bucket = TokenBucket(capacity: 1, interval: .seconds(1_000))
     for _ in 0..<100 { bucket.add(oneOf: 10, at: .zero) }
@@ -29,7 +29,9 @@ import TestingProcedureKit
     #expect((0..<2).map { _ in bucket.take(at: .zero) } == [true, false])
   }
 
-  @Test("A bucket without capacity gives nothing, one without interval everything, and no number is too large")
+  @Test(
+    "A bucket without capacity hands out nothing, one without an interval hands out everything, and no number is too large"
+  )
   func extremes() {
     var empty = TokenBucket(capacity: -1, interval: .zero)
     #expect((0..<2).map { _ in empty.take(at: .longest) } == [false, false])
@@ -43,7 +45,7 @@ import TestingProcedureKit
     #expect(slow.tokens(at: .longest) == slow.capacity - 999)
   }
 
-  @Test("Random scripts: a bucket agrees with one that counts token by token")
+  @Test("In random scripts, a bucket agrees with a model that counts token by token")
   func agreesWithModel() {
     for seed in 0..<UInt64(TestDepth.count(200)) {
       var random = SeededGenerator(seed: seed)

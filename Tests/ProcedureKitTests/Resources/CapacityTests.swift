@@ -24,7 +24,7 @@ struct CapacityTests {
     return handle
   }
 
-  @Test("A larger capacity grants waiting claims at once; a smaller one takes effect as units are given back")
+  @Test("A larger capacity grants waiting claims immediately; a smaller one takes effect as units are released")
   func growAndShrink() async throws {
     let (queue, probe) = (makeQueue(), ProbeProcedure<Void, Void>("probe"))
     let handles = (0..<8).map { _ in queue.add(probe.uses(gpu)) }
@@ -54,7 +54,7 @@ struct CapacityTests {
     try await queue.run(ProcedureTask {}.uses(gpu, units: 2))
   }
 
-  @Test("A claim that fails since the capacity became too small lets those through that stood behind it")
+  @Test("A claim that fails because the capacity has become too small lets the claims behind it proceed")
   func behindTheFailed() async throws {
     let gpu = Resource("gpu", capacity: 3)
     let (queue, probe) = (makeQueue(), ProbeProcedure<Void, Void>("probe"))
@@ -71,7 +71,7 @@ struct CapacityTests {
     try await holder.value
   }
 
-  @Test("A claim for more units than there are fails, at once or when the capacity becomes too small; the others go on")
+  @Test("A claim on more units than there are fails, immediately or when the capacity shrinks, and the others continue")
   func tooSmall() async throws {
     let (queue, probe) = (makeQueue(), ProbeProcedure<Void, Void>("probe"))
     let holder = try await hold(probe, 2, on: queue)
@@ -92,7 +92,7 @@ struct CapacityTests {
     #expect(table.count == 0)
   }
 
-  @Test("Parts of a body go on with the units of the body, also if the capacity is smaller now")
+  @Test("Parts of a body continue with the units of the body, even if the capacity has shrunk")
   func parts() async throws {
     let (queue, probe) = (makeQueue(), ProbeProcedure<Void, Void>("probe"))
     let holder = queue.add(
@@ -106,7 +106,7 @@ struct CapacityTests {
     try await holder.value
   }
 
-  @Test("A retry whose units are gone when its pause ends fails")
+  @Test("A retry fails if its units no longer exist when its pause ends")
   func retry() async throws {
     let clock = VirtualClock()
     var configuration = ProcedureQueue.Configuration("q")
@@ -147,7 +147,7 @@ struct CapacityTests {
     #expect(table.count == 0)
   }
 
-  @Test("Declarations that disagree are an error of the run, which names both procedures and both capacities")
+  @Test("Declarations that disagree fail the run with an error that names both procedures and both capacities")
   func conflict() async throws {
     let (queue, probe) = (makeQueue(), ProbeProcedure<Void, Void>("probe"))
     let holder = try await hold(probe, on: queue)
@@ -172,7 +172,7 @@ struct CapacityTests {
     #expect(table.count == 0)
   }
 
-  @Test("R1: a capacity that was set holds also after nothing has used the resource, whatever the declarations say")
+  @Test("R1: a capacity that was set remains while the resource is not in use, whatever the declarations say")
   func lasting() async throws {
     let table = ResourceTable()
     let queue = ProcedureQueue("q", resources: table)

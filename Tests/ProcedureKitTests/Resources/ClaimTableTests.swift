@@ -12,7 +12,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
 }
 
 @Suite struct ClaimTableTests {
-  @Test("R1: requests of one resource are granted in order, readers together, and nobody overtakes a writer")
+  @Test("R1: requests for one resource are granted in order, readers together, and no request overtakes a writer")
   func firstComeFirstServed() {
     var (table, vacated): (ClaimTable, [ResourceNumber]) = (ClaimTable(), [])
     let a = table.resourceOpened(capacity: all)
@@ -35,7 +35,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
     confirm(table.resourceOpened(capacity: 2) == a)
   }
 
-  @Test("R4: a writer inside of a reader waits for other readers; an outer hold stays until the inner one has ended")
+  @Test("R4: a writer within a reader waits for other readers; an outer claim stays until the inner one has ended")
   func nested() {
     var (table, vacated, granted): (ClaimTable, [ResourceNumber], [RunNumber]) = (ClaimTable(), [], [])
     let a = table.resourceOpened(capacity: all)
@@ -53,7 +53,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
     #expect(granted == [3, 4] && vacated == [])
   }
 
-  @Test("Q7: holders and earlier waiters with a lower priority are raised, also those of other resources")
+  @Test("Q7: holders and earlier waiters with a lower priority are raised, including those of other resources")
   func raised() {
     var (table, raised): (ClaimTable, [RunNumber]) = (ClaimTable(), [])
     let (a, b) = (table.resourceOpened(capacity: all), table.resourceOpened(capacity: 2))
@@ -76,7 +76,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
   }
 
   @Test(
-    "R1: 100,000 waiters are handed one resource in turn, or withdraw from the last to the first",
+    "R1: 100,000 waiters acquire one resource in turn, or withdraw from the last to the first",
     arguments: [true, false])
   func manyWaiters(_ withdraws: Bool) {
     var (table, vacated, granted): (ClaimTable, [ResourceNumber], [RunNumber]) = (ClaimTable(), [], [])

@@ -18,7 +18,7 @@ import TestingProcedureKit
     Array(schedule.delays(using: SeededGenerator(seed: 42)).prefix(40))
   }
 
-  @Test("T1: `and`, `or` and `then` are associative, also where delays are random")
+  @Test("T1: `and`, `or` and `then` are associative, even with random delays")
   func associative() {
     holds { random in
       let (a, b, c) = (Schedule(random: &random), Schedule(random: &random), Schedule(random: &random))
@@ -28,7 +28,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("T1: `and` and `or` are commutative on delays, and each with itself changes nothing")
+  @Test("T1: `and` and `or` are commutative on delays, and combining a schedule with itself changes nothing")
   func commutative() {
     holds { random in
       let (a, b) = (Schedule(fixed: &random), Schedule(fixed: &random))
@@ -61,7 +61,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("T1: a prefix, a cap and a total hold, and change nothing before they bite")
+  @Test("T1: a prefix, a cap and a total are limits that change nothing until they are reached")
   func bounds() {
     holds { random in
       let (schedule, count) = (Schedule(random: &random), random.below(20))

@@ -18,7 +18,7 @@ import TestingProcedureKit
     #expect(seconds(.exponential(from: .seconds(1)).capped(at: .seconds(20)), 6) == [1, 2, 4, 8, 16, 20])
   }
 
-  @Test("T1: 100,000 random delays lie within their range, and reach all parts of it")
+  @Test("T1: 100,000 random delays are within their range, and reach all parts of it")
   func random() {
     let range = Duration.seconds(1)...Duration.seconds(2)
     var tenths = [Int](repeating: 0, count: 10)
@@ -29,7 +29,7 @@ import TestingProcedureKit
     #expect(tenths.allSatisfy { (9_500...10_500).contains($0) }, "\(tenths)")
   }
 
-  @Test("T1: linear goes down to zero, exponential by any factor, fractions are kept")
+  @Test("T1: linear delays can decrease to zero, exponential ones accept any factor, and fractions are kept")
   func shapes() {
     #expect(seconds(.linear(from: .seconds(5), by: .seconds(-2)), 5) == [5, 3, 1, 0, 0])
     #expect(seconds(.exponential(from: .seconds(8), factor: 0.5), 4) == [8, 4, 2, 1])
@@ -37,7 +37,7 @@ import TestingProcedureKit
     #expect(seconds(.exponential(from: .seconds(8), factor: 0), 3) == [8, 0, 0])
   }
 
-  @Test("T1: a schedule is made of an array, of a function of the index, or of one that keeps a state")
+  @Test("T1: a schedule can be made from an array, from a function of the index, or from a function with a state")
   func general() {
     #expect(seconds([.seconds(1), .seconds(5)], 9) == [1, 5])
     #expect(seconds(Schedule((1...3).reversed().map(Duration.seconds)), 9) == [3, 2, 1])
@@ -50,7 +50,7 @@ import TestingProcedureKit
     #expect(seconds([], 9) == [])
   }
 
-  @Test("T1: what a schedule is combined of can be read from its delays")
+  @Test("T1: combinators have the specified delays")
   func combinators() {
     let linear = Schedule.linear(from: .seconds(1), by: .seconds(1))
     let three: Schedule = [.seconds(2), .seconds(2), .seconds(2)]
@@ -72,7 +72,7 @@ import TestingProcedureKit
     #expect(seconds(schedule, 50) == seconds(schedule, 50))
   }
 
-  @Test("T1: a function is not asked again once it has ended the schedule")
+  @Test("T1: a function is not called again after it has ended the schedule")
   func endIsFinal() {
     let calls = Box(0)
     let schedule = Schedule { index in
@@ -83,7 +83,7 @@ import TestingProcedureKit
     #expect(calls.value == 3)
   }
 
-  @Test("T1: delays saturate, whatever they are computed from")
+  @Test("T1: delays saturate, however they are computed")
   func saturation() {
     let huge = Duration(attoseconds: .max)
     let tiny = Duration(attoseconds: .min)
@@ -120,7 +120,9 @@ import TestingProcedureKit
     return schedule
   }
 
-  @Test("T1: 20,000 combinators neither overflow the stack nor change what few of them give", arguments: Combinator.all)
+  @Test(
+    "T1: 20,000 combinators do not overflow the stack, and give the same delays as a few of them",
+    arguments: Combinator.all)
   private func manyCombinators(_ combinator: Combinator) {
     let (name, apply) = (combinator.testDescription, combinator.apply)
     let schedule = nested(TestDepth.size(20_000), apply)
@@ -131,7 +133,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A combinator takes the same time, however many stand before it",
+    "A combinator takes the same time, however many precede it",
     .enabled(if: TestDepth.isAtLeastGate), arguments: Combinator.all)
   private func costOfCombinators(_ combinator: Combinator) {
     let apply = combinator.apply
@@ -141,7 +143,7 @@ import TestingProcedureKit
     #expect(costs[1] < costs[0] * 5, "\(costs)")
   }
 
-  @Test("What is known of a schedule before its first delay: an endless one without delays")
+  @Test("An endless schedule without delays is recognized before its first delay")
   func facts() {
     let zero = Schedule.immediate
     let endless: [Schedule] = [

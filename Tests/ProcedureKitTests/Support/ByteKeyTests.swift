@@ -9,7 +9,7 @@ private let composed = "caf\u{e9}"
 private let decomposed = "cafe\u{301}"
 
 @Suite(.timeLimit(.minutes(10))) struct ByteKeyTests {
-  @Test("Two spellings of a category are two resources, and so are two of a resource's name")
+  @Test("Two spellings of a category are two resources, and so are two spellings of a resource's name")
   func resources() async throws {
     let table = ResourceTable()
     let queue = ProcedureQueue("q", resources: table)
@@ -31,7 +31,7 @@ private let decomposed = "cafe\u{301}"
     try await ProcedureQueue("q", resources: table).run(task)
   }
 
-  @Test("Two spellings of a key have a limit each")
+  @Test("Two spellings of a key have separate limits")
   func keyed() async throws {
     var configuration = ProcedureQueue.Configuration("q", isSuspended: true)
     configuration.maxWaitingProceduresPerKey = 1
@@ -49,7 +49,7 @@ private let decomposed = "cafe\u{301}"
     #expect(Array(try await outer().utf8) == Array(decomposed.utf8))
   }
 
-  @Test("A key of a type of the user's is compared by the user's ==")
+  @Test("A key of a user-defined type is compared with the user's ==")
   func ofUser() {
     struct Loose: Hashable, Sendable {
       let text: String
@@ -64,7 +64,7 @@ private let decomposed = "cafe\u{301}"
     #expect(InternedKey.of(Substring(decomposed)) != InternedKey.of(Substring(composed)))
   }
 
-  @Test("A need is the bytes of an id, and ids that are one key of the graph's value are refused")
+  @Test("A need matches an id by its bytes, and ids that would be one key of the graph's value are refused")
   func items() async throws {
     func graph(_ items: [(id: String, needs: [String])]) throws -> ProcedureGraph<Void, [String: Int]> {
       try ProcedureGraph("g", items, id: \.id, needs: \.needs) { _, values in values.reduce(1, +) }
@@ -77,7 +77,7 @@ private let decomposed = "cafe\u{301}"
       try await ProcedureQueue("q").run(try graph([(composed, []), ("b", [composed])])) == [composed: 1, "b": 2])
   }
 
-  @Test("Items whose ids compare bytes may be named by two spellings of a text")
+  @Test("Items whose ids compare bytes can be named by two spellings of a text")
   func byteItems() async throws {
     let ids = [composed, decomposed].map(ByteText.init)
     let graph = try ProcedureGraph(

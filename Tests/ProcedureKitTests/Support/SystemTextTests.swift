@@ -4,7 +4,7 @@ import Testing
 @Suite struct SystemTextTests {
   private let latin = SystemText(bytes: Array("caf".utf8) + [0xe9])
 
-  @Test("Texts are equal, and in order, by their bytes, not as strings are")
+  @Test("Texts are compared and ordered by their bytes, not as strings")
   func bytes() {
     let (composed, decomposed): (SystemText, SystemText) = ("caf\u{e9}", "cafe\u{301}")
     #expect("caf\u{e9}" == "cafe\u{301}" && composed != decomposed)
@@ -28,7 +28,7 @@ import Testing
     #expect(("\u{e9}" as SystemText).description == "\u{e9}" && ("" as SystemText).isEmpty)
   }
 
-  @Test("The folder around a path, up to the root")
+  @Test("The parent folder of a path is found, up to the root")
   func parentFolder() {
     let folders = sequence(first: "/x/\(latin)/a" as SystemText) { $0.parentFolder }
     #expect(Array(folders) == ["/x/\(latin)/a", "/x/\(latin)", "/x", "/"])

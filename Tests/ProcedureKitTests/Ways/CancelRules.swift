@@ -27,7 +27,7 @@ extension Rule {
         if [.run, .add, .alone, .child].contains(stage.way) { #expect(result.value == 1, "\(result)") }
         stage.expectTold { $0.value == 1 }
       },
-      Rule(id: "C1 first", sentence: "of two cancellations the first counts") { stage in
+      Rule(id: "C1 first", sentence: "of two cancellations, the first counts") { stage in
         let running = stage.start(stage.waitingSubject())
         await stage.started.wait()
         await stage.cancel(running, from: .context)
@@ -37,7 +37,7 @@ extension Rule {
         stage.expectTold { $0.cancellationReason(as: TestError.self) == Side.reason }
       },
       Rule(
-        id: "C4 wait", sentence: "cancelling a task that awaits `value` ends the wait and not the procedure",
+        id: "C4 wait", sentence: "cancelling a task that awaits `value` ends the wait, but not the procedure",
         ways: Way.handled
       ) { stage in
         let running = stage.start(stage.waitingSubject())
@@ -53,7 +53,7 @@ extension Rule {
         #expect(await running.result.value == 1)
         stage.expect(["wait has ended", "body"])
       },
-      Rule(id: "C6", sentence: "cancelling one run disturbs no other", ways: Way.queued, width: 4) { stage in
+      Rule(id: "C6", sentence: "cancelling one run does not affect any other", ways: Way.queued, width: 4) { stage in
         let (executes, end) = (stage.signal(), stage.signal())
         let neighbour = stage.queue.add(
           ProcedureTask("neighbour") {
@@ -78,7 +78,8 @@ extension Rule {
   private static func beforeTheBody(_ side: Side) -> [Rule] {
     [
       Rule(
-        id: "C2 condition, \(side)", sentence: "cancelled by \(side.rawValue) in a condition, the body never runs",
+        id: "C2 condition, \(side)",
+        sentence: "a cancellation by \(side.rawValue) during a condition ends the run, and the body never runs",
         ways: side.ways
       ) { stage in
         let subject = stage.subject().condition("slow") {
@@ -98,7 +99,7 @@ extension Rule {
       Rule(
         id: "C2 resource, \(side)",
         sentence:
-          "cancelled by \(side.rawValue) while it waits for a resource, it ends at once, and the body never runs",
+          "a cancellation by \(side.rawValue) during a wait for a resource ends the run immediately, and the body never runs",
         ways: side.ways
       ) { stage in
         let end = stage.signal()
@@ -119,7 +120,8 @@ extension Rule {
       },
       Rule(
         id: "C2 suspended, \(side)",
-        sentence: "cancelled by \(side.rawValue) on a suspended queue, it ends at once, and the body never runs",
+        sentence:
+          "a cancellation by \(side.rawValue) on a suspended queue ends the run immediately, and the body never runs",
         ways: side == .childHandle ? [] : side.ways.filter { $0 != .alone }
       ) { stage in
         stage.queue.suspend()
@@ -133,7 +135,7 @@ extension Rule {
       Rule(
         id: "C2 slot, \(side)",
         sentence:
-          "cancelled by \(side.rawValue) while it waits for a slot, the run ends at once and the body never runs",
+          "a cancellation by \(side.rawValue) during a wait for a slot ends the run immediately, and the body never runs",
         ways: side == .childHandle ? [] : side.ways.filter { $0 != .alone }
       ) { stage in
         // `cancelAll` cancels the holder of the slot, too, which waits for the end of the check in any case.
@@ -163,7 +165,7 @@ extension Rule {
       Rule(
         id: "C2 hook, \(side)",
         sentence:
-          "cancelled by \(side.rawValue) in a hook before the body, it awaits the hook, and the body never runs",
+          "a run that is cancelled by \(side.rawValue) in a hook before the body awaits the hook, and the body never runs",
         ways: side.ways
       ) { stage in
         let subject = stage.subject().onWillExecute { _ in
@@ -180,12 +182,14 @@ extension Rule {
       },
       Rule(
         id: "C3 value, \(side)",
-        sentence: "cancelled by \(side.rawValue) while the body executes, it is cancelled whatever the body returns",
+        sentence:
+          "a run that is cancelled by \(side.rawValue) while its body executes is cancelled, whatever the body returns",
         ways: side.ways
       ) { stage in try await stage.cancelBody(from: side) { 1 } },
       Rule(
         id: "C3 error, \(side)",
-        sentence: "cancelled by \(side.rawValue) while the body executes, it is cancelled whatever the body throws",
+        sentence:
+          "a run that is cancelled by \(side.rawValue) while its body executes is cancelled, whatever the body throws",
         ways: side.ways
       ) { stage in try await stage.cancelBody(from: side) { throw TestError(code: 3) } },
       Rule(

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 extension Rule {
   static let children = [
-    Rule(id: "C1 children", sentence: "it ends after what it has produced") { stage in
+    Rule(id: "C1 children", sentence: "a run ends after its produced children") { stage in
       let bodyHasEnded = stage.signal()
       let subject = ProcedureTask<Void, Int>("subject") {
         ProcedureContext.current?.produce(
@@ -20,7 +20,8 @@ extension Rule {
       stage.expect(["child", "returned"])
     },
     Rule(
-      id: "C1 between", sentence: "a cancel after the body and before its children have ended counts", width: 4
+      id: "C1 between", sentence: "a cancellation after the body has ended, and before its children have ended, counts",
+      width: 4
     ) { stage in
       let (child, bodyHasEnded) = (stage.signal(), stage.signal())
       let subject = ProcedureTask<Void, Int>("subject") {
@@ -67,7 +68,8 @@ extension Rule {
       #expect(result.failure as? TestError == TestError(code: 3), "\(result)")
       stage.expectTold { $0.error(as: TestError.self) == TestError(code: 3) }
     },
-    Rule(id: "C6 children", sentence: "a child that is cancelled on its own changes nothing", width: 2) { stage in
+    Rule(id: "C6 children", sentence: "a child that is cancelled individually does not affect its parent", width: 2) {
+      stage in
       let subject = ProcedureTask<Void, Int>("subject") {
         let executes = stage.signal()
         let child = ProcedureContext.current?.produce(

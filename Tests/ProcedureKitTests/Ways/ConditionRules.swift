@@ -14,7 +14,7 @@ extension Rule {
       stage.expectTold { $0.value == 1 }
     },
     Rule(
-      id: "K1 ignored", sentence: "a condition that is not satisfied: ignored, and the body never runs",
+      id: "K1 ignored", sentence: "a condition that is not satisfied ignores the run, and the body never runs",
       ways: Way.withoutElements
     ) { stage in
       let result = await stage.result(of: stage.subject().condition("no") { false })
@@ -23,7 +23,7 @@ extension Rule {
       stage.expect([])
       stage.expectTold { $0.ignoringCondition == "no" }
     },
-    Rule(id: "K1 failed", sentence: "a condition that throws: failed, and the body never runs") { stage in
+    Rule(id: "K1 failed", sentence: "a condition that throws fails the run, and the body never runs") { stage in
       let result = await stage.result(of: stage.subject().condition("bad") { throw TestError(code: 3) })
       let isConditionFailed = { (error: (any Error)?) in
         guard let error = error as? ProcedureError, error.kind == .conditionFailed else { return false }
@@ -77,7 +77,7 @@ extension Rule {
     },
     // The exception that names the caller's task: what `run` executes in it waits for the condition, what was added does not.
     Rule(
-      id: "K1 deaf added", sentence: "a condition that ignores its cancel delays nothing that was added",
+      id: "K1 deaf added", sentence: "a condition that ignores its cancellation does not delay an added run",
       ways: Way.leavingConditionsBehind
     ) { stage in
       let running = stage.start(stage.deafSubject(), isAdded: true)
@@ -90,7 +90,8 @@ extension Rule {
       #expect(stage.journal.first == "ended" && !stage.journal.contains("body"), "\(stage.journal)")
     },
     Rule(
-      id: "K1 deaf sibling", sentence: "a condition that fails ends what was added, whatever another one ignores",
+      id: "K1 deaf sibling",
+      sentence: "a condition that fails ends an added run, even if another condition ignores its cancellation",
       ways: Way.leavingConditionsBehind
     ) { stage in
       let subject = stage.deafSubject().condition("fails") {
@@ -106,7 +107,7 @@ extension Rule {
       #expect(stage.journal.first == "ended" && !stage.journal.contains("body"), "\(stage.journal)")
     },
     Rule(
-      id: "K1 deaf run", sentence: "a condition that ignores its cancel is waited for by `run`",
+      id: "K1 deaf run", sentence: "`run` waits for a condition that ignores its cancellation",
       ways: Way.withoutElements.filter { !Way.handled.contains($0) }
     ) { stage in
       let running = stage.start(stage.deafSubject())
@@ -119,7 +120,7 @@ extension Rule {
     },
     Rule(
       id: "K3 deaf satisfied",
-      sentence: "an operand that ignores its cancel does not delay a combination that is satisfied",
+      sentence: "an operand that ignores its cancellation does not delay a combination that is satisfied",
       ways: Way.leavingConditionsBehind
     ) { stage in
       let combinations: [(Condition) -> Condition] = [
@@ -136,7 +137,8 @@ extension Rule {
       }
     },
     Rule(
-      id: "K3 deaf failed", sentence: "an operand that ignores its cancel does not delay a combination that fails",
+      id: "K3 deaf failed",
+      sentence: "an operand that ignores its cancellation does not delay a combination that fails",
       ways: Way.leavingConditionsBehind
     ) { stage in
       let combinations: [(Condition) -> Condition] = [
@@ -151,7 +153,8 @@ extension Rule {
       stage.expect([])
     },
     Rule(
-      id: "K3 deaf ignored", sentence: "an operand that ignores its cancel does not delay a combination that ignores",
+      id: "K3 deaf ignored",
+      sentence: "an operand that ignores its cancellation does not delay a combination that is not satisfied",
       ways: Way.leavingConditionsBehind.filter { !Way.elements.contains($0) }
     ) { stage in
       let combinations: [(Condition) -> Condition] = [
@@ -166,7 +169,7 @@ extension Rule {
       stage.expect([])
     },
     Rule(
-      id: "K3 deaf run", sentence: "`run` waits for an operand that ignores its cancel, also after the decision",
+      id: "K3 deaf run", sentence: "`run` waits for an operand that ignores its cancellation, even after the decision",
       ways: Way.withoutElements.filter { !Way.handled.contains($0) }
     ) { stage in
       let running = stage.start(stage.subject().condition(stage.deafCondition() || .yes))

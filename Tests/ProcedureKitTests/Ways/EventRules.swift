@@ -4,11 +4,14 @@ import TestingProcedureKit
 
 extension Rule {
   static let events = [
-    Rule(id: "L2 value", sentence: "the events of a run come in order, each once", ways: Way.eventful) { stage in
+    Rule(id: "L2 value", sentence: "the events of a run are published in order, each once", ways: Way.eventful) {
+      stage in
       let steps = try await stage.steps(of: stage.subject()) { $0.isFinished }
       #expect(steps == [.didAttach, .willExecute, .didExecute, .willFinish, .didFinish])
     },
-    Rule(id: "L2 error", sentence: "the events of a run that fails come in order, each once", ways: Way.eventful) {
+    Rule(
+      id: "L2 error", sentence: "the events of a run that fails are published in order, each once", ways: Way.eventful
+    ) {
       stage in
       let steps = try await stage.steps(of: ProcedureTask("subject") { throw TestError(code: 3) }) { $0.isFailed }
       #expect(steps == [.didAttach, .willExecute, .didExecute, .willFinish, .didFinish])
@@ -30,7 +33,10 @@ extension Rule {
       let steps = try await stage.steps(of: subject) { $0.isCancelled }
       #expect(steps == [.didAttach, .didCancel, .willFinish, .didFinish])
     },
-    Rule(id: "L2 cancelled", sentence: "a run that is cancelled while it executes tells so once", ways: Way.eventful) {
+    Rule(
+      id: "L2 cancelled", sentence: "a run that is cancelled while it executes publishes the cancellation once",
+      ways: Way.eventful
+    ) {
       stage in
       let subject = ProcedureTask<Void, Int>("subject") {
         ProcedureContext.current?.cancel(Side.reason)
@@ -39,7 +45,9 @@ extension Rule {
       let steps = try await stage.steps(of: subject) { $0.isCancelled }
       #expect(steps == [.didAttach, .willExecute, .didCancel, .didExecute, .willFinish, .didFinish])
     },
-    Rule(id: "L2 levels", sentence: "levels, attempts and copies report under their run", ways: Way.queued) { stage in
+    Rule(
+      id: "L2 levels", sentence: "levels, attempts and copies publish their events under their run", ways: Way.queued
+    ) { stage in
       let recorder = EventRecorder(stage.queue)
       let subject = stage.subject().condition("yes") { true }.exclusive(stage.category).timeout(.seconds(3600))
       #expect(await stage.result(of: subject).value == 1)
@@ -55,7 +63,7 @@ extension Rule {
       #expect(Set(recorder.events.map(\.id)).count == runs)
       #expect(recorder.steps().count { $0 == .didFinish } == runs)
     },
-    Rule(id: "L6", sentence: "events say where they belong: attempt, parent, graph", ways: Way.queued) { stage in
+    Rule(id: "L6", sentence: "events name their attempt, parent and graph", ways: Way.queued) { stage in
       let recorder = EventRecorder(stage.queue)
       let running = stage.start(stage.subject())
       #expect(await running.result.value == 1)
@@ -81,7 +89,8 @@ extension Rule {
       }
       #expect(facts(late) == facts(recorder.events.filter { $0.id == handle.id }))
     },
-    Rule(id: "L6 cancelled", sentence: "the cancel of a run says in which attempt", ways: Way.eventful) { stage in
+    Rule(id: "L6 cancelled", sentence: "the cancellation event of a run names the attempt", ways: Way.eventful) {
+      stage in
       let recorder = EventRecorder(stage.queue)
       let subject = ProcedureTask<Void, Int>("subject") {
         ProcedureContext.current?.cancel(Side.reason)

@@ -33,7 +33,7 @@ extension Rule {
       stage.expect([])
       stage.expectTold { $0.error(as: TestError.self) == TestError(code: 3) }
     },
-    Rule(id: "L3 after", sentence: "a hook that throws after the body, or at the end, fails the run") { stage in
+    Rule(id: "L3 after", sentence: "a hook that throws after the body, or when the run ends, fails the run") { stage in
       for isEnd in [false, true] {
         let failing =
           isEnd
@@ -44,11 +44,11 @@ extension Rule {
       }
       stage.expect(["body", "failed", "body", "failed"])
     },
-    Rule(id: "L3 not executed", sentence: "the end is told where the body was not executed") { stage in
+    Rule(id: "L3 not executed", sentence: "end hooks are called even if the body was not executed") { stage in
       _ = await stage.result(of: stage.subject().condition("no") { false }.noting("n") { stage.note($0) })
       stage.expect(["n willFinish ignored"])
     },
-    Rule(id: "L3 children", sentence: "hooks of the end are called when what the body has produced has ended") {
+    Rule(id: "L3 children", sentence: "end hooks are called after the body's children have ended") {
       stage in
       let bodyHasEnded = stage.signal()
       let subject = ProcedureTask<Void, Int>("subject") {
@@ -62,7 +62,7 @@ extension Rule {
       #expect(await stage.result(of: subject).value == 1)
       stage.expect(["child", "willFinish finished"])
     },
-    Rule(id: "L3 resources", sentence: "hooks of the end hold no resource") { stage in
+    Rule(id: "L3 resources", sentence: "end hooks hold no resource") { stage in
       let subject = stage.subject().exclusive(stage.category).onWillFinish { _ in
         let taken = stage.signal()
         stage.others.add(ProcedureTask("next") { taken.set() }.exclusive(stage.category))
@@ -70,7 +70,7 @@ extension Rule {
       }
       #expect(await stage.result(of: subject).value == 1)
     },
-    Rule(id: "L3 slot", sentence: "hooks of the end hold no slot", ways: Way.queued) { stage in
+    Rule(id: "L3 slot", sentence: "end hooks hold no slot", ways: Way.queued) { stage in
       let subject = stage.subject().onWillFinish { _ in
         let executed = stage.signal()
         // What waits here waits for no procedure, which would lend the slot anyway.
@@ -79,7 +79,7 @@ extension Rule {
       }
       #expect(await stage.result(of: subject).value == 1)
     },
-    Rule(id: "L3 cancel", sentence: "a hook of the end that throws does not overrule a cancel") { stage in
+    Rule(id: "L3 cancel", sentence: "an end hook that throws does not override a cancellation") { stage in
       let subject = ProcedureTask<Void, Int>("subject") {
         ProcedureContext.current?.cancel(Side.reason)
         return 1

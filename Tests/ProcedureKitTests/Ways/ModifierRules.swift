@@ -5,7 +5,7 @@ import TestingProcedureKit
 /// What is around or before the body: `configured`, `reusing`, `intercepted`.
 extension Rule {
   static let modifiers = [
-    Rule(id: "configured", sentence: "modifiers that depend on the input hold, and are around the body alone") {
+    Rule(id: "configured", sentence: "modifiers that depend on the input apply only to the body") {
       stage in
       let subject = stage.subject().configured { _, procedure in
         stage.note("configured")
@@ -15,7 +15,7 @@ extension Rule {
       stage.expect(["configured", "hook", "body"])
     },
     Rule(
-      id: "configured condition", sentence: "a condition that depends on the input decides as any other",
+      id: "configured condition", sentence: "a condition that depends on the input decides like any other",
       ways: Way.withoutElements
     ) { stage in
       let subject = stage.subject().configured { _, procedure in procedure.condition("no") { false } }
@@ -23,14 +23,14 @@ extension Rule {
       #expect((result.failure as? ProcedureError)?.kind == .ignored, "\(result)")
       stage.expect([])
     },
-    Rule(id: "reused", sentence: "a value that is there is the value of the run, and the body never runs") { stage in
+    Rule(id: "reused", sentence: "an existing value is the value of the run, and the body never runs") { stage in
       let subject = stage.subject().onWillExecute { _ in stage.note("hook") }.reusing("cached") { 1 }
       let result = await stage.result(of: subject.onDidFinish { stage.note($0.word) })
       #expect(result.value == 1)
       stage.expect(["finished"])
     },
     Rule(
-      id: "not reused", sentence: "without a value that is there the body runs, and an error of the look fails the run"
+      id: "not reused", sentence: "without an existing value, the body runs, and an error of the lookup fails the run"
     ) {
       stage in
       #expect(await stage.result(of: stage.subject().reusing("cached") { nil }).value == 1)
@@ -38,7 +38,8 @@ extension Rule {
       #expect(result.failure as? TestError == TestError(code: 3), "\(result)")
       stage.expect(["body"])
     },
-    Rule(id: "reuse cancelled", sentence: "a cancel while a value is looked for ends the run as cancelled") { stage in
+    Rule(id: "reuse cancelled", sentence: "a cancellation during the lookup of a value ends the run as cancelled") {
+      stage in
       let subject = stage.subject().reusing("cached") {
         stage.enter()
         try await stage.untilCancelled()
@@ -52,7 +53,8 @@ extension Rule {
       #expect(result.failure is CancellationError, "\(result)")
       stage.expect([])
     },
-    Rule(id: "intercepted", sentence: "interceptors are around what is written before, and see its error") { stage in
+    Rule(id: "intercepted", sentence: "interceptors wrap everything that is written before them, and see its error") {
+      stage in
       let subject = stage.subject().intercepted { _, next in
         stage.note("before")
         let value = try await next()

@@ -4,7 +4,8 @@ import TestingProcedureKit
 
 extension Rule {
   static let progress = [
-    Rule(id: "progress report", sentence: "a report is that of the run, which is at 1 when it has finished") { stage in
+    Rule(id: "progress report", sentence: "a report is the progress of the run, which is 1 when the run has finished") {
+      stage in
       let values = Box<[ProcedureProgress?]>([])
       let subject = ProcedureTask<Void, Int>("subject") {
         guard let progress = ProcedureContext.current?.progress else { throw TestError(code: -1) }
@@ -24,7 +25,7 @@ extension Rule {
       guard let handle = stage.ownHandle(running) else { return }
       #expect(await handle.progress.reduce(into: []) { $0.append($1.fraction) } == [1])
     },
-    Rule(id: "progress events", sentence: "reports are events of the run and of those around", ways: Way.queued) {
+    Rule(id: "progress events", sentence: "reports are events of the run and of the runs around it", ways: Way.queued) {
       stage in
       let recorder = EventRecorder(stage.queue)
       let subject = ProcedureTask<Void, Int>("subject") {

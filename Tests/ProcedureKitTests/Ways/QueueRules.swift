@@ -59,14 +59,14 @@ extension Rule {
       #expect(await stage.result(of: subject).value == 21)
     },
     Rule(
-      id: "Q5", sentence: "what `run` executes has the task-local values of the caller",
+      id: "Q5", sentence: "a body that `run` executes has the task-local values of the caller",
       ways: Way.withoutElements.filter { !Way.handled.contains($0) }
     ) { stage in
       let subject = ProcedureTask<Void, Int>("subject") { Self.number }
       let running = Self.$number.withValue(1) { stage.start(subject) }
       #expect(await running.result.value == 1)
     },
-    Rule(id: "Q6", sentence: "the body executes on the queue's executor, also after a suspension", ways: Way.queued) {
+    Rule(id: "Q6", sentence: "the body executes on the queue's executor, even after a suspension", ways: Way.queued) {
       stage in
       let subject = ProcedureTask<Void, Int>("subject") {
         let before = CountingExecutor.isCurrent

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 extension Rule {
   static let resources = [
-    Rule(id: "R1", sentence: "the body waits while somebody else holds its category") { stage in
+    Rule(id: "R1", sentence: "the body waits while another run holds its category") { stage in
       let end = stage.signal()
       await stage.hold(until: end)
       let running = stage.start(stage.subject().exclusive(stage.category))
@@ -33,7 +33,7 @@ extension Rule {
       try await writer.value
       stage.expect(["body", "reader", "writer"])
     },
-    Rule(id: "R2 held", sentence: "the category is held while the body executes, and its inner hooks") { stage in
+    Rule(id: "R2 held", sentence: "the category is held while the body and its inner hooks execute") { stage in
       let running = stage.start(
         stage.waitingSubject().onDidExecute { _ in stage.note("hook") }.exclusive(stage.category))
       await stage.started.wait()
@@ -44,7 +44,8 @@ extension Rule {
       try await next.value
       stage.expect(["body", "hook", "next"])
     },
-    Rule(id: "L4", sentence: "whatever the outcome, the category has been given back when it can be read") { stage in
+    Rule(id: "L4", sentence: "the category has been released when the outcome can be read, whatever the outcome is") {
+      stage in
       for body in ["returns", "throws", "is ignored", "fails in a hook"] {
         var subject = stage.subject()
         if body == "throws" { subject = ProcedureTask("subject") { throw TestError() } }
@@ -55,7 +56,8 @@ extension Rule {
         try await stage.takeCategory()
       }
     },
-    Rule(id: "R3", sentence: "one that is cancelled while it waits releases nobody else's hold") { stage in
+    Rule(id: "R3", sentence: "a run that is cancelled while it is waiting does not release another run's claim") {
+      stage in
       let end = stage.signal()
       await stage.hold(until: end)
       let running = stage.start(stage.subject().exclusive(stage.category))
@@ -70,7 +72,8 @@ extension Rule {
       try await next.value
       stage.expect(["holder", "next"])
     },
-    Rule(id: "R4 descendants", sentence: "what the body calls, runs and produces shares its category") { stage in
+    Rule(id: "R4 descendants", sentence: "procedures that the body calls, runs and produces share its category") {
+      stage in
       let inner = ProcedureTask<Void, Int>("inner") { 1 }.exclusive(stage.category)
       let subject = ProcedureTask<Void, Int>("subject") {
         let called = try await inner.called()
@@ -80,7 +83,7 @@ extension Rule {
       }.exclusive(stage.category)
       #expect(await stage.result(of: subject).value == 3)
     },
-    Rule(id: "R4 siblings", sentence: "what the body produces with the same category excludes each other") { stage in
+    Rule(id: "R4 siblings", sentence: "children with the same category exclude each other") { stage in
       let monitor = ConcurrencyMonitor()
       let subject = ProcedureTask<Void, Int>("subject") {
         for _ in 0..<4 {

@@ -29,12 +29,12 @@ extension Rule {
         #expect(outcome.error(as: ProcedureError.self)?.kind == .timedOut, "\(outcome)")
       }
     },
-    Rule(id: "C5 in time", sentence: "a body that ends in time is not disturbed") { stage in
+    Rule(id: "C5 in time", sentence: "a body that ends in time is not affected by its timeout") { stage in
       #expect(await stage.result(of: stage.subject().timeout(.seconds(3600))).value == 1)
       stage.expectTold { $0.value == 1 }
     },
     Rule(
-      id: "C5 start", sentence: "the time of a timeout starts when the body does, and not while it waits",
+      id: "C5 start", sentence: "the time of a timeout starts with the body, not while the run is waiting",
       ways: Way.queued
     ) { stage in
       let (begun, satisfied) = (stage.signal(), stage.signal())
@@ -56,14 +56,14 @@ extension Rule {
       let result = await running.result
       #expect(result.value == 1, "\(result)")
     },
-    Rule(id: "C5 wait", sentence: "a timeout ends what the body waits for") { stage in
+    Rule(id: "C5 wait", sentence: "a timeout ends the waits of the body") { stage in
       let end = stage.signal()
       let running = stage.start(stage.waitingSubject(until: end).timeout(stage.limit))
       await stage.started.wait()
       await stage.expectTimedOut(running)
       #expect(!end.isSet)
     },
-    Rule(id: "C5 children", sentence: "a timeout reaches what the body has produced, and waits for it", width: 4) {
+    Rule(id: "C5 children", sentence: "a timeout reaches the children of the body, and waits for them", width: 4) {
       stage in
       let subject = ProcedureTask<Void, Int>("subject") {
         stage.produceUntilCancelled("child", started: stage.started)
@@ -76,7 +76,7 @@ extension Rule {
       // Without a queue the time may have expired before the child has started.
       if stage.way != .alone { stage.expect(["child is cancelled"]) }
     },
-    Rule(id: "T2 attempts", sentence: "the attempt that succeeds, or the last error, decides") { stage in
+    Rule(id: "T2 attempts", sentence: "the successful attempt, or the last error, decides") { stage in
       let flaky = ProcedureTask<Void, Int>("subject") {
         stage.note("body")
         let attempt = stage.journal.count

@@ -23,7 +23,7 @@ import Testing
     #expect(countdown.release(byStopping: 0, skipped).first == 3)
   }
 
-  @Test("D1: of many nodes that end at the same time, one releases their dependent, and sees what each has written")
+  @Test("D1: of many nodes that end at the same time, one releases their dependent, and sees the writes of all of them")
   func race() async {
     let width = 8
     for _ in 0..<200 {

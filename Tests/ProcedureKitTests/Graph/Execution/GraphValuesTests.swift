@@ -42,7 +42,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "D3: in any order of events, a value lives from its production until its last consumer has taken the value or will not",
+    "D3: in any order of events, a value lives until its last consumer has taken it or given it up",
     arguments: 0..<UInt64(TestDepth.count(40, least: 8)))
   func model(_ seed: UInt64) {
     var random = SeededGenerator(seed: seed)
@@ -91,7 +91,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("D3: consumers that give up while the value is produced leave nothing behind")
+  @Test("D3: consumers that give up while the value is being produced leave nothing behind")
   func raceWithProducer() async {
     let living = Count()
     for round in 0..<200 {
@@ -114,7 +114,7 @@ import TestingProcedureKit
     #expect(throws: CancellationError.self) { try values.takeResult(slots[1]).get() }
   }
 
-  @Test("The functions of a graph, and what they have captured, are released with the graph")
+  @Test("The functions of a graph, and their captures, are released with the graph")
   func captured() async throws {
     let living = Count()
     do {

@@ -8,7 +8,7 @@ import TestingProcedureKit
 
   private func instant(_ seconds: Double) -> ProcedureInstant { ProcedureInstant(sinceStart: .seconds(seconds)) }
 
-  @Test("Children add up by weight, and the body counts as one more of weight 1 once it reports")
+  @Test("Children add up by weight, and once the body reports, it counts as another child of weight 1")
   func weights() {
     var state = ProgressState()
     let areNew = [(0, 3.0), (1, 1), (1, 1)].map { state.childCame(ids[$0.0], weight: $0.1) }
@@ -24,7 +24,7 @@ import TestingProcedureKit
     #expect(state.shown.fraction == 1)
   }
 
-  @Test("What is shown never goes back: a lower report, another child and a withdrawn one change nothing")
+  @Test("The progress never goes back: a lower report, another child and a withdrawn child change nothing")
   func neverBack() {
     var state = ProgressState()
     state.bodyReported(0.5, completed: 5, of: 10, at: instant(1))
@@ -37,14 +37,14 @@ import TestingProcedureKit
     #expect(state.shown.fraction == 0.6 && state.shown.completedUnits == 6)
   }
 
-  @Test("Fractions outside of 0 and 1 are the nearer of both, and nan is nothing", arguments: [-1, .nan, 2, .infinity])
+  @Test("Fractions are clamped to the range from 0 to 1, and NaN is ignored", arguments: [-1, .nan, 2, .infinity])
   func bounds(_ fraction: Double) {
     var state = ProgressState()
     state.bodyReported(fraction, at: instant(1))
     #expect(state.shown.fraction == (fraction > 1 ? 1 : 0))
   }
 
-  @Test("The time left is that of the speed since the start, or since the first report where the start is not known")
+  @Test("The time left is estimated from the speed since the start, or since the first report if the start is unknown")
   func remaining() {
     var known = ProgressState(start: instant(10))
     known.bodyReported(0.25, at: instant(20))
@@ -71,7 +71,7 @@ import TestingProcedureKit
     #expect(state.shown.fraction == 0.25 && state.version == version && state.hasEnded)
   }
 
-  @Test("Whatever happens in whatever order, the fraction stays between 0 and 1 and never goes back", arguments: 0..<50)
+  @Test("In any order of events, the fraction stays between 0 and 1 and never goes back", arguments: 0..<50)
   func random(seed: Int) {
     var random = SeededGenerator(seed: UInt64(seed))
     var state = ProgressState(total: seed % 3 == 0 ? 10 : nil)

@@ -13,7 +13,7 @@ import TestingProcedureKit
     ProcedureTask(name) { for await fraction in reports { ProcedureContext.current?.progress.report(fraction) } }
   }
 
-  @Test("A handle gives the present value, then each new one that its reader is quick enough for, and ends with 1")
+  @Test("A handle's progress starts with the current value, continues with the newest values, and ends with 1")
   func handle() async throws {
     let queue = ProcedureQueue("q")
     let (reports, report) = Reports.makeStream()
@@ -34,7 +34,7 @@ import TestingProcedureKit
     #expect(await handle.progress.reduce(into: []) { $0.append($1.fraction) } == [1], "of one that subscribes late")
   }
 
-  @Test("A run that fails or is cancelled ends its streams, and stays where it was")
+  @Test("The progress of a run that fails or is cancelled ends its streams, and keeps its last value")
   func failure() async throws {
     let queue = ProcedureQueue("q")
     let failing = queue.add(
@@ -59,7 +59,7 @@ import TestingProcedureKit
     #expect(await unstarted.progress.reduce(into: []) { $0.append($1.fraction) } == [0])
   }
 
-  @Test("A graph is as far as its nodes, by weight, also those that are skipped or reused")
+  @Test("The progress of a graph is that of its nodes, by weight, including nodes that are skipped or reused")
   func graph() async throws {
     let (reports, report) = Reports.makeStream()
     let (reports2, report2) = Reports.makeStream()
@@ -87,7 +87,7 @@ import TestingProcedureKit
     #expect(latest == 1, "all nodes have ended, though one has failed")
   }
 
-  @Test("A graph counts what ended before somebody looked", arguments: [true, false])
+  @Test("A graph counts the nodes that ended before the first reader arrived", arguments: [true, false])
   func late(fails: Bool) async throws {
     let (reports, report) = Reports.makeStream()
     let started = AsyncStream.makeStream(of: Void.self)
@@ -114,7 +114,7 @@ import TestingProcedureKit
     #expect(await handle.progress.reduce(into: []) { $0.append($1.fraction) } == [1])
   }
 
-  @Test("A graph with a map is as far as the elements of the map", arguments: [true, false])
+  @Test("The progress of a graph with a map includes the elements of the map", arguments: [true, false])
   func elements(isReadBefore: Bool) async throws {
     let (gates, opened) = AsyncStream.makeStream(of: Void.self)
     let started = AsyncStream.makeStream(of: Void.self)
@@ -144,7 +144,7 @@ import TestingProcedureKit
     #expect(try await handle.value == [1, 2, 3, 4])
   }
 
-  @Test("Produced children add up by weight, also of a nested graph, and of children of children")
+  @Test("Produced children add up by weight, including those of a nested graph and of other children")
   func children() async throws {
     let (reports, report) = Reports.makeStream()
     let (end, started) = (Signal(), AsyncStream.makeStream(of: Void.self))
@@ -177,7 +177,7 @@ import TestingProcedureKit
     #expect(latest == 1)
   }
 
-  @Test("A second attempt of a graph begins anew behind what was shown, and its nodes do not count twice")
+  @Test("A second attempt of a graph starts again without going back, and its nodes do not count twice")
   func retriedGraph() async throws {
     let (reports, report) = Reports.makeStream()
     let attempts = Box(0)
@@ -203,7 +203,7 @@ import TestingProcedureKit
     #expect(attempts.value == 2)
   }
 
-  @Test("The time left is on the clock of the queue")
+  @Test("The time left is measured with the clock of the queue")
   func remaining() async throws {
     let clock = VirtualClock()
     var configuration = ProcedureQueue.Configuration("q")
@@ -227,7 +227,7 @@ import TestingProcedureKit
     #expect(await values.next()?.remaining == .zero)
   }
 
-  @Test("A reader that is cancelled or dropped keeps nothing; several readers have the same values")
+  @Test("A reader that is cancelled or dropped retains nothing, and several readers have the same values")
   func readers() async throws {
     let queue = ProcedureQueue("q")
     let (reports, report) = Reports.makeStream()
@@ -245,7 +245,7 @@ import TestingProcedureKit
     #expect(await values.next()?.fraction == 1)
   }
 
-  @Test("A run that neither reports nor is read has no part in the tree, and its nodes none either")
+  @Test("A run that neither reports nor is read has no place in the tree, and neither do its nodes")
   func unread() async throws {
     let queue = ProcedureQueue("q")
     let graph = ProcedureGraph("graph", returning: Void.self) { g in
@@ -261,7 +261,7 @@ import TestingProcedureKit
     #expect(parent.run.core.read { $0.runs[parent.run].details.extensions.progress == nil })
   }
 
-  @Test("Many tasks report at once, and readers and events never see a step back", arguments: 0..<5)
+  @Test("Readers and events never see the progress go back, even if many tasks report concurrently", arguments: 0..<5)
   func race(round: Int) async throws {
     let queue = ProcedureQueue("q")
     let recorder = EventRecorder(queue)
@@ -294,7 +294,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A weight that is negative or infinite is a mistake; a weight of 0 does not count")
+  @Test("A weight that is negative or infinite traps, and a weight of 0 does not count")
   func zeroWeight() async throws {
     let (reports, report) = Reports.makeStream()
     let graph = ProcedureGraph("graph", returning: Void.self) { g in

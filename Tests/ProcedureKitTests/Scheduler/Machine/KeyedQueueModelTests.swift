@@ -6,7 +6,7 @@ import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct KeyedQueueModelTests {
   @Test(
-    "Fairness: in random scripts no key starts twice before another that waits, no limit is exceeded, and nothing is forgotten"
+    "Fairness: in random scripts, no key starts twice before a waiting one, no limit is exceeded, and no run is lost"
   )
   func scripts() {
     var seen: Set<String> = []

@@ -31,7 +31,7 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
 
 @Suite(.timeLimit(.minutes(10))) struct QueueMachineModelTests {
   @Test(
-    "Q1, Q3, R2: in random scripts each event leads where the table of phases says, and nobody is overtaken or forgotten"
+    "Q1, Q3, R2: in random scripts, each event leads to the phase in the table, and no run is overtaken or lost"
   )
   func scripts() {
     var seen: [String: [RunPhase: Set<RunPhase>]] = [:]
@@ -56,7 +56,7 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
     }
   }
 
-  @Test("L1: each event is in each phase a transition, late, or impossible, as the table of phases says")
+  @Test("L1: in each phase, each event is a transition, late, or impossible, as in the table of phases")
   func events() {
     for event in RunEvent.allCases {
       let transitions = Set(phaseTable["\(event)", default: [:]].keys)
@@ -68,7 +68,7 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
     }
   }
 
-  @Test("L1: an event that is impossible in a phase traps, and names both", arguments: ["bodyStarted"])
+  @Test("L1: an event that is impossible in a phase traps with a message that names both", arguments: ["bodyStarted"])
   func impossibleEvents(name: String) async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = RunEvent.bodyStarted.advances(.pending)
@@ -96,7 +96,7 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
     #expect(step == .start && machine.slotsTaken == 1)
   }
 
-  @Test("What the table of phases allows is what a phase says that follows it")
+  @Test("The table of phases allows exactly the successors that each phase declares")
   func successors() {
     var pairs: [RunPhase: Set<RunPhase>] = [:]
     for (from, to) in phaseTable.values.joined() { pairs[from, default: []].formUnion(to.subtracting([from])) }

@@ -21,7 +21,9 @@ import Testing
     }
   }
 
-  @Test("Timers come and go at about the same cost each, however many there are", arguments: Deadlines.allCases)
+  @Test(
+    "Each timer is set and removed at about the same cost, however many timers there are", arguments: Deadlines.allCases
+  )
   func isLogarithmic(_ deadlines: Deadlines) {
     let few = (0..<5).map { _ in costOfEach(of: 2_000, deadlines) }.min() ?? .zero
     let many = (0..<3).map { _ in costOfEach(of: 20_000, deadlines) }.min() ?? .zero

@@ -7,7 +7,8 @@ import TestingProcedureKit
 @Suite struct TimerHeapTests {
   private func instant(_ nanoseconds: Int) -> ProcedureInstant { ProcedureInstant(nanoseconds: Int64(nanoseconds)) }
 
-  @Test("What is due comes in the order of deadlines, that of one deadline in the order of insertion")
+  @Test(
+    "Due timers are returned in the order of their deadlines, and those with equal deadlines in the order of insertion")
   func order() {
     var heap = TimerHeap()
     let ids = [5, 3, 9, 3, 1, 3].map { heap.insert(instant($0)) }
@@ -18,7 +19,7 @@ import TestingProcedureKit
     #expect(heap.isEmpty && heap.nextDeadline == nil)
   }
 
-  @Test("A timer is cancelled once, and not by the number of one that had its slot before")
+  @Test("A timer is cancelled only once, and not by the number of a timer that previously had its place")
   func staleNumbers() {
     var heap = TimerHeap()
     let first = heap.insert(instant(1))
@@ -31,7 +32,7 @@ import TestingProcedureKit
     #expect(ids.allSatisfy { !heap.cancel($0) })
   }
 
-  @Test("Random scripts: a heap agrees with a sorted array", arguments: 0..<8)
+  @Test("In random scripts, a heap agrees with a sorted array", arguments: 0..<8)
   func agreesWithModel(_ block: Int) {
     let count = TestDepth.count(50)
     for seed in block * count..<(block + 1) * count {

@@ -55,7 +55,7 @@ import TestingProcedureKit
     #expect(bench.timers.count == 0)
   }
 
-  @Test("What is due at once is called, and durations saturate")
+  @Test("A timer that is already due is called, and durations saturate")
   func extremes() async {
     let bench = Bench()
     for duration in [Duration.zero, .seconds(-1), Duration(attoseconds: .min)] {
@@ -67,7 +67,7 @@ import TestingProcedureKit
     #expect(bench.timers.cancel(never))
   }
 
-  @Test("The longest durations are for ever, whenever the timer is set")
+  @Test("The longest durations last forever, whenever the timer is set")
   func forEver() async throws {
     for offset in [Duration.zero, .nanoseconds(1), .milliseconds(100), .seconds(1), .seconds(1_000_000)] {
       let bench = Bench()
@@ -90,7 +90,7 @@ import TestingProcedureKit
     #expect(try await bench.clock.nextSleep().offset == .nanoseconds(1))
   }
 
-  @Test("A timer set by what is called when another is due is called in its turn")
+  @Test("A timer that is set by the call of another timer is called in turn")
   func nested() async throws {
     let bench = Bench()
     let called = Signal()
@@ -104,7 +104,7 @@ import TestingProcedureKit
     await called.wait()
   }
 
-  @Test("Closed timers release what they held, and nobody sleeps for them")
+  @Test("Closed timers release what they held, and no task sleeps for them")
   func dropped() async throws {
     final class Held: Sendable {}
     let clock = VirtualClock()
@@ -119,7 +119,7 @@ import TestingProcedureKit
     #expect(observer == nil && clock.sleeperCount == 0)
   }
 
-  @Test("On the system's clock work that sets and cancels a timer each time starts no task each time")
+  @Test("On the system's clock, setting and cancelling a timer repeatedly does not start a task each time")
   func lingering() {
     let executor = JobCounter()
     let timers = Timers(time: QueueClock(ContinuousClock()), executor: executor)
@@ -130,7 +130,7 @@ import TestingProcedureKit
     #expect(executor.count < 10)
   }
 
-  @Test("On the system's clock a nearer timer does not wait for the sleep that is under way")
+  @Test("On the system's clock, an earlier timer does not wait for the current sleep")
   func nearer() async {
     let timers = Timers(time: QueueClock(ContinuousClock()), executor: nil)
     let far = timers.schedule(after: .seconds(3_600)) {}
@@ -140,7 +140,7 @@ import TestingProcedureKit
     #expect(timers.cancel(far))
   }
 
-  @Test("If a clock lets nobody sleep what is pending is called at once, and nothing hangs")
+  @Test("If a clock's sleep throws, pending timers are called immediately, and nothing hangs")
   func brokenClock() async throws {
     struct BrokenClock: Clock {
       var now: ContinuousClock.Instant { ContinuousClock.now }
