@@ -5,7 +5,7 @@ import Testing
 @testable import crawler
 
 @Suite struct ArgumentsTests {
-  @Test("Options and inputs are read, with and without an equals sign")
+  @Test("Options and inputs are accepted with and without an equals sign")
   func options() throws {
     let line = "--jobs 3 --per-host=1 --rate 7 --attempts 2 --timeout 4 --deadline 9 --output out list http://a/ -"
     let arguments = try Arguments(parsing: line.split(separator: " ").map { SystemText($0) })
@@ -17,7 +17,7 @@ import Testing
     #expect(try Arguments(parsing: ["--bad", "1", "--help"].dropFirst(2)).action == .printHelp)
   }
 
-  @Test("A path begins at the home folder with ~/, in whichever way the option is written")
+  @Test("A path that begins with ~/ is in the home folder, whichever way the option is written")
   func home() throws {
     let home = String(cString: getenv("HOME"))
     for line: [SystemText] in [["--output=~/kit", "~/list"], ["--output", "~/kit", "~/list"]] {
@@ -38,7 +38,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct AddressListTests {
-  @Test("Files and addresses are read in order, each address once, and mistakes are told with their place")
+  @Test("Files and addresses are read in order, each address once, and mistakes are reported with their location")
   func files() throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "list-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: file) }
@@ -55,7 +55,7 @@ import Testing
     #expect { try AddressList(["ftp://a/"]) } throws: { "\($0)".contains("the command line: 'ftp://a/'") }
   }
 
-  @Test("A byte order mark before the addresses is passed over, and nowhere else")
+  @Test("A byte order mark is skipped before the addresses, but nowhere else")
   func byteOrderMark() throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "list-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: file) }
@@ -67,7 +67,7 @@ import Testing
     #expect(throws: UsageError.self) { try AddressList([SystemText(file.path)]) }
   }
 
-  @Test("Names of files are plain, short and different")
+  @Test("File names are plain, short and unique")
   func names() throws {
     var names = FileNames()
     func name(_ text: String) throws -> String { names.name(for: try #require(URL(string: text))) }
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test(
-    "An address is encoded as browsers do, and what is encoded already stays",
+    "An address is encoded as in browsers, and parts that are already encoded are kept",
     arguments: [
       ("http://a/zürich", "http://a/z%C3%BCrich"), ("http://müller.example/", "http://xn--mller-kva.example/"),
       ("http://a/b c|d", "http://a/b%20c%7Cd"), ("http://a/%20b ü", "http://a/%20b%20%C3%BC"),
@@ -92,7 +92,7 @@ import Testing
     #expect(try AddressList([SystemText(text)]).addresses.map(\.absoluteString) == [address])
   }
 
-  @Test("Hosts are compared without regard to case, to the dot of the root and to the port of the scheme")
+  @Test("Hosts are compared without regard to case, the dot of the root, and the default port of the scheme")
   func hosts() throws {
     func host(_ text: String) throws -> String { try #require(URL(string: text)).hostAndPort }
     for text in [

@@ -34,7 +34,7 @@ import TestingProcedureKit
     #expect(!Page(address: address, end: .stopped, attempts: 1).line.contains("secret"))
   }
 
-  @Test("One host gets no more requests at once than allowed, others meanwhile get theirs")
+  @Test("One host gets only as many concurrent requests as allowed, while other hosts get theirs")
   func limits() async throws {
     let servers = try (1...2).map { _ in try LoopbackServer { .ok($0.path) } }
     defer { for server in servers { server.stop() } }
@@ -53,7 +53,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A host that fails is left alone, and the other is not")
+  @Test("A host that fails gets no more requests, but the other host does")
   func breaker() async throws {
     let good = try LoopbackServer { _ in .ok("a kitten") }
     let bad = try LoopbackServer { _ in .resets }
@@ -68,7 +68,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A cancel stops all downloads, and leaves whole files only")
+  @Test("A cancellation stops all downloads, and leaves only complete files")
   func cancel() async throws {
     let gate = ServerGate()
     let server = try LoopbackServer { request in
@@ -89,7 +89,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("The demonstration knows what can be had")
+  @Test("The demonstration knows which pages exist")
   func surprises() throws {
     let site = try DemoSite()
     defer { site.stop() }
@@ -109,7 +109,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A page that is missing says nothing against its host", arguments: [400, 401, 403, 404, 405, 410, 418, 451])
+    "A missing page does not count as a failure of its host", arguments: [400, 401, 403, 404, 405, 410, 418, 451])
   func missing(_ status: Int) async throws {
     let server = try LoopbackServer { $0.path.hasPrefix("/missing") ? .status(status) : .ok("a kitten") }
     defer { server.stop() }
@@ -121,7 +121,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A status that speaks of the host opens the breaker", arguments: [408, 425, 429, 500, 503])
+  @Test("A status that indicates a failure of the host opens the breaker", arguments: [408, 425, 429, 500, 503])
   func failing(_ status: Int) async throws {
     let server = try LoopbackServer { _ in .status(status) }
     defer { server.stop() }
@@ -160,7 +160,8 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A page that waits for the rate of its host when a pause begins waits for the pause, too", arguments: [429, 503])
+    "A page that is waiting for its host's rate limit when a pause begins waits for the pause, too",
+    arguments: [429, 503])
   func pauseBegins(_ status: Int) async throws {
     let gate = ServerGate()
     let server = try LoopbackServer { request in
@@ -197,7 +198,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A host gets a pause of at most ten minutes, whatever it asks for, and none for what is no pause",
+    "A host gets a pause of at most ten minutes, whatever it asks for, and none if the request is malformed",
     arguments: [
       ("600", 600), ("601", 600), ("999999999999999999999999", 600), ("Fri, 31 Dec 9999 23:59:59 GMT", 600),
       ("Sun, 06 Nov 1994 08:49:37 GMT", 0), ("0", 0), ("-5", nil), ("soon", nil), ("1e9", nil), ("", nil),
@@ -240,7 +241,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("The breaker and the limits of the host that a redirect leads to count")
+  @Test("A redirect is subject to the breaker and the limits of its target's host")
   func redirected() async throws {
     let target = try LoopbackServer { $0.path.hasPrefix("/bad") ? .resets : .ok("a kitten") }
     let server = try LoopbackServer { [port = target.port] request in

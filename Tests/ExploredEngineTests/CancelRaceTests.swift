@@ -50,7 +50,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A nearer timer that is registered at the same time leaves no task that sleeps for the other one")
+  @Test("An earlier timer that is registered at the same time leaves no task that sleeps for the later one")
   func nearerTimer() async throws {
     try await exploreSchedules(400) { env in
       let queue = env.makeQueue()

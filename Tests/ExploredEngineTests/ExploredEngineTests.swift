@@ -6,7 +6,7 @@ import TestingProcedureKit
 /// Broken on purpose, so that `Run.register` looks in one locking and registers in the next, the core fails
 /// within 3 to 140 schedules, depending on the seed.
 @Suite(.timeLimit(.minutes(10))) struct ExploredEngineTests {
-  @Test("C4: A run can end between every two lockings of the tasks that wait for its outcome")
+  @Test("C4: a run can end between any two lock acquisitions of the tasks that wait for its outcome")
   func outcome() async throws {
     let summary = try await exploreSchedules(500) { env in
       let queue = env.makeQueue()
@@ -20,7 +20,7 @@ import TestingProcedureKit
     #expect(summary.distinctTraces > 200, "\(summary)")
   }
 
-  @Test("A cancel, a dependent and a subscriber can come between every two lockings of a run")
+  @Test("A cancellation, a dependent and a subscriber can arrive between any two lock acquisitions of a run")
   func cancel() async throws {
     let summary = try await exploreSchedules(500) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)

@@ -4,7 +4,7 @@ import Testing
 @testable import LoopbackServer
 
 @Suite(.timeLimit(.minutes(10))) struct LifetimeTests {
-  @Test("A gate holds a response back, in the middle of its body too, until the test opens the gate")
+  @Test("A gate delays a response, even in the middle of its body, until the test opens the gate")
   func gates() async throws {
     let (first, second) = (ServerGate(), ServerGate())
     let server = try LoopbackServer { _ in .ok("0123456789").gated(first).gated(second, after: 4) }
@@ -21,7 +21,7 @@ import Testing
     #expect(await RawClient.get(server, "/").body == "0123456789")
   }
 
-  @Test("Requests are answered concurrently, and the largest count is kept")
+  @Test("Requests are answered concurrently, and the largest number of concurrent requests is recorded")
   func peak() async throws {
     let gate = ServerGate()
     let server = try LoopbackServer { request in request.path == "/gated" ? .ok("").gated(gate) : .ok("abc") }
@@ -36,7 +36,7 @@ import Testing
     #expect(server.peakRequests == 20)
   }
 
-  @Test("A client that leaves ends a response that waits, and the connection is gone")
+  @Test("A client that disconnects ends a waiting response, and the connection is closed")
   func leaving() async throws {
     let gate = ServerGate()
     let server = try LoopbackServer { request in
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  @Test("A port that refuses is refused as long as the object lives")
+  @Test("A refusing port refuses connections as long as the object exists")
   func refusing() throws {
     let refusing = try RefusingPort()
     #expect(RawClient.connect(port: refusing.port) == nil)

@@ -19,7 +19,7 @@ import Testing
     #expect(request.body == Data("01234".utf8))
   }
 
-  @Test("A chunked body is put together, and trailers are dropped")
+  @Test("A chunked body is reassembled, and trailers are dropped")
   func chunks() async throws {
     let server = try LoopbackServer { request in .ok(request.body) }
     defer { server.stop() }
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(
-    "Bytes that are no request get a 400",
+    "Bytes that are not a request get a 400",
     arguments: [
       "miaow\r\n\r\n", "GET / HTTP/2\r\n\r\n", "GET nowhere HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n",
       "PUT / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
@@ -63,7 +63,7 @@ import Testing
     #expect(server.requests(to: "/a").map(\.attempt) == [1, 2, 3])
   }
 
-  @Test("A response before the body does not wait for the body")
+  @Test("A response that precedes the request's body does not wait for the body")
   func early() async throws {
     let server = try LoopbackServer { request in
       request.path == "/full" ? .status(413) : nil

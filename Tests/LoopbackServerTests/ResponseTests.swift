@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(
-    "A file serves the part that Range asks for",
+    "A file serves the part that the Range header requests",
     arguments: [
       ("Range: bytes=2-4\r\n", 206, "bytes 2-4/10", "234"), ("Range: bytes=7-\r\n", 206, "bytes 7-9/10", "789"),
       ("Range: bytes=-3\r\n", 206, "bytes 7-9/10", "789"), ("Range: bytes=8-99\r\n", 206, "bytes 8-9/10", "89"),
@@ -56,7 +56,7 @@ import Testing
     #expect(reply.body == body)
   }
 
-  @Test("A chunked body comes in chunks, and one without a length ends with the connection")
+  @Test("A chunked body is sent in chunks, and a body without a length ends with the connection")
   func framing() async throws {
     let server = try LoopbackServer { request in
       request.path == "/chunks" ? .ok("0123456789ab").chunked(by: 5) : .ok("abc").withoutLength()
@@ -70,7 +70,7 @@ import Testing
     #expect(close.body == "abc")
   }
 
-  @Test("A truncated response announces more than comes, also in chunks, and closes properly")
+  @Test("A truncated response announces more than it sends, even in chunks, and closes the connection properly")
   func truncated() async throws {
     let server = try LoopbackServer { request in
       let response = ServerResponse.ok("0123456789").truncated(after: 4)
@@ -98,7 +98,7 @@ import Testing
     #expect(await RawClient.get(server, "/").code == ECONNRESET)
   }
 
-  @Test("A connection is closed without a byte, and garbage is sent as it is")
+  @Test("A connection can be closed without a response, and garbage is sent as it is")
   func noHTTP() async throws {
     let server = try LoopbackServer { request in request.path == "/closes" ? .closes : .garbage(Data("miaow".utf8)) }
     defer { server.stop() }
@@ -108,7 +108,7 @@ import Testing
     #expect((garbage.text, garbage.code) == ("miaow", 0))
   }
 
-  @Test("A slow response comes whole, and a delayed one, too")
+  @Test("Slow and delayed responses arrive complete")
   func slow() async throws {
     let server = try LoopbackServer { _ in
       .ok("0123456789").slow(3, pause: .milliseconds(1)).delayed(.milliseconds(1)).delayed(.milliseconds(1), after: 5)

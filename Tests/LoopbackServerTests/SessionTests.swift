@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test("A session gets a body, in chunks or without a length, too", arguments: ["/plain", "/chunks", "/close"])
+  @Test("A session receives a body, even in chunks or without a length", arguments: ["/plain", "/chunks", "/close"])
   func body(_ path: String) async throws {
     let kittens = Data(repeating: 7, count: 300_000)
     let server = try LoopbackServer { request in
@@ -41,7 +41,7 @@ import Testing
     try await server.waitUntilUnconnected()
   }
 
-  @Test("An upload of two megabytes arrives whole")
+  @Test("An upload of two megabytes arrives complete")
   func upload() async throws {
     let server = try LoopbackServer { request in .ok("\(request.body.count)") }
     defer { server.stop() }
@@ -83,7 +83,7 @@ import Testing
     #expect(try await Self.code(server.url(path)) != nil)
   }
 
-  @Test("A port that refuses is an error that says so")
+  @Test("A refusing port causes the corresponding error")
   func refused() async throws {
     let refusing = try RefusingPort()
     #expect(try await Self.code(refusing.url("/")) == .cannotConnectToHost)

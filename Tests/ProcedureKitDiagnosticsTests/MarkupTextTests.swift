@@ -9,7 +9,7 @@ import Testing
     #expect(MarkupText.escape("</script>\"'&\u{0}🐈\n") == "&lt;/script&gt;&quot;&#39;&amp;\u{FFFD}🐈\n")
   }
 
-  @Test("A long text is cut, and stays in one line")
+  @Test("A long text is truncated, and stays on one line")
   func shorten() {
     #expect("ab\nc\u{7}d".shortened(to: 9) == "ab c d")
     #expect("abcdef".shortened(to: 4) == "abc…")

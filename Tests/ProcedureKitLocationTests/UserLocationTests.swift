@@ -14,7 +14,7 @@ import TestingProcedureKit
     #expect(try await UserLocation(from: source, accuracy: accuracy)().latitude == latitude)
   }
 
-  @Test("When the patience is over, the most accurate location so far is the value")
+  @Test("When the patience has expired, the most accurate location so far is the value")
   func patience() async throws {
     let (source, clock) = (FakeSource(), VirtualClock())
     let queue = ProcedureQueue()
@@ -27,7 +27,7 @@ import TestingProcedureKit
     await source.waitUntilLeft()
   }
 
-  @Test("When the patience is over without any location, the next one is the value")
+  @Test("When the patience has expired without any location, the next one is the value")
   func late() async throws {
     let (source, clock) = (FakeSource(), VirtualClock())
     let handle = ProcedureQueue().add(UserLocation(from: source, accuracy: 5, patience: .seconds(1), clock: clock))
@@ -38,7 +38,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A patience of any length is waited for, or over at once",
+    "The patience can have any length",
     arguments: [Duration.seconds(Int64.max), Duration(attoseconds: .max), .seconds(-1), Duration(attoseconds: .min)])
   func extremes(_ patience: Duration) async throws {
     let source = FakeSource()
@@ -48,7 +48,7 @@ import TestingProcedureKit
     #expect(try await handle.value.latitude == 1)
   }
 
-  @Test("A source that ends, or fails, is an error")
+  @Test("A source that ends or fails is an error")
   func ending() async throws {
     let source = FakeSource()
     source.report(.location(1, accuracy: 500))
@@ -60,7 +60,7 @@ import TestingProcedureKit
     await #expect(throws: URLError.self) { try await UserLocation(from: failing)() }
   }
 
-  @Test("C2: a cancel ends the measuring, also of a body in the task of its caller", arguments: [true, false])
+  @Test("C2: a cancellation ends the measurement, even that of a body in its caller's task", arguments: [true, false])
   func cancel(isAdded: Bool) async throws {
     let (source, queue) = (FakeSource(), ProcedureQueue())
     let locating = Task {
@@ -72,7 +72,7 @@ import TestingProcedureKit
     await source.waitUntilLeft()
   }
 
-  @Test("C4: a timeout ends the measuring")
+  @Test("C4: a timeout ends the measurement")
   func timeout() async throws {
     let (source, clock) = (FakeSource(), VirtualClock())
     var configuration = ProcedureQueue.Configuration()

@@ -29,7 +29,7 @@ import TestingProcedureKit
     var count: Int { seen.withLock { $0.count } }
   }
 
-  @Test("Bodies go on in one thread before and after their programs, and after work elsewhere")
+  @Test("Bodies continue on one thread before and after their programs, and after work elsewhere")
   func oneThread() async throws {
     let (here, elsewhere) = (Threads(), Threads())
     let work = ProcedureTask<Int, Void>("work") { _ in
@@ -46,7 +46,7 @@ import TestingProcedureKit
     #expect(here.count == 1)
   }
 
-  @Test("Jobs from all threads are executed, also those that come when the thread is about to wait")
+  @Test("Jobs from all threads are executed, even if they arrive when the thread is about to wait")
   func jobs() async {
     let here = Threads()
     await withTaskGroup { [executor] group in
@@ -59,7 +59,7 @@ import TestingProcedureKit
     #expect(here.count == 1)
   }
 
-  @Test("A body that always has more jobs keeps no other body from its program")
+  @Test("A body that always has more jobs does not delay the program of another body")
   func turns() async throws {
     let isDone = Mutex(false)
     let busy = queue.add(
@@ -70,7 +70,7 @@ import TestingProcedureKit
     #expect(result.text == "kitten\n")
   }
 
-  @Test("A cancel from another thread ends a program, and a timeout does")
+  @Test("A cancellation from another thread ends a program, and so does a timeout")
   func cancel() async throws {
     let (launches, launched) = AsyncStream.makeStream(of: ProcessControl.self)
     var procedure = ProcessProcedure()

@@ -26,7 +26,8 @@ import TestingProcedureKit
     return (handle, try #require(launched.withLock { $0 }))
   }
 
-  @Test("A program that leaves a process behind, which holds the output, does not keep the procedure")
+  @Test(
+    "A process that a program leaves behind, and that holds the output open, does not delay the end of the procedure")
   func leftBehind() async throws {
     let clock = VirtualClock()
     let (handle, control) = try await start("sleep 1000 & echo ready") { $0.clock = clock }
@@ -42,7 +43,7 @@ import TestingProcedureKit
 
   private func isAlive(_ pid: Int32) -> Bool { kill(-pid, 0) == 0 }
 
-  @Test("A cancel ends the program with SIGTERM, and what the program has started")
+  @Test("A cancellation ends the program, and the processes that it has started, with SIGTERM")
   func cancel() async throws {
     let child = Mutex<Int32>(0)
     let (handle, control) = try await start("sleep 1000 & echo $!; echo ready; wait") { procedure in
@@ -59,7 +60,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A grace period of any length is granted, or over at once",
+    "The grace period can have any length",
     arguments: [Duration.seconds(Int64.max), Duration(attoseconds: .max), .seconds(-1), Duration(attoseconds: .min)])
   func anyGracePeriod(_ period: Duration) async throws {
     let (handle, control) = try await start("sleep 1000 & echo ready; wait") { $0.gracePeriod = period }
@@ -68,7 +69,7 @@ import TestingProcedureKit
     #expect(!control.send(SIGTERM))
   }
 
-  @Test("A program that ignores SIGTERM is killed after the grace period, and not before")
+  @Test("A program that ignores SIGTERM is killed when the grace period has ended, and not earlier")
   func kill9() async throws {
     let clock = VirtualClock()
     let (handle, control) = try await start("trap '' TERM; echo ready; while :; do sleep 0.05; done") {
@@ -83,7 +84,7 @@ import TestingProcedureKit
     #expect(await handle.outcome.isCancelled)
   }
 
-  @Test("A program is asked to end once, even if its procedure and its task are both cancelled")
+  @Test("A program is asked to end only once, even if its procedure and its task are both cancelled")
   func once() async throws {
     let clock = VirtualClock()
     let (handle, control) = try await start("trap '' TERM; echo ready; while :; do sleep 0.01; done") {
@@ -95,7 +96,7 @@ import TestingProcedureKit
     #expect(await handle.outcome.isCancelled == false)
   }
 
-  @Test("A status that other code of the process has taken is an error, and not made up")
+  @Test("A status that other code in the process has already collected is an error, and is not invented")
   func lostStatus() async throws {
     var procedure = ProcessProcedure()
     let launched = Mutex<ProcessControl?>(nil)
@@ -109,7 +110,7 @@ import TestingProcedureKit
     #expect(error?.kind == .statusLost && error?.description.contains("unknown status") == true)
   }
 
-  @Test("C3: a program in the task of a caller ends, too, when the queue is cancelled")
+  @Test("C3: a program in a caller's task also ends when the queue is cancelled")
   func cancelOfRun() async throws {
     let (ready, tell) = AsyncStream.makeStream(of: Void.self)
     var procedure = ProcessProcedure()
@@ -159,7 +160,8 @@ import TestingProcedureKit
     return false
   }
 
-  @Test("A process in another group that writes on after a cancel does not keep the procedure beyond the grace period")
+  @Test(
+    "A process in another group that keeps writing after a cancellation does not delay the end beyond the grace period")
   func otherGroup() async throws {
     let clock = VirtualClock()
     let (handle, _) = try await start("setsid sh -c 'trap \"\" TERM; echo ready; exec yes' & exit 0") { procedure in
@@ -174,7 +176,7 @@ import TestingProcedureKit
     #expect(await handle.outcome.isCancelled)
   }
 
-  @Test("A cancel leaves the children of a program the grace period, also if the program ends at once")
+  @Test("A cancellation gives the children of a program the grace period, even if the program ends immediately")
   func graceOfChildren() async throws {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("ProcedureKit-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: file) }
@@ -186,7 +188,7 @@ import TestingProcedureKit
     #expect(try String(contentsOfFile: file, encoding: .utf8) == "tidy\n")
   }
 
-  @Test("A cancel after the end of a program ends the group that it has left behind")
+  @Test("A cancellation after the end of a program ends the process group that it has left behind")
   func cancelAfterEnd() async throws {
     let (handle, control) = try await start("sh -c 'echo ready; exec yes' & exit 0") { $0.outputLimit = 0 }
     #expect(state(of: control.processIdentifier, becomes: "Z"))

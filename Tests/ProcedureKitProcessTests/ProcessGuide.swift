@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ProcessGuide {
   private let queue = ProcedureQueue("programs", maxConcurrentProcedures: 2)
 
-  @Test("A program")
+  @Test("A procedure runs a program")
   func program() async throws {
     do {
       let compile = ProcessProcedure("compile").timeout(.seconds(600))
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test("Lines")
+  @Test("A procedure reads the output of a program line by line")
   func lines() async throws {
     var lines: [String] = []
     for try await line in queue.lines(of: ProcessProcedure("log"), input: .shell("seq 1 3; echo done >&2")) {
@@ -28,7 +28,7 @@ import Testing
     #expect(lines.sorted() == ["! done", "1", "2", "3"])
   }
 
-  @Test("A failure")
+  @Test("The failure of a program is an error with its last words")
   func failure() async throws {
     let build = ProcessProcedure().named("build")
     do {
@@ -47,7 +47,7 @@ import Testing
       "\(String(describing: error))")
   }
 
-  @Test("A status that is no failure")
+  @Test("A procedure can accept a nonzero exit status")
   func status() async throws {
     var search = ProcessProcedure("search")
     search.acceptsStatus = { $0 == .exited(0) || $0 == .exited(1) }  // 1: nothing was found
@@ -55,7 +55,7 @@ import Testing
     #expect(result.status == .exited(1))
   }
 
-  @Test("Many short programs")
+  @Test("A queue runs many short programs")
   func manyPrograms() async throws {
     var configuration = ProcedureQueue.Configuration("commands", maxConcurrentProcedures: 8)
     configuration.executor = try EventLoopExecutor.shared

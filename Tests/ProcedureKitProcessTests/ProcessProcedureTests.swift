@@ -22,14 +22,14 @@ import Testing
     try await queue.run(procedure, input: .shell(SystemText(command)))
   }
 
-  @Test("A program's outputs and status are its result")
+  @Test("The result of a program consists of its outputs and its status")
   func result() async throws {
     let result = try await run("echo out; echo err >&2")
     #expect(result.text == "out\n" && result.errorText == "err\n")
     #expect(result.status == .exited(0) && result.processIdentifier > 0 && result.droppedByteCount == 0)
   }
 
-  @Test("A failure ends with the last line of the errors, also where these go to the output")
+  @Test("The message of a failure ends with the last line of the errors, even if they are redirected to the output")
   func lastLineOfMergedOutput() async throws {
     var request = ProcessRequest.shell("echo half; echo 'no space left' >&2; exit 3")
     request.mergesErrorOutput = true
@@ -37,7 +37,7 @@ import Testing
     #expect(error?.description.hasSuffix(": no space left") == true)
   }
 
-  @Test("A name is looked up in PATH; arguments are passed as they are, to the byte")
+  @Test("A name is looked up in PATH, and arguments are passed byte by byte as they are")
   func arguments() async throws {
     let arguments = ["a b", "\"quoted\"", "$HOME", "🐈", "line\nline", ""]
     let result = try await queue.run(
@@ -45,7 +45,7 @@ import Testing
     #expect(result.text == arguments.map { $0 + "|" }.joined())
   }
 
-  @Test("Environment, working directory and standard input are those of the request")
+  @Test("The environment, the working directory and the standard input are those of the request")
   func surroundings() async throws {
     let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().path
     var request = ProcessRequest.shell(
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(
-    "Bad requests are errors before the start, which name the program",
+    "Invalid requests are errors that name the program, before it is started",
     arguments: [
       (ProcessRequest(""), ProcessError.Kind.noExecutable as ProcessError.Kind?),
       (ProcessRequest("/no/such/program"), .notFound),
@@ -84,7 +84,9 @@ import Testing
     }
   }
 
-  @Test("An unclean exit is an error with status, output and last words; a signal, too; the procedure may accept it")
+  @Test(
+    "An unclean exit or a signal is an error with the status, the output and the last line, unless the procedure accepts it"
+  )
   func uncleanExit() async throws {
     let error = await #expect(throws: ProcessError.self) {
       try await run("echo half; echo 'no space left' >&2; exit 3")
@@ -109,7 +111,8 @@ import Testing
   // MARK: Output
 
   @Test(
-    "A hundred megabytes on both outputs neither block the program nor grow beyond the limit", arguments: [false, true])
+    "A hundred megabytes on both outputs neither block the program nor exceed the memory limit",
+    arguments: [false, true])
   func muchOutput(onEventLoop: Bool) async throws {
     var procedure = ProcessProcedure()
     procedure.outputLimit = 1 << 20
@@ -119,7 +122,7 @@ import Testing
     #expect(result.droppedByteCount == 200_000_000 - (2 << 20))
   }
 
-  @Test("Lines come one by one, also the last one without an end, and bytes that are no text")
+  @Test("Lines are read one by one, including an unterminated last line, and bytes that are not text")
   func lines() async throws {
     let lines = Mutex<[ProcessLine]>([])
     var procedure = ProcessProcedure()
@@ -130,7 +133,7 @@ import Testing
     #expect(all.filter { $0.source == .error }.map(\.text) == ["e", "f"])
   }
 
-  @Test("Errors that go to the output come in the order of writing, also line by line")
+  @Test("Errors that are redirected to the output are read in the order of writing, even line by line")
   func merged() async throws {
     var request = ProcessRequest.shell("for i in 1 2 3; do echo out $i; echo err $i >&2; done")
     request.mergesErrorOutput = true
@@ -153,7 +156,7 @@ import Testing
     #expect(texts == (1...1_000).map(String.init))
   }
 
-  @Test("Q3: a body that iterates over lines lends its slot")
+  @Test("Q3: a body that iterates over lines releases its slot")
   func lending() async throws {
     let narrow = ProcedureQueue("narrow", maxConcurrentProcedures: 1)
     let count = ProcedureTask("count") {
@@ -164,7 +167,7 @@ import Testing
     #expect(try await narrow.run(count) == 500)
   }
 
-  @Test("Leaving the loop ends an endless program; so does cancelling the task that iterates")
+  @Test("Leaving the loop ends an endless program, and so does cancelling the iterating task")
   func leaving() async throws {
     for try await line in queue.lines(of: ProcessProcedure(), input: .shell("yes")) {
       #expect(line.text == "y")
@@ -182,7 +185,7 @@ import Testing
 
   // MARK: Many
 
-  @Test("A thousand programs, eight at a time, leave no process and no descriptor behind", arguments: [false, true])
+  @Test("A thousand programs, eight at a time, leave no process or descriptor behind", arguments: [false, true])
   func many(onEventLoop: Bool) async throws {
     _ = try await run("true")
     let queue = try queue(onEventLoop: onEventLoop)
@@ -199,7 +202,7 @@ import Testing
     (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
   }
 
-  @Test("Requests are equal if the bytes of their texts are")
+  @Test("Requests are equal if the bytes of their strings are equal")
   func spellings() {
     let (one, other): (SystemText, SystemText) = ("caf\u{e9}", "cafe\u{301}")
     let pairs = [

@@ -24,14 +24,14 @@ import Testing
     try await body(folder.path)
   }
 
-  @Test("The environment is exactly that of the request, also in another working directory")
+  @Test("The environment is exactly that of the request, even in another working directory")
   func exactEnvironment() async throws {
     #expect(
       try await run(ProcessRequest("env", environment: ["KITTEN": "Mia"], workingDirectory: "/")) == "KITTEN=Mia\n")
   }
 
   #if os(Linux) && canImport(Glibc)
-    @Test("A program inherits the standard descriptors only, be others marked or not")
+    @Test("A program inherits only the standard descriptors, whether or not others are marked")
     func descriptors() async throws {
       let unmarked = try FileHandle(forReadingFrom: URL(filePath: "/etc/passwd"))
       defer { try? unmarked.close() }
@@ -46,7 +46,7 @@ import Testing
     }
   #endif
 
-  @Test("A working directory is a path, whatever its name and CDPATH are")
+  @Test("A working directory is treated as a path, whatever its name and CDPATH are")
   func oddFolders() async throws {
     try await withProgram("-/program") { (folder) async throws -> Void in
       var request = ProcessRequest("pwd", environment: ["CDPATH": "/", "OLDPWD": "/"], workingDirectory: "\(folder)/-")
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test(
-    "An interpreter that does not start is the reason in the error, and not the file that names it",
+    "If an interpreter does not start, the error names the interpreter, and not the file that refers to it",
     arguments: [
       ("#!/no/such/shell -x", #"the interpreter "/no/such/shell", which the file names, does not exist"#),
       ("#! \t/etc/passwd", #"the interpreter "/etc/passwd", which the file names, may not be executed"#),
@@ -128,7 +128,7 @@ import Testing
   }
 
   @Test(
-    "A zero byte is an error, in whatever text of a request",
+    "A zero byte in any text of a request is an error",
     arguments: [
       ProcessRequest("/bin/true\0/x"), ProcessRequest("true\0x"),
       ProcessRequest("true", workingDirectory: "/tmp\0/evil"),
@@ -141,7 +141,7 @@ import Testing
   }
 
   #if os(Linux)
-    @Test("A program has a session of its own without a terminal, so that one that reads the terminal fails at once")
+    @Test("A program has its own session without a terminal, so reading from the terminal fails immediately")
     func terminal() async throws {
       // The sixth field is the session; the eighth is the group in the foreground of the terminal, -1 without one.
       let command = "cut -d' ' -f6,8 < /proc/$$/stat; echo $$; { : < /dev/tty; } 2>&1 && echo there is a terminal"
@@ -152,7 +152,7 @@ import Testing
     }
   #endif
 
-  @Test("A large input reaches the program whole, and a program that reads nothing ends all the same")
+  @Test("A large input reaches the program completely, and a program that reads nothing ends nevertheless")
   func largeInput() async throws {
     let input = Data(repeating: 7, count: 5_000_000)
     #expect(try await run(ProcessRequest("wc", ["-c"], standardInput: input)).contains("5000000"))

@@ -32,7 +32,7 @@ import Testing
     return above.last?.trimmed.hasPrefix("///") == true
   }
 
-  @Test("Public declarations are documented")
+  @Test("All public declarations are documented")
   func sources() throws {
     let findings = try Checkout.files(under: "Sources").flatMap(Self.findings)
     #expect(findings == [])
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(
-    "Gaps are found, and what is documented or not public passes",
+    "Gaps are found, and declarations that are documented or not public pass",
     arguments: [
       ("public struct A {}", 1), ("/// A.\n\npublic struct A {}", 1), ("// A.\nnonisolated public func a()", 1),
       ("/// A.\npublic indirect enum A {\n  /// B.\n  case b\n  case c(Int)\n}", 1),

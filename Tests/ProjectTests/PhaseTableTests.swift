@@ -47,7 +47,7 @@ import Testing
     Set(cell.matches(of: /\w+/).map { String($0.0) }).subtracting(["or"])
   }
 
-  @Test("The landing page lists the states in their order, and what the machine lets follow them")
+  @Test("The landing page lists the states in order, with the successors that the machine allows")
   func table() throws {
     let (page, text) = (try Checkout.text(of: Self.page), try Checkout.text(of: Self.phases))
     let states = Self.states(in: try Checkout.text(of: Self.states))
@@ -58,7 +58,7 @@ import Testing
     #expect(Self.lastCells(in: page) == Self.successors(phases, Self.lastCells(in: text), order: states))
   }
 
-  @Test("Tables that say different things are told apart")
+  @Test("Tables with different contents are distinguished")
   func reading() {
     let page = "| state | the run | next |\n|---|---|---|\n| `a` | goes | `b`, `c` |\n| `b` | ends | |"
     let phases = ["x": Set(["y", "z"]), "y": ["w"], "w": ["x"]]

@@ -36,7 +36,7 @@ import Testing
     #expect(Self.lineCounts(in: TextFile("A.swift", example)) == [3, 2])
   }
 
-  @Test("Paths are found in links and text, and addresses are not followed")
+  @Test("Paths are found in links and text, and web addresses are ignored")
   func mistakes() {
     let text = """
       [a](LICENSE) [b](https://example.org/x) [c](#here) ![d](GONE.md#L3 "t") <img src="gone.png">

@@ -36,7 +36,7 @@ import Testing
     """#)
 
   @Test(
-    "A piece of a file is accepted; what differs, skips lines, or is a comment or a literal is found",
+    "A piece of a file is accepted, and a piece that differs, skips lines, or is a comment or a literal is found",
     arguments: [
       ("if a > 0 {\n  g(a)\n}", 0), ("let a = 1\n\n  if a > 0 {", 0), ("// let commented = 1\nlet text = \"\"\"", 0),
       ("let a = 2", 1), ("let a = 1\nif a > 0 {", 1), ("if a > 0 {\ng(a)\n}", 1), ("if a > 0 {\n  …", 1),
@@ -47,7 +47,7 @@ import Testing
     #expect(Self.findings(in: page, comparedWith: [Self.example]).count == count)
   }
 
-  @Test("A block that nothing closes is found")
+  @Test("A block that is not closed is found")
   func unclosed() {
     for text in ["```swift\nlet a = 1", "```sh\nls\n```swift\nlet a = 2\n```\n"] {
       #expect(!Self.findings(in: TextFile("A.md", text), comparedWith: [Self.example]).isEmpty)

@@ -25,7 +25,7 @@ import Testing
     return ["(", "{", " {", ".detached", ".immediate", ".init"].contains { after.hasPrefix($0) }
   }
 
-  @Test("Unstructured tasks are started by the spawners, and by nothing else")
+  @Test("Only the spawners start unstructured tasks")
   func sources() throws {
     let files = try Checkout.files(under: "Sources")
     #expect(files.filter { !Self.spawners.contains($0.path) }.flatMap(Self.starts) == [])
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(
-    "The start of a task is found, and other uses of the name are left alone",
+    "The start of a task is found, and other uses of the name are ignored",
     arguments: [
       ("Task { }", 1), ("  Task(priority: .low) { }", 1), ("let t = Task<Int, Never> { 1 }", 1), ("f(Task { })", 1),
       ("_Concurrency.Task { }", 1), ("Task.detached { }", 1), ("Task.immediate { }", 1), ("_ = \"\\(Task { })\"", 1),

@@ -14,13 +14,13 @@ import Testing
     }
   }
 
-  @Test("Every suite that waits has a limit")
+  @Test("Every suite that waits has a time limit")
   func limits() throws {
     #expect(try Checkout.files(under: "Tests").flatMap(Self.unlimited) == [])
   }
 
   @Test(
-    "A suite without a limit is found where something is awaited",
+    "A suite that awaits something without a time limit is found",
     arguments: [
       ("@" + "Suite struct A { await b() }", 1), ("@" + "Suite(.serialized) struct A { await b() }", 1),
       ("@" + "Suite(.timeLimit(.minutes(10))) struct A { await b() }", 0), ("@" + "Suite struct A {}", 0),

@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test("The top level holds the package's folders, its manifest, readme and licence, and dot files")
+  @Test("The top level contains the package's folders, its manifest, readme and licence, and dot files")
   func checkout() throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: Checkout.root.path)
     let ignored = try Checkout.text(of: ".gitignore").split(separator: "\n")
@@ -21,7 +21,7 @@ import Testing
     #expect(Self.allowed.subtracting(names) == [])
   }
 
-  @Test("What does not belong there is found, unless git ignores it")
+  @Test("Files that do not belong at the top level are found, unless git ignores them")
   func strangers() {
     let names = [".ci", "Sources", "README.md", "docs", "Makefile", "a.profraw", "out"]
     #expect(Self.strangers(among: names, ignored: ["*.profraw", "/out/"]) == ["docs", "Makefile"])

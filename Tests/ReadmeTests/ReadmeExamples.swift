@@ -15,7 +15,7 @@ import TestingProcedureKit
     return (server, paths.map { server.url($0) }, paths.map { Data($0.utf8) })
   }
 
-  @Test("At most four downloads are in progress at a time, as by hand")
+  @Test("At most four downloads are in progress at a time, as in the version written by hand")
   func downloads() async throws {
     for download in [download, downloadByHand] {
       let (server, urls, pages) = try Self.makeServer()
@@ -26,7 +26,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A download that is refused is attempted again, as by hand")
+  @Test("A download that is refused is attempted again, as in the version written by hand")
   func patience() async throws {
     let (server, urls, pages) = try Self.makeServer()
     defer { server.stop() }
@@ -40,7 +40,7 @@ import TestingProcedureKit
     #expect(other.requests(to: "/3").count == 2)
   }
 
-  @Test("A graph has the value of the tasks written by hand")
+  @Test("A graph has the same value as the tasks written by hand")
   func graph() async throws {
     #expect(try await makeThumbnails(of: "kitten").map(\.width) == [64, 512])
     #expect(try await makeThumbnailsByHand(of: "kitten").map(\.width) == [64, 512])

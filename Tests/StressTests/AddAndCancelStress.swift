@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 extension StressTests {
-  @Test("Procedures are added by two threads, each cancelling what the other adds", arguments: [1, 4, 64])
+  @Test("Two threads add procedures, and each cancels the procedures that the other adds", arguments: [1, 4, 64])
   func addAndCancel(width: Int) async throws {
     try await Stress.run("add and cancel, width \(width)", width: width) { queue, ledger, _ in
       let boxes = [Mailbox<ProcedureHandle<Void>>(), Mailbox<ProcedureHandle<Void>>()]
@@ -23,7 +23,7 @@ extension StressTests {
     }
   }
 
-  @Test("Each procedure is cancelled by the thread that has just added it, and all others by cancelAll")
+  @Test("Each procedure is cancelled by the thread that has just added it, and all others are cancelled by cancelAll")
   func cancelAtOnce() async throws {
     try await Stress.run("cancel at once", width: 3) { queue, ledger, _ in
       async let cancellingAll: Void = {

@@ -32,7 +32,7 @@ extension StressTests {
     }
   }
 
-  @Test("Procedures that are retried at once are cancelled, whichever worker executes them")
+  @Test("Procedures that are retried immediately are cancelled, whichever worker executes them")
   func retriesOfOtherWorkers() async throws {
     try await Stress.run("cancelled retries", width: 100) { queue, ledger, _ in
       let retried = Ledger()

@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 extension StressTests {
-  @Test("Thousands of conditions on one procedure: all satisfied, one ignores, one fails, cancelled meanwhile")
+  @Test("Thousands of conditions on one procedure are satisfied, ignored by one, failed by one, or cancelled")
   func conditionsOfOneProcedure() async throws {
     try await Stress.run("conditions", width: 2) { queue, ledger, _ in
       var task = ledger.worker()
@@ -32,7 +32,7 @@ extension StressTests {
     }
   }
 
-  @Test("The queue is suspended and resumed without end while thousands of conditions fail")
+  @Test("The queue is suspended and resumed repeatedly while thousands of conditions fail")
   func suspendWhileConditionsFail() async throws {
     try await Stress.run("suspension", width: 4) { queue, ledger, _ in
       let isOver = Atomic(false)

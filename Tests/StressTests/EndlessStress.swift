@@ -33,7 +33,7 @@ extension StressTests {
     func waitUntilLong() async throws { try await started.execute(()) }
   }
 
-  @Test("100 endless chains end when everything is cancelled, again and again")
+  @Test("100 endless chains end whenever everything is cancelled")
   func cancelledChains() async throws {
     try await Stress.run("chains, cancelled", width: 3) { queue, ledger, _ in
       let chain = Chain()
@@ -65,7 +65,7 @@ extension StressTests {
     }
   }
 
-  @Test("Endless recursion through run ends when the first is cancelled, at a great depth")
+  @Test("Endless recursion through `run` ends when the first run is cancelled, at a great depth")
   func recursion() async throws {
     try await Stress.run("recursion", width: 1) { queue, ledger, _ in
       let deep = ProbeProcedure("deep")
@@ -92,7 +92,7 @@ extension StressTests {
     }
   }
 
-  @Test("100 endless repetitions end when everything is cancelled, executing, in line or pausing")
+  @Test("100 endless repetitions end when everything is cancelled, whether they are executing, in line or pausing")
   func cancelledRepetitions() async throws {
     try await Stress.run("repetitions, cancelled", width: 3) { queue, ledger, _ in
       let chain = Chain()
@@ -107,7 +107,7 @@ extension StressTests {
     }
   }
 
-  @Test("100 procedures that fail and are retried for ever end when everything is cancelled")
+  @Test("100 procedures that fail and are retried forever end when everything is cancelled")
   func cancelledRetries() async throws {
     try await Stress.run("retries, cancelled", width: 3) { queue, ledger, _ in
       let chain = Chain()

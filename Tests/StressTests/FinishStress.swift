@@ -9,7 +9,7 @@ private enum Side: Error, CaseIterable {
 }
 
 extension StressTests {
-  @Test("Runs are finished, cancelled and timed out at once, from three sides and by cancelAll")
+  @Test("Runs that are finished, cancelled and timed out at the same time, from three sides and by cancelAll, end once")
   func finishFromAllSides() async throws {
     try await Stress.run("finish from all sides", width: 8) { queue, ledger, seed in
       let batch = 8

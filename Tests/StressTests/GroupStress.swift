@@ -24,7 +24,7 @@ extension StressTests {
     #expect(count.finished > 0 && count.cancelled > 0, "\(count)")
   }
 
-  @Test("Graphs whose nodes map over arrays and run graphs on the same queue")
+  @Test("Graphs whose nodes map over arrays and run graphs finish on the same queue")
   func graphs() async throws {
     try await Stress.run("graphs", width: 4) { queue, ledger, seed in
       let leaf = ProcedureTask { (number: Int) in
@@ -51,7 +51,7 @@ extension StressTests {
     }
   }
 
-  @Test("Scopes whose children add children to the scope and to the queue around it")
+  @Test("Scopes finish whose children add children to the scope and to the surrounding queue")
   func scopes() async throws {
     try await Stress.run("scopes", width: 4) { queue, ledger, seed in
       let task = ProcedureTask("group") {
@@ -71,7 +71,7 @@ extension StressTests {
     }
   }
 
-  @Test("Bodies that run, add and await others on their own narrow queue, four deep")
+  @Test("Bodies that run, add and await others on their own narrow queue, four levels deep, finish")
   func nestedBodies() async throws {
     try await Stress.run("nested bodies", width: 1) { queue, ledger, seed in
       @Sendable func nest(_ depth: Int) async throws {

@@ -16,7 +16,7 @@ extension StressTests {
     #expect(queue.core.timers.count == 0)
   }
 
-  @Test("Procedures that time out, retry, hedge and exclude each other as others return, end once each")
+  @Test("Procedures that time out, retry, hedge and exclude each other end once each")
   func timeoutsAsBodiesReturn() async throws {
     let clock = VirtualClock()
     try await Stress.run("timeouts as bodies return", width: 3, clock: clock) { queue, ledger, seed in

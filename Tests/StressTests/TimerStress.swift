@@ -5,7 +5,8 @@ import TestingProcedureKit
 
 extension StressTests {
   @Test(
-    "Pending timers take at most 100 bytes each, with what they call, and give them back", .enabled(if: Stress.isAlone))
+    "Pending timers take at most 100 bytes each, including their calls, and release the memory",
+    .enabled(if: Stress.isAlone))
   func pendingTimers() throws {
     let count = 1_000_000
     let timers = Timers(time: QueueClock(VirtualClock()), executor: nil)

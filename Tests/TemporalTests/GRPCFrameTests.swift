@@ -3,13 +3,13 @@ import Testing
 @testable import temporal
 
 @Suite struct GRPCFrameTests {
-  @Test("A message comes back from its frame", arguments: [0, 1, 5, 300])
+  @Test("A message is read back from its frame", arguments: [0, 1, 5, 300])
   func whole(_ count: Int) throws {
     let message = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
     #expect(Array(try GRPCFrame.message(in: GRPCFrame.frame(message), of: "Poll")) == message)
   }
 
-  @Test("A frame that is cut, compressed, of another length, or followed by another is an error that no retry mends")
+  @Test("A frame that is cut, compressed, of a different length, or followed by another frame is a permanent error")
   func malformed() {
     let frame = GRPCFrame.frame([1, 2, 3])
     var bodies = (0..<frame.count).map { Array(frame.prefix($0)) }

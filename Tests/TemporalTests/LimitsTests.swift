@@ -11,7 +11,8 @@ import Testing
     Duration(secondsComponent: .max, attosecondsComponent: 999_999_999_999_999_999),
   ]
 
-  @Test("No limit traps, and what the server gets is in its range", arguments: [Int.min, -1, 0, 1, 3, 1_000_001, .max])
+  @Test(
+    "No limit traps, and the server receives values in its range", arguments: [Int.min, -1, 0, 1, 3, 1_000_001, .max])
   func extremes(_ deliveries: Int) throws {
     for start in Self.durations {
       for execution in Self.durations {

@@ -10,7 +10,7 @@ import Testing
     return message.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " ")
   }
 
-  @Test("A duration, a payload and a retry policy have the bytes of other implementations")
+  @Test("A duration, a payload and a retry policy have the same bytes as in other implementations")
   func examples() {
     #expect(Self.bytes { $0.write(10, .milliseconds(1_500)) } == "52 08 08 01 10 80 ca b5 ee 01")
     #expect(
@@ -36,7 +36,7 @@ import Testing
     #expect(Self.bytes { $0.write(1, -1) } == "08 ff ff ff ff ff ff ff ff ff 01")
   }
 
-  @Test("Fields are read as they were written, the last of a single one counts, and unknown ones are skipped")
+  @Test("Fields are read as they were written, the last value of a single field counts, and unknown fields are skipped")
   func reading() throws {
     var message = MessageWriter()
     message.write(1, 300)

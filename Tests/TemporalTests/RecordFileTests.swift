@@ -4,7 +4,7 @@ import Testing
 @testable import temporal
 
 @Suite struct RecordFileTests {
-  @Test("A link where the records should be leads no line to another file")
+  @Test("A link at the path of the records does not redirect any line to another file")
   func link() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "records-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -3,14 +3,14 @@ import Testing
 @testable import Benchmark
 
 @Suite struct ArgumentsTests {
-  @Test("Without arguments everything is measured nine times")
+  @Test("Without arguments, everything is measured nine times")
   func defaults() throws {
     #expect(try Arguments(parsing: []) == Arguments())
     #expect(Arguments().samples == 9)
     #expect(Arguments().names.isEmpty)
   }
 
-  @Test("Names and options are read in any order, names in any case")
+  @Test("Names and options are accepted in any order, and names in any case")
   func everything() throws {
     let arguments = try Arguments(
       parsing: ["w1", "--json", "P3", "--samples", "21", "--check", "--units", "500", "--long", "w2/8"])
@@ -29,7 +29,7 @@ import Testing
     #expect(try Arguments(parsing: ["--instructions"]).action == .countInstructions)
   }
 
-  @Test("The program starts itself to execute a contestant, and to serve")
+  @Test("The program starts itself to execute a contestant, and to act as a server")
   func startsItself() throws {
     let execution = Execution(workload: "W1", contestant: "add, observed", units: 7, times: 2)
     #expect(try Arguments(parsing: execution.arguments).action == .execute(execution))
@@ -41,14 +41,14 @@ import Testing
     #expect(try Arguments(parsing: ["--check", "--samples", samples]).samples == count)
   }
 
-  @Test("Help wins over what follows, and lists every workload and target")
+  @Test("Help takes precedence over other arguments, and lists every workload and target")
   func help() throws {
     #expect(try Arguments(parsing: ["--help", "--nonsense"]).action == .printHelp)
     for name in Selection.names { #expect(Arguments.help.contains("  \(name) "), "\(name)") }
   }
 
   @Test(
-    "What cannot be understood is an error that says what",
+    "An unknown argument is an error that names it",
     arguments: [
       (["W99"], UsageError.unknownName("W99")), (["--fast"], .unknownOption("--fast")),
       (["--samples"], .missingValue(option: "--samples")),

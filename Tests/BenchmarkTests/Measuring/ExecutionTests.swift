@@ -3,12 +3,12 @@ import Testing
 @testable import Benchmark
 
 @Suite(.timeLimit(.minutes(10))) struct ExecutionTests {
-  @Test("What the process prints, its parent reads", arguments: [[300.5, -0.25], [1], []])
+  @Test("The parent process reads the numbers that its child prints", arguments: [[300.5, -0.25], [1], []])
   func line(_ costs: [Double]) {
     #expect(Execution.costs(in: Execution.line(costs) + "\n") == costs)
   }
 
-  @Test("Anything else is not taken for numbers", arguments: ["one", "1 two 3", "1,5"])
+  @Test("Any other output is not read as numbers", arguments: ["one", "1 two 3", "1,5"])
   func nonsense(_ output: String) {
     #expect(Execution.costs(in: output) == nil)
   }

@@ -25,19 +25,19 @@ import Testing
     return report
   }()
 
-  @Test("What was measured is judged: ratios and differences of rounds, and numbers as they are")
+  @Test("Results are judged: ratios and differences by round, and numbers as they are")
   func verdicts() {
     #expect(Self.report.verdicts.map(\.target) == ["P0", "P00", "P000", "P0000"])
     #expect(Self.report.verdicts.map(\.isMet) == [true, false, true, true])
     #expect(Self.report.verdicts.map(\.value) == [0.1, 0.1, 200, -1_800])
   }
 
-  @Test("What is missed is named, with by how much")
+  @Test("A missed target is named, with the size of the deviation")
   func missed() {
     #expect(Self.report.failures == ["P00 (W0 run: 0.10, ≤ 0.05 × floor)"])
   }
 
-  @Test("What is measured again is judged together with what was measured before, round by round")
+  @Test("New measurements are judged together with the earlier ones, round by round")
   func again() {
     var report = Report(samples: 1)
     let workload = Workload("W0", "made up", units: 1_000, [])
@@ -60,7 +60,7 @@ import Testing
     #expect(report.verdicts.map(\.value) == [0.15])
   }
 
-  @Test("The table has everything side by side")
+  @Test("The table shows all results side by side")
   func table() {
     let lines = Self.report.table.split(separator: "\n")
     #expect(lines.count == 2)
@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test(
-    "Thousands are set apart",
+    "Thousands are separated",
     arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (-12_345, "-12,345"), (1_000_000, "1,000,000")])
   func grouping(_ number: Int, _ text: String) {
     #expect(number.grouped == text)

@@ -3,7 +3,7 @@ import Testing
 @testable import Benchmark
 
 @Suite struct SelectionTests {
-  @Test("Every target compares what is measured")
+  @Test("Every target compares workloads that are measured")
   func comparisons() {
     for target in Target.all {
       #expect(!target.comparisons.isEmpty, "\(target.id)")
@@ -21,7 +21,7 @@ import Testing
     #expect(Set(Target.all.map(\.id)).count == Target.all.count)
   }
 
-  @Test("Without names all is measured but what takes long")
+  @Test("Without names, every workload is measured except slow ones")
   func all() {
     let selection = Selection([], includesLong: false)
     #expect(selection.workloads.map(\.id) == Workload.all.filter { !$0.isLong }.map(\.id))
@@ -39,7 +39,7 @@ import Testing
     #expect(selection.targets.map(\.id) == ["P4", "P7"])
   }
 
-  @Test("A target measures what it compares, and no more")
+  @Test("A target measures only the workloads that it compares")
   func target() {
     let selection = Selection(["P7"], includesLong: false)
     #expect(selection.workloads.map(\.id) == ["W3", "W4"])
@@ -49,7 +49,7 @@ import Testing
     #expect(!selection.leavesOutLong)
   }
 
-  @Test("What takes long is measured if it is named")
+  @Test("A slow workload is measured if it is named")
   func long() {
     let selection = Selection(["P9"], includesLong: false)
     #expect(selection.workloads.count == 6)

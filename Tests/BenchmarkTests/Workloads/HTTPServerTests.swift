@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(
-    "nginx answers as long as it is needed, and is stopped afterwards, also after an error",
+    "nginx answers while it is needed, and is stopped afterwards, even after an error",
     .enabled(if: HTTPServer.nginx != nil && HTTPServer.running == nil, "nginx is missing"))
   func nginx() async throws {
     var address: URL?
@@ -35,7 +35,7 @@ import Testing
     await #expect(throws: (any Error).self) { try await Self.load("1", from: server) }
   }
 
-  @Test("This program answers the same")
+  @Test("This program's server gives the same response")
   func ownServer() async throws {
     let server = try LoopbackServer(keepsConnections: true, handler: HTTPServer.response)
     defer { server.stop() }

@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10))) struct WorkloadTests {
   static let timed = Workload.all.filter { !$0.countsBytes }
 
-  @Test("Every contestant executes each of its bodies once, and comes to what it should", arguments: timed)
+  @Test("Every contestant executes each of its bodies once, and has the expected result", arguments: timed)
   func contestants(_ workload: Workload) async throws {
     let server = try LoopbackServer(keepsConnections: true, handler: HTTPServer.response)
     defer { server.stop() }
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test("What waits is not executed before it is let go, and then all of it is", arguments: Store.allCases)
+  @Test("Waiting bodies do not execute before they are released, and then all of them do", arguments: Store.allCases)
   func stores(_ store: Store) async throws {
     let count = try await Tally.counting {
       let content = try await store.fill(100)
@@ -41,7 +41,8 @@ import Testing
     await #expect(throws: Trial.WrongResult.self) { try await trial.run() }
   }
 
-  @Test("All are measured in every round, each round begins with another, and the warm-up is not counted")
+  @Test(
+    "All contestants are measured in every round, each round starts with another one, and the warm-up is not counted")
   func rounds() async throws {
     let order = Mutex<[String]>([])
     let meter = Meter(samples: 2, units: 3) { execution, _ in
@@ -76,7 +77,7 @@ import Testing
     }
   }
 
-  @Test("Of a workload that grows, a hundredth is measured beside the whole")
+  @Test("For a growing workload, a hundredth of it is measured in addition to the whole")
   func growth() throws {
     let growth = try #require(Workload.all.first { $0.id == "P9 W4" })
     #expect(try growth.contestants.map { try $0.trial(units: 10_000)?.units } == [100, 10_000])

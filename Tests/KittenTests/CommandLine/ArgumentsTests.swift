@@ -4,7 +4,7 @@ import Testing
 @testable import kitten
 
 @Suite struct ArgumentsTests {
-  @Test("Without arguments the photograph is made into three sizes, a step per processor at once")
+  @Test("Without arguments, the photograph is resized to three sizes, with one concurrent step per processor")
   func defaults() throws {
     let arguments = try Arguments(parsing: [])
     #expect(arguments.action == .makeThumbnails)
@@ -13,7 +13,7 @@ import Testing
     #expect(arguments.jobs >= 1)
   }
 
-  @Test("Options may stand anywhere, with their value in the same argument or the next; the last counts")
+  @Test("Options are accepted anywhere, with their value in the same argument or the next, and the last one counts")
   func options() throws {
     let arguments = try Arguments(parsing: [
       "a.ppm", "--sizes", "10,20,10", "--jobs=3", "b", "--output", "x/y", "--sizes=5", "--graph", "-", "--", "--c",
@@ -27,7 +27,7 @@ import Testing
     #expect(try Arguments(parsing: ["--output", "--jobs"]).output == "--jobs")
   }
 
-  @Test("Help is given whatever follows", arguments: ["--help", "-h"])
+  @Test("Help is shown, whatever follows", arguments: ["--help", "-h"])
   func help(option: SystemText) throws {
     #expect(try Arguments(parsing: [option, "--nonsense"]).action == .printHelp)
     #expect(["--sizes", "--output", "--jobs", "--graph", "--help"].allSatisfy { Arguments.help.contains($0) })
@@ -49,7 +49,7 @@ import Testing
     #expect("\(error)".contains("'\(bad)'"))
   }
 
-  @Test("Options that do not exist, lack a value or have one too many are refused")
+  @Test("Options that do not exist, lack a value or have an unexpected value are refused")
   func refused() {
     #expect(throws: UsageError.unknownOption("--size")) { try Arguments(parsing: ["--size", "3"]) }
     #expect(throws: UsageError.unknownOption("-x")) { try Arguments(parsing: ["-x"]) }

@@ -5,7 +5,7 @@ import Testing
 @testable import kitten
 
 @Suite struct SourceTests {
-  @Test("Of a directory its pictures are taken, sorted, not those in directories inside")
+  @Test("A directory stands for its pictures, sorted, without those in nested directories")
   func directory() throws {
     let directory = try TemporaryDirectory()
     for name: SystemText in ["b.ppm", "a.PNM", "notes.txt", "deeper/c.ppm"] { try directory.write([], to: name) }
@@ -25,7 +25,7 @@ import Testing
     #expect(errors == [.noPictures(directory: directory.path("empty"))])
   }
 
-  @Test("A file that is missing is a source nevertheless, and one that is named twice is one source")
+  @Test("A missing file is also a source, and a file that is named twice is one source")
   func duplicates() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.write([], to: "cat.ppm")
@@ -37,7 +37,7 @@ import Testing
     #expect(errors.isEmpty)
   }
 
-  @Test("Equal names get numbers, none of which another file has already")
+  @Test("Equal names get numbers that no other file has")
   func stems() {
     #expect(Source.stems(for: ["a/cat.ppm", "b/cat.ppm", "c/Cat.pnm"]) == ["cat", "cat-2", "Cat-3"])
     #expect(Source.stems(for: ["a/cat.ppm", "b/cat.ppm", "cat-2.ppm"]) == ["cat", "cat-3", "cat-2"])

@@ -22,7 +22,7 @@ import Testing
       ["in", "--sizes=4", "--jobs=1", "--output=out", "--journal=j"] + more, in: directory.path, onOutput: onOutput)
   }
 
-  @Test("A job that is killed in the middle is continued, and its journal is removed at the end")
+  @Test("A job that is killed partway is continued, and its journal is removed when the job has finished")
   func killed() async throws {
     // Seconds of work for a debug build, which begins when the first picture is done.
     let raster = [UInt8](repeating: 7, count: 3 * 4_000 * 4_000)
@@ -49,7 +49,7 @@ import Testing
     #expect(try directory.names() == ["in", "out"])
   }
 
-  @Test("What another program remembers in the journal is kept")
+  @Test("Entries of other programs in the journal are kept")
   func shared() async throws {
     let key = JournalKey(path: "another/graph", fingerprint: Fingerprint(of: [1]))
     let journal = try FileJournal("\(directory.path)/j")
@@ -61,7 +61,7 @@ import Testing
     #expect(try await again.read(key) == [1, 2, 3])
   }
 
-  @Test("A file that is no journal, a folder and a path that cannot be written are named, and stay as they are")
+  @Test("A file that is not a journal, a folder and an unwritable path are errors that name them, and are not changed")
   func refused() async throws {
     try directory.write(Array("Dear diary".utf8), to: "diary")
     let reasons = [

@@ -6,7 +6,7 @@ import Testing
 @testable import kitten
 
 @Suite(.timeLimit(.minutes(10))) struct KittenTests {
-  @Test("Without arguments, from any directory, the photograph becomes three pictures and a table")
+  @Test("Without arguments, from any directory, the photograph is resized to three pictures, and a table is printed")
   func photograph() async throws {
     let directory = try TemporaryDirectory()
     let run = try await KittenProcess([], in: directory.path)
@@ -29,7 +29,7 @@ import Testing
     #expect(!run.output.contains("\u{1b}"), "Escape sequences are for terminals")
   }
 
-  @Test("Bad input is named on standard error with its reason; the other files are done; the status is 1")
+  @Test("Bad input is reported on standard error with the reason, the other files are resized, and the status is 1")
   func badInput() async throws {
     let directory = try TemporaryDirectory()
     let good = Image.plain(width: 5, height: 4, depth: .sixteen, red: 1, green: 2, blue: 3).ppm
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(
-    "A command line that cannot be followed says why, does nothing, and ends with 1",
+    "An invalid command line prints the reason, changes nothing, and ends with status 1",
     arguments: [
       (["--sizes", "0"], "--sizes"), (["--jobs", "0"], "--jobs"), (["--frobnicate"], "--frobnicate"),
       (["--output"], "--output"), (["none.ppm"], "none.ppm"), (["."], "contains no pictures"),
@@ -66,7 +66,7 @@ import Testing
     #expect(try directory.names() == [])
   }
 
-  @Test("Pictures whose names look alike, or are not UTF-8, are each made, and named after their bytes")
+  @Test("Pictures whose names look alike, or are not UTF-8, are all created, and named after their bytes")
   func names() async throws {
     let directory = try TemporaryDirectory()
     let picture = Image.plain(width: 5, height: 4, red: 1, green: 2, blue: 3).ppm
@@ -98,7 +98,7 @@ import Testing
     #expect(try directory.names(in: "out2") == names)
   }
 
-  @Test("A path begins at the home folder with ~/, in whichever way the option is written")
+  @Test("A path that begins with ~/ is in the home folder, whichever way the option is written")
   func home() throws {
     let home = try #require(getenv("HOME").map { String(cString: $0) })
     for line: [SystemText] in [["--output=~/kit"], ["--output", "~/kit"]] {
@@ -111,7 +111,7 @@ import Testing
     #expect(throws: UsageError.self) { try Arguments(parsing: ["--sizes", SystemText(bytes: [0xe9])]) }
   }
 
-  @Test("A picture is finished before the next is begun, so that memory does not grow with their number")
+  @Test("A picture is finished before the next one is started, so memory does not grow with the number of pictures")
   func order() async throws {
     let directory = try TemporaryDirectory()
     let names = ["a", "b", "c", "d"]
@@ -125,7 +125,7 @@ import Testing
     #expect(steps.map(String.init) == [Step.prepare] + expected + [Step.report])
   }
 
-  @Test("Trace, timeline and report are written on request, and name the steps; the pictures are the same")
+  @Test("Trace, timeline and report are written on request, name the steps, and do not affect the pictures")
   func records() async throws {
     let directory = try TemporaryDirectory()
     try directory.write(Image.plain(width: 9, height: 9, red: 1, green: 2, blue: 3).ppm, to: "a <b>.ppm")
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test(
-    "A trace that cannot be written stops the job before it begins, a picture or report that cannot is told after it",
+    "An unwritable trace stops the job before it starts; an unwritable picture or report is reported after the job",
     arguments: [("--trace", 0), ("--timeline", 1), ("--report", 1)])
   func unwritableRecords(option: String, pictures: Int) async throws {
     let directory = try TemporaryDirectory()
@@ -166,7 +166,7 @@ import Testing
   }
 
   @Test(
-    "An interrupted job ends at once with 128 and the signal's number, and leaves whole files only",
+    "An interrupted job ends immediately with 128 plus the signal's number, and leaves only complete files",
     arguments: [SIGINT, SIGTERM])
   func interrupted(signal: Int32) async throws {
     let directory = try TemporaryDirectory()
@@ -201,7 +201,7 @@ import Testing
     #expect(widths == [1, 2])
   }
 
-  @Test("On a terminal one line shows the progress and is gone before the table")
+  @Test("On a terminal, one line shows the progress, and is removed before the table is printed")
   func terminal() async throws {
     let directory = try TemporaryDirectory()
     let run = try await KittenProcess(["--sizes", "9"], in: directory.path, terminal: PseudoTerminal(columnCount: 40))

@@ -6,7 +6,7 @@ import Testing
 @testable import kitten
 
 @Suite(.timeLimit(.minutes(10))) struct AtomicFileTests {
-  @Test("A file appears whole, and nothing else does")
+  @Test("A file appears only when it is complete, and no other file appears")
   func writes() throws {
     let directory = try TemporaryDirectory()
     let bytes = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0) }
@@ -15,7 +15,7 @@ import Testing
     #expect(try directory.bytes(of: "whole.png") == bytes)
   }
 
-  @Test("A file that is there is replaced")
+  @Test("An existing file is replaced")
   func replaces() throws {
     let directory = try TemporaryDirectory()
     try directory.write([1, 2, 3], to: "old.png")
@@ -50,7 +50,7 @@ import Testing
     #expect(throws: POSIXError(.ENOSPC)) { try AtomicFile.fill(full, with: [1]) }
   }
 
-  @Test("A cancelled task leaves neither the file nor a part of it")
+  @Test("A cancelled task leaves neither the file nor any part of it")
   func cancelled() async throws {
     let directory = try TemporaryDirectory()
     try directory.write([1, 2, 3], to: "old.png")

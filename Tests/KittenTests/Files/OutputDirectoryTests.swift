@@ -5,7 +5,7 @@ import Testing
 @testable import kitten
 
 @Suite struct OutputDirectoryTests {
-  @Test("It is created with all directories on the way, and what stays empty is taken away again")
+  @Test("An output directory is created with all its parents, and directories that stay empty are removed again")
   func createdAndRemoved() throws {
     let directory = try TemporaryDirectory()
     let output = OutputDirectory(directory.path("a/b/c"))
@@ -15,7 +15,7 @@ import Testing
     #expect(try directory.names() == [])
   }
 
-  @Test("A directory with something in it stays, and so does one that was there before")
+  @Test("A directory that is not empty stays, and so does one that already existed")
   func stays() throws {
     let directory = try TemporaryDirectory()
     let output = OutputDirectory(directory.path("a/b"))
@@ -32,7 +32,7 @@ import Testing
     #expect(try directory.names() == ["a", "empty"])
   }
 
-  @Test("A file in its place or on the way is an error that names the directory")
+  @Test("A file at or above the path of the output directory is an error that names the directory")
   func occupied() throws {
     let directory = try TemporaryDirectory()
     let file = try directory.write([1], to: "file")
@@ -44,7 +44,7 @@ import Testing
     #expect(try directory.bytes(of: "file") == [1])
   }
 
-  @Test("Files go inside, whether or not the path ends with a slash")
+  @Test("Files are created inside the directory, whether or not the path ends with a slash")
   func paths() {
     #expect(OutputDirectory("out").path(of: "a.png") == "out/a.png")
     #expect(OutputDirectory("out/").path(of: "a.png") == "out/a.png")

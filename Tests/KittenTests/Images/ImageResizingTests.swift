@@ -30,7 +30,9 @@ import Testing
     return result
   }
 
-  @Test("Random pictures are averaged as the definition says, smaller and larger", arguments: 0..<40 as Range<UInt64>)
+  @Test(
+    "Random pictures are averaged according to the definition, when they are reduced and enlarged",
+    arguments: 0..<40 as Range<UInt64>)
   func definition(seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     let image = Image.random(
@@ -44,14 +46,14 @@ import Testing
     #expect(zip(resized.samples, expected).allSatisfy { abs(Double($0) - $1) <= 0.5 + 1e-6 })
   }
 
-  @Test("The picture's own size changes nothing")
+  @Test("Resizing a picture to its own size changes nothing")
   func identity() throws {
     var generator = SplitMix64(seed: 3)
     let image = Image.random(width: 31, height: 17, using: &generator)
     #expect(try image.resized(toFit: 31) == image)
   }
 
-  @Test("A plain colour stays exactly that colour, at both ends of the range", arguments: [1, 7, 64, 300])
+  @Test("A plain colour is preserved exactly, at both ends of the range", arguments: [1, 7, 64, 300])
   func plain(size: Int) throws {
     let image = Image.plain(width: 97, height: 55, depth: .sixteen, red: 0, green: 65_535, blue: 32_769)
     let resized = try image.resized(toFit: size)
@@ -66,7 +68,7 @@ import Testing
     #expect(try image.resized(toFit: 1).samples == [1, 2, 128])
   }
 
-  @Test("The size is the longer side, the aspect ratio is kept, no side vanishes")
+  @Test("The size is the length of the longer side, the aspect ratio is kept, and no side becomes zero")
   func dimensions() throws {
     func dimensions(_ width: Int, _ height: Int, _ size: Int) throws -> [Int] {
       let resized = try Image.plain(width: width, height: height, red: 1, green: 2, blue: 3).resized(toFit: size)

@@ -10,7 +10,7 @@ import Testing
     return try PPMFile(path: directory.write(Array(header.utf8) + raster, to: "picture.ppm")).image()
   }
 
-  @Test("Samples of 8 bits are taken as they are; what follows the picture is ignored")
+  @Test("Samples of 8 bits are not changed, and data after the picture is ignored")
   func eight() throws {
     let image = try image("P6 2 1 255\n", [1, 2, 3, 253, 254, 255, 99, 99])
     #expect(image == Image(width: 2, height: 1, depth: .eight, samples: [1, 2, 3, 253, 254, 255]))
@@ -31,7 +31,7 @@ import Testing
     #expect(deep.samples == [0, 32_800, 65_535])
   }
 
-  @Test("A sample above the maximum is damage")
+  @Test("A sample above the maximum is an error")
   func aboveMaximum() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.write(Array("P6 1 1 100\n".utf8) + [1, 2, 101], to: "bright.ppm")
@@ -49,7 +49,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test("A missing file, a directory and a device are told apart")
+  @Test("A missing file, a directory and a device have different errors")
   func notFiles() throws {
     let directory = try TemporaryDirectory()
     let missing = directory.path("none.ppm")
@@ -59,7 +59,7 @@ import Testing
     #expect(throws: KittenError.notAFile("/dev/zero")) { try PPMFile(path: "/dev/zero").header() }
   }
 
-  @Test("Every message begins with the file and says why")
+  @Test("Every message begins with the file and gives the reason")
   func messages() {
     let problem = PPMProblem.truncated(width: 1_000_000_000, height: 1_000_000_000, promised: nil, present: 17)
     #expect(
@@ -69,7 +69,7 @@ import Testing
     #expect("\(KittenError.unwritableFile("x.png", SystemError(code: ENOSPC)))".contains("No space left on device"))
   }
 
-  @Test("The photograph is the one that came with the example")
+  @Test("The photograph is the one in the example")
   func photograph() throws {
     let image = try PPMFile(path: SamplePhotograph.path).image()
     #expect(image.width == 451 && image.height == 300 && image.depth == .eight)

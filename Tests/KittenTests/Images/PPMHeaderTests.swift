@@ -10,7 +10,7 @@ import Testing
   }
 
   @Test(
-    "Any whitespace and comments may stand between the numbers",
+    "Any whitespace and comments are accepted between the numbers",
     arguments: [
       "P6\n3 2\n255\n", "P6 3 2 255 ", "P6\t3\r2\u{b}255\u{c}", "P6\n# one\n3 # two\n# three\n2\n#\n255\n",
       "P6#comment\n3 2 255\n", "P6\n3#wide\n2\n255#bright\n", "P6\r\n# Mac and DOS\r\n3 2\r\n255\n", "P6 003 02 0255 ",
@@ -31,14 +31,14 @@ import Testing
     }
   }
 
-  @Test("A maximum above 255 means two bytes a sample")
+  @Test("A maximum above 255 means two bytes per sample")
   func bytesPerSample() throws {
     #expect(try header("P6 1 1 255 ").bytesPerSample == 1)
     #expect(try header("P6 1 1 256 ").bytesPerSample == 2)
     #expect(try header("P6 1 1 65535 ").rasterByteCount == 6)
   }
 
-  @Test("What is not a binary PPM is named by its first bytes")
+  @Test("The error for a file that is not a binary PPM shows its first bytes")
   func magic() {
     #expect(throws: PPMProblem.empty) { try header("", raster: 0) }
     #expect(throws: PPMProblem.wrongMagic(found: "\"P3\"")) { try header("P3 1 1 255 ") }
@@ -47,7 +47,7 @@ import Testing
     #expect(throws: PPMProblem.wrongMagic(found: "\"P\"")) { try header("P", raster: 0) }
   }
 
-  @Test("A file that ends in its header is truncated, at every length", arguments: 2..<21)
+  @Test("A file that ends within its header is truncated, at every length", arguments: 2..<21)
   func endsInHeader(count: Int) {
     let prefix = Array("P6\n# cat\n451 300\n255\n".utf8.prefix(count))
     let field: PPMHeader.Field = count < 13 ? .width : count < 17 ? .height : .maximum
@@ -62,7 +62,7 @@ import Testing
     #expect(throws: PPMProblem.headerTooLong(limit: 65_536)) { try PPMHeader(prefix: prefix, fileSize: 1 << 40) }
   }
 
-  @Test("Garbage in place of a number is shown")
+  @Test("The error for garbage in place of a number shows the garbage")
   func garbage() {
     #expect(throws: PPMProblem.notANumber(.width, found: "\"-3\"")) { try header("P6 -3 2 255 ") }
     #expect(throws: PPMProblem.notANumber(.height, found: "\"2x\"")) { try header("P6 3 2x 255 ") }
@@ -70,7 +70,7 @@ import Testing
     #expect(throws: PPMProblem.notANumber(.maximum, found: "\"255·\"")) { try header("P6 3 2 255\0 ") }
   }
 
-  @Test("No size can overflow or be allocated that the file does not hold")
+  @Test("No size overflows, and no memory is allocated for pixels that the file does not contain")
   func absurd() {
     #expect(
       throws: PPMProblem.truncated(
@@ -97,7 +97,7 @@ import Testing
     #expect(throws: PPMProblem.maximumOutOfRange(65_536)) { try header("P6 3 2 65536 ") }
   }
 
-  @Test("One byte too few is truncated; more is the next picture's")
+  @Test("A file with one byte too few is truncated, and further bytes belong to the next picture")
   func truncated() throws {
     #expect(throws: PPMProblem.truncated(width: 3, height: 2, promised: 18, present: 17)) {
       try header("P6 3 2 255 ", raster: 17)

@@ -7,7 +7,7 @@ import Testing
   private let small = Thumbnail(fileName: "a-8.png", width: 8, height: 5, byteCount: 99)
   private let large = Thumbnail(fileName: "a-128.png", width: 128, height: 85, byteCount: 12_345)
 
-  @Test("The table has a row for every file, its columns aligned, the time that of resizing and writing")
+  @Test("The table has aligned columns and a row for every file, with the time for resizing and writing")
   func table() {
     let report = Report(thumbnails: [small, large], sourceCount: 1)
     let times: [SystemText: Duration] = ["resize a-8.png": .microseconds(1250), "write a-8.png": .milliseconds(20)]
@@ -19,7 +19,7 @@ import Testing
         """)
   }
 
-  @Test("The last line counts what was written and what failed")
+  @Test("The last line counts the written and the failed pictures")
   func summary() {
     var report = Report(thumbnails: [small, large], sourceCount: 1)
     #expect(
@@ -32,7 +32,7 @@ import Testing
     #expect(report.summary(directory: "out", duration: .zero) == "nothing written, in 0.0 ms; 1 of 2 pictures failed")
   }
 
-  @Test("A source's results may fail for one reason or for several: each is named once, and none twice")
+  @Test("The results of a source can fail for several reasons, each of which is named once")
   func collect() async throws {
     let sources = (["a", "b", "c"] as [SystemText]).map { Source(file: PPMFile(path: "\($0).ppm"), stem: $0) }
     let procedure = ProcedureIdentity(id: try #require(await Self.anyID), name: "load")

@@ -9,7 +9,7 @@ import Testing
     Thumbnails(sources: Source.find(paths).sources, sizes: sizes, output: OutputDirectory(directory))
   }
 
-  @Test("Every picture is written in every size, as the picture resized", arguments: [1, 2, 8])
+  @Test("Every picture is written in every size", arguments: [1, 2, 8])
   func writes(jobs: Int) async throws {
     let directory = try TemporaryDirectory()
     var generator = SplitMix64(seed: 4)
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("What is wrong with one picture stops no other, and leaves nothing half written")
+  @Test("A problem with one picture does not stop the others, and leaves no incomplete file")
   func failures() async throws {
     let directory = try TemporaryDirectory()
     let good = Image.plain(width: 5, height: 4, red: 1, green: 2, blue: 3).ppm
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test("An output directory that cannot be made is one error, and nothing is computed")
+  @Test("An output directory that cannot be created is a single error, and nothing is computed")
   func unwritable() async throws {
     let directory = try TemporaryDirectory()
     let file = try directory.write([1], to: "file")
@@ -75,7 +75,7 @@ import Testing
     #expect(Set(times.keys) == [SystemText(Step.prepare), SystemText(Step.report)])
   }
 
-  @Test("A cancelled job throws, and leaves nothing")
+  @Test("A cancelled job throws, and leaves nothing behind")
   func cancelled() async throws {
     let directory = try TemporaryDirectory()
     let job = job([SamplePhotograph.path], sizes: [64, 128], in: directory.path("out"))

@@ -4,7 +4,7 @@ import Testing
 @testable import kitten
 
 @Suite(.timeLimit(.minutes(10))) struct PNGEncoderTests {
-  @Test("Random pictures of every shape and depth come back sample for sample", arguments: 0..<40 as Range<UInt64>)
+  @Test("Random pictures of every shape and depth are decoded to the same samples", arguments: 0..<40 as Range<UInt64>)
   func roundTrip(seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     let image = Image.random(
@@ -15,7 +15,7 @@ import Testing
     #expect(file.chunkNames == ["IHDR", "IDAT", "IEND"])
   }
 
-  @Test("The photograph comes back, has used several filters, and is smaller than its PPM by a third")
+  @Test("The photograph is decoded unchanged, uses several filters, and is a third smaller than its PPM")
   func photograph() throws {
     let image = try PPMFile(path: SamplePhotograph.path).image()
     let encoded = try PNGEncoder.encode(image)
@@ -25,7 +25,7 @@ import Testing
     #expect(encoded.count < image.samples.count * 2 / 3)
   }
 
-  @Test("Each filter is chosen for the row that it predicts best")
+  @Test("Each filter is chosen for the rows that it predicts best")
   func filters() {
     var filter = PNGRowFilter(bytesPerPixel: 3, bytesPerRow: 30)
     let ramp = (0..<30).map { UInt8(100 + 3 * ($0 / 3)) }

@@ -11,18 +11,18 @@ import Testing
     return (decoded.kinds, compressed.count)
   }
 
-  @Test("The shortest inputs come back", arguments: 0...5)
+  @Test("The shortest inputs are decompressed unchanged", arguments: 0...5)
   func short(count: Int) throws {
     _ = try roundTrip([UInt8](repeating: 7, count: count))
     _ = try roundTrip((0..<UInt8(count)).map { $0 })
   }
 
-  @Test("A long run takes next to nothing")
+  @Test("A long run of one byte takes almost no space")
   func run() throws {
     #expect(try roundTrip([UInt8](repeating: 0, count: 300_000)).count < 400)
   }
 
-  @Test("Noise is stored, and grows by a few bytes only")
+  @Test("Noise is stored, and grows by only a few bytes")
   func noise() throws {
     var generator = SplitMix64(seed: 1)
     let bytes = (0..<200_000).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
@@ -31,13 +31,13 @@ import Testing
     #expect(count < bytes.count + 100)
   }
 
-  @Test("All three kinds of block are used where each is shortest")
+  @Test("Each of the three kinds of blocks is used where it is shortest")
   func kinds() throws {
     #expect(try roundTrip(Array("kitten".utf8)).kinds == [1])
     #expect(try roundTrip((0..<20_000).map { UInt8($0 * $0 % 251 / 16) }).kinds == [2])
   }
 
-  @Test("Repetitions at the edge of the window are found, and none beyond it", arguments: [32_767, 32_768, 32_769])
+  @Test("Repetitions are found up to the edge of the window, and not beyond it", arguments: [32_767, 32_768, 32_769])
   func window(distance: Int) throws {
     var generator = SplitMix64(seed: 2)
     let noise = (0..<distance).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
@@ -45,7 +45,7 @@ import Testing
     #expect((count < distance + 100) == (distance <= 32_768))
   }
 
-  @Test("Random mixtures of noise and repetitions come back", arguments: 0..<60 as Range<UInt64>)
+  @Test("Random mixtures of noise and repetitions are decompressed unchanged", arguments: 0..<60 as Range<UInt64>)
   func mixtures(seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)
     let alphabet = UInt8.random(in: 0...255, using: &generator)

@@ -6,7 +6,7 @@ import TestingProcedureKit
 @Suite(.timeLimit(.minutes(10))) struct ActivityCounterTests {
   private struct Failure: Error {}
 
-  @Test("The counter is active while a procedure executes, also one that fails, and idle after the delay")
+  @Test("The counter is active while a procedure executes, even if it fails, and idle after the delay")
   func delay() async throws {
     let clock = VirtualClock()
     let counter = ActivityCounter(idleAfter: .seconds(2), clock: clock)
@@ -44,7 +44,7 @@ import TestingProcedureKit
     #expect(await changes.next() == false)
   }
 
-  @Test("All attempts of a retry count as one procedure; a cancelled one is counted out")
+  @Test("All attempts of a retry count as one procedure, and a cancelled procedure no longer counts")
   func attempts() async throws {
     let counter = ActivityCounter(idleAfter: .zero)
     let counts = Tally()
@@ -70,7 +70,7 @@ import TestingProcedureKit
     #expect(counter.count == 0 && !counter.isActive)
   }
 
-  @Test("A subscription ends with the counter, and an abandoned one keeps nothing")
+  @Test("A subscription ends with the counter, and an abandoned one retains nothing")
   func end() async {
     weak var gone: ActivityCounter?
     do {
@@ -92,7 +92,7 @@ import TestingProcedureKit
     func add(_ value: Int) { values.append(value) }
   }
 
-  @Test("A delay of any length is a delay, or none")
+  @Test("A delay can have any length")
   func extremes() async throws {
     for delay in [Duration.seconds(Int64.max), Duration(attoseconds: .max)] {
       let counter = ActivityCounter(idleAfter: delay)

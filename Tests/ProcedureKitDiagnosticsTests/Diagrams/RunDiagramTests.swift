@@ -21,7 +21,7 @@ import Testing
     return await recorder.finish()
   }
 
-  @Test("A graph is a box, outcomes are classes, and the path that took the time is thick, in Mermaid")
+  @Test("In Mermaid, a graph is a box, outcomes are classes, and the critical path is thick")
   func mermaid() async throws {
     let lines = RunDiagram(await recording()).mermaid.split(separator: "\n").map { String($0) }
     #expect(lines.first == "flowchart TD")
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(
-    "A graph is a cluster, colours tell outcomes, and arrows end at the cluster's border, in the language of Graphviz")
+    "In Graphviz, a graph is a cluster, colours show outcomes, and arrows end at the cluster's border")
   func dot() async throws {
     let text = RunDiagram(await recording()).dot
     #expect(text.hasPrefix("digraph runs {\n") && text.hasSuffix("}\n"))
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(
-    "Names with quotes, line breaks, brackets, directives or a megabyte of text are labels only",
+    "Names with quotes, line breaks, brackets, directives or a megabyte of text are only labels",
     arguments: hostileNames)
   func hostile(name: String) async throws {
     let diagram = RunDiagram(await recording(name))
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(
-    "Any recording can be drawn, also with circles and unknown runs; runs above the limit are counted",
+    "Any recording can be drawn, even with cycles and unknown runs, and runs above the limit are counted",
     arguments: 0..<20)
   func anyRecording(seed: UInt64) {
     var recording = RunRecording.random(count: 10 + Int(seed), slots: 2, seed: seed)

@@ -14,7 +14,7 @@ import Testing
     try await body(folder)
   }
 
-  @Test("Traces")
+  @Test("A trace of a run is written to a file")
   func traces() async throws {
     try await withFolder { folder in
       let queue = ProcedureQueue("photos")
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test("Pictures and reports")
+  @Test("A recording becomes a report and a diagram")
   func records() async throws {
     try await withFolder { folder in
       let queue = ProcedureQueue("photos")
@@ -44,14 +44,14 @@ import Testing
     }
   }
 
-  @Test("A terminal")
+  @Test("A terminal shows the progress of a queue")
   func terminal() async throws {
     let queue = ProcedureQueue("photos")
     let progress = TerminalProgress()
     try await progress.show(queue) { try await queue.run(job) }
   }
 
-  @Test("A log beside the status")
+  @Test("A log can be written alongside the terminal's status")
   func log() async throws {
     let progress = TerminalProgress(on: TerminalOutput(isLive: false, usesColor: false) { _ in })
     var configuration = ProcedureQueue.Configuration("photos")
@@ -61,7 +61,7 @@ import Testing
     #expect(configuration.log?.handler is TerminalProgress)
   }
 
-  @Test("Another place than a terminal")
+  @Test("The progress can be written to a stream instead of a terminal")
   func output() async throws {
     let queue = ProcedureQueue("photos")
     let (lines, line) = AsyncStream.makeStream(of: String.self)
@@ -71,14 +71,14 @@ import Testing
     #expect(await lines.reduce("", +).hasPrefix("[1/1] job\n1 finished in "))
   }
 
-  @Test("Metrics for a server")
+  @Test("The metrics of a queue become a page for a server")
   func prometheus() async throws {
     let queue = ProcedureQueue("photos")
     let page = PrometheusText([queue.snapshot()]).text
     #expect(page.contains("procedurekit_slots_in_use{queue=\"photos\"} 0\n"))
   }
 
-  @Test("An indicator")
+  @Test("An activity counter turns an indicator on and off")
   func indicator() async throws {
     let transfers = ActivityCounter(idleAfter: .zero)
     let download = job.counted(by: transfers)

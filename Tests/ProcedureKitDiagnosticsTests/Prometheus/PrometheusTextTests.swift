@@ -21,7 +21,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "The retries and pauses of inner layers, nodes and children are those of the events, in the text and in a recording"
+    "In the text and in a recording, the retries and pauses of layers, nodes and children match the events"
   )
   func layers() async throws {
     let clock = VirtualClock()
@@ -61,7 +61,7 @@ import TestingProcedureKit
         / .seconds(1))
   }
 
-  @Test("Counts, states, times and histograms of a queue are what the snapshot tells")
+  @Test("Counts, states, times and histograms of a queue match its snapshot")
   func queue() async throws {
     let queue = queue("mail")
     for _ in 0..<3 { try await queue.run(ProcedureTask("good") {}) }
@@ -91,7 +91,7 @@ import TestingProcedureKit
     _ = await waiting.outcome
   }
 
-  @Test("Queues of one name are one series; a queue without a limit has infinitely many slots")
+  @Test("Queues with the same name form one series, and a queue without a limit has infinitely many slots")
   func names() async throws {
     let queues = [queue("a", width: 3), queue("b", width: .max), queue("a", width: 4)]
     for queue in queues { try await queue.run(ProcedureTask("work") {}) }
@@ -102,14 +102,14 @@ import TestingProcedureKit
     #expect(try value("procedurekit_procedures_ended_total", finished, in: samples) == 2)
   }
 
-  @Test("Names with quotes, line breaks, brackets or a megabyte of text stay one label", arguments: hostileNames)
+  @Test("Names with quotes, line breaks, brackets or a megabyte of text are one label", arguments: hostileNames)
   func hostile(name: String) throws {
     let samples = try PrometheusSample.read(PrometheusText([queue(name).snapshot()]).text)
     #expect(Set(samples.compactMap { $0.labels["queue"] }).count == 1)
     #expect(samples.allSatisfy { ($0.labels["queue"]?.count ?? 0) <= 200 })
   }
 
-  @Test("No queues, and queues without totals, are valid pages")
+  @Test("The page is valid without queues, and for queues without totals")
   func little() throws {
     #expect(try PrometheusSample.read(PrometheusText([]).text) == [])
     let snapshot = ProcedureQueue("plain").snapshot()

@@ -37,7 +37,7 @@ import TestingProcedureKit
     #expect(runs["parent"]?.executions.first?.slot != nil)
   }
 
-  @Test("The description of an error may use the recorder: nothing of the user's is called under a lock")
+  @Test("The description of an error can use the recorder, because user code is never called under a lock")
   func descriptions() async throws {
     struct Curious: Error, CustomStringConvertible {
       let recorder: RunRecorder
@@ -54,7 +54,7 @@ import TestingProcedureKit
     #expect(reasons.count == 2 && reasons.allSatisfy { $0.contains("failed beside") }, "\(reasons)")
   }
 
-  @Test("A recorder keeps so many runs, and counts those that it drops, the first that ended")
+  @Test("A recorder keeps a limited number of runs, drops those that ended first, and counts them")
   func limit() async throws {
     let recorder = RunRecorder(limit: 10)
     let queue = ProcedureQueue("q")
@@ -65,7 +65,7 @@ import TestingProcedureKit
     #expect(recording.droppedCount == 15)
   }
 
-  @Test("Procedures after the end of the recording are not part of it")
+  @Test("Procedures after the end of a recording are not part of the recording")
   func afterwards() async throws {
     let recorder = RunRecorder()
     let queue = ProcedureQueue("q")

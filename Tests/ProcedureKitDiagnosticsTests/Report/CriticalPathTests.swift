@@ -6,7 +6,8 @@ import TestingProcedureKit
 
 @testable import ProcedureKitDiagnostics
 
-@Suite("The critical path leads to what let each run continue, and its parts add up", .timeLimit(.minutes(10)))
+@Suite(
+  "The critical path leads to the cause that let each run continue, and its parts add up", .timeLimit(.minutes(10)))
 struct CriticalPathTests {
   private let clock = VirtualClock()
 
@@ -41,7 +42,7 @@ struct CriticalPathTests {
     CriticalPath(recording).steps.map { "\($0.name) \($0.duration.components.seconds)" }
   }
 
-  @Test("41 runs on two slots: each leads to the run that held its slot")
+  @Test("Each of 41 runs on two slots leads to the run that held its slot")
   func width() async throws {
     let queue = queue(width: 2)
     let recording = try await record([queue]) {
@@ -54,7 +55,7 @@ struct CriticalPathTests {
     #expect(path.duration == .seconds(2_520) && path.duration == recording.runs.compactMap(\.end).max())
   }
 
-  @Test("The elements of one map are one row: how many, their sum, and the slowest")
+  @Test("The elements of one map are one row with their number, their sum, and the slowest one")
   func map() async throws {
     let queue = queue(width: 2)
     let recording = try await record([queue]) {
@@ -145,7 +146,7 @@ struct CriticalPathTests {
     #expect(steps(recording) == (way == .childAtTheEnd ? ["outer 1", "inner 2"] : ["outer 1", "inner 2", "outer 3"]))
   }
 
-  @Test("A body whose slot another run has taken while it waited leads to that run")
+  @Test("A body whose slot was taken by another run while it was waiting leads to that run")
   func slotOfBody() async throws {
     let (queue, other) = (queue(width: 1), queue("other", width: 1))
     let recording = try await record([queue, other]) {
@@ -160,7 +161,7 @@ struct CriticalPathTests {
     #expect(steps(recording) == ["outer 1", "filler 5", "outer 3"])
   }
 
-  @Test("Of two awaited runs, the one that ended last is on the path, and what it depended on")
+  @Test("Of two awaited runs, the one that ended last is on the path, with its dependencies")
   func concurrent() async throws {
     let queue = queue(width: 4)
     let recording = try await record([queue]) {
@@ -178,7 +179,7 @@ struct CriticalPathTests {
     #expect(steps(recording) == ["first 5", "last 4", "outer 1"])
   }
 
-  @Test("Waits that lead to no run are parts of the run that waited: dependencies, conditions, resources, pauses")
+  @Test("Waits that lead to no run are parts of the waiting run: dependencies, conditions, resources and pauses")
   func waits() async throws {
     let (queue, unseen) = (queue(width: 1), queue("unseen", width: 1))
     struct Failure: Error {}
@@ -222,7 +223,7 @@ struct CriticalPathTests {
     #expect(RunReport(recording).text.contains("    waited for resources 7 s\n"))
   }
 
-  @Test("The parts add up to the time of the whole, in random programs", arguments: 0..<UInt64(TestDepth.count(30)))
+  @Test("In random programs, the parts add up to the total time", arguments: 0..<UInt64(TestDepth.count(30)))
   func sums(seed: UInt64) async throws {
     let queues = [queue(width: 1), queue("wide", width: 3)]
     let plan = Plan(seed)

@@ -34,7 +34,7 @@ import Testing
     #expect(path.duration == .milliseconds(46))
   }
 
-  @Test("A circle of dependencies, unknown runs and nothing at all end the search", arguments: 0..<20)
+  @Test("A cycle of dependencies, an unknown run or an empty recording ends the search", arguments: 0..<20)
   func anyRecording(seed: UInt64) {
     var recording = RunRecording.random(count: Int(seed), slots: 2, seed: seed)
     for index in recording.runs.indices {
@@ -66,7 +66,7 @@ import Testing
     #expect(path.duration == end - begin)
   }
 
-  @Test("The text names what took the time, and why runs have failed, were skipped or reused")
+  @Test("The text names the runs that took the time, and the reasons why runs failed, were skipped or were reused")
   func text() {
     var (recording, ids) = graph()
     recording.runs[2].outcome = .failed
@@ -84,7 +84,7 @@ import Testing
     #expect(text.contains(/graph +6 ms +6 ms +12%\n/))
   }
 
-  @Test("A long explanation is there as a whole, in lines of at most 80 columns")
+  @Test("A long explanation is complete, in lines of at most 80 columns")
   func explanation() {
     var (recording, _) = graph()
     recording.runs[2].outcome = .failed
@@ -114,7 +114,7 @@ import Testing
     #expect(PrometheusQueue.merged(snapshots).count == 2)
   }
 
-  @Test("The page needs nothing from elsewhere")
+  @Test("The page needs no other resources")
   func page() throws {
     let html = RunReport(graph().0).html
     #expect(!html.contains("<script") && !html.contains("src=") && !html.contains("href="))
@@ -122,7 +122,7 @@ import Testing
     #expect(urls.allSatisfy { $0 == "http://www.w3.org/2000/svg" })
   }
 
-  @Test("A report of nothing says so")
+  @Test("The report of an empty recording states that it is empty")
   func nothing() {
     let report = RunReport(RunRecording(runs: [], duration: .zero))
     #expect(report.text == "0 runs in 0 s\n")

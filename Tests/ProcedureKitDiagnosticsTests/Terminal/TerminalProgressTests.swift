@@ -25,7 +25,7 @@ import TestingProcedureKit
     g.add(ProcedureTask("cached") { 1 }.reusing("cache") { 2 }, after: [load])
   }.onFailure(.collect)
 
-  @Test("Without a terminal each procedure gets a line, a failure its reason, and a summary ends all")
+  @Test("Without a terminal, each procedure gets a line, a failure shows its reason, and a summary comes last")
   func plainLines() async throws {
     let terminal = TerminalModel(isLive: false)
     let progress = progress(on: terminal)
@@ -55,7 +55,7 @@ import TestingProcedureKit
     #expect(terminal.lines.first?.hasPrefix("1 finished in ") == true, "\(terminal.lines)")
   }
 
-  @Test("A terminal shows counts and the oldest executing procedures; failures stay, and the status goes at the end")
+  @Test("A terminal shows counts and the oldest executing procedures; failures stay, and the status is finally removed")
   func live() async throws {
     let terminal = TerminalModel(columns: 40)
     let progress = progress(on: terminal, usesColor: true)
@@ -91,7 +91,7 @@ import TestingProcedureKit
     #expect(terminal.lines == lines)
   }
 
-  @Test("Failures that the program reports by itself are counted, and get no lines", arguments: [true, false])
+  @Test("Failures that the program itself reports are counted, but get no lines", arguments: [true, false])
   func hiddenFailures(isLive: Bool) async throws {
     let terminal = TerminalModel(isLive: isLive)
     let progress = TerminalProgress(on: terminal.output(), showsFailures: false, every: .seconds(1), clock: clock)
@@ -103,7 +103,8 @@ import TestingProcedureKit
     #expect(terminal.problems == [])
   }
 
-  @Test("Percents beside the names: a procedure that reports progress has them, and its name is shortened for them")
+  @Test(
+    "The name of a procedure that reports progress is followed by a percentage, and is shortened to make room for it")
   func percents() async throws {
     let terminal = TerminalModel(columns: 40)
     let progress = progress(on: terminal)
@@ -122,7 +123,7 @@ import TestingProcedureKit
     #expect(terminal.problems == [])
   }
 
-  @Test("Messages of a log stand above the status, and go on to standard error after the end")
+  @Test("Log messages are printed above the status, and on standard error after the end")
   func log() async throws {
     let terminal = TerminalModel(columns: 40)
     let progress = progress(on: terminal)
@@ -146,7 +147,7 @@ import TestingProcedureKit
     #expect(terminal.lines.count == 3)
   }
 
-  @Test("A procedure that is tried again is shown once, with the whole percents that it reports")
+  @Test("A procedure that is retried is shown once, with its progress in whole percents")
   func retried() async throws {
     let queue = ProcedureQueue("q")
     let feed = queue.feed()
@@ -180,7 +181,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("However much happens, the terminal is drawn once in an interval")
+  @Test("The terminal is drawn once per interval, however much happens")
   func rate() async throws {
     let terminal = TerminalModel()
     let progress = progress(on: terminal)
@@ -193,7 +194,9 @@ import TestingProcedureKit
     #expect(terminal.lines == ["500 finished in 0 s", ""])
   }
 
-  @Test("Names and errors of any text stay in their lines, and do nothing", arguments: hostileNames.indices)
+  @Test(
+    "Names and errors with any text stay on their lines, and have no effect on the terminal",
+    arguments: hostileNames.indices)
   func hostile(index: Int) async throws {
     let name = hostileNames[index]
     for isLive in [true, false] {
@@ -214,7 +217,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A terminal that stands still delays no procedure; what waits for it is bounded, and lost events are told")
+  @Test("A blocked terminal delays no procedure, the waiting output is bounded, and lost events are reported")
   func standingStill() async throws {
     let terminal = TerminalModel(isLive: false)
     let (stopped, go) = AsyncStream.makeStream(of: Void.self)
@@ -238,7 +241,7 @@ import TestingProcedureKit
     #expect(terminal.writes.reduce(0) { $0 + $1.utf8.count } < 4 << 20)
   }
 
-  @Test("A terminal is live unless the environment says otherwise; a file and a pipe get plain lines")
+  @Test("A terminal gets a live display unless the environment says otherwise; a file and a pipe get plain lines")
   func environment() throws {
     var (test, child): (Int32, Int32) = (-1, -1)
     var size = winsize(ws_row: 24, ws_col: 47, ws_xpixel: 0, ws_ypixel: 0)
@@ -273,7 +276,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A line is as wide as terminals show it, and ends in … if it is too long",
+    "The width of a line is that on a terminal, and a line that is too long ends in …",
     arguments: [
       ("abc", 3, "abc", 3), ("abcd", 3, "ab…", 3), ("漢字", 4, "漢字", 4), ("漢字", 3, "漢…", 3), ("漢字", 2, "…", 1),
       ("❤\u{FE0F}a", 3, "❤\u{FE0F}a", 3), ("❤\u{FE0F}a", 2, "❤…", 2),
@@ -285,13 +288,13 @@ import TestingProcedureKit
     #expect(Array(result.text.unicodeScalars) == Array(line.unicodeScalars) && result.columns == columns)
   }
 
-  @Test("A megabyte of marks on one letter is cut off")
+  @Test("A megabyte of combining marks on one letter is cut off")
   func marks() {
     let line = TerminalText.line("a" + String(repeating: "\u{301}", count: 1_000_000), columns: 20)
     #expect(line.text.unicodeScalars.count < 300)
   }
 
-  @Test("After lost events the counts hold together, and nothing is kept for runs whose end was lost")
+  @Test("After lost events, the counts are consistent, and nothing is kept for runs whose end was lost")
   func gaps() async throws {
     let queue = ProcedureQueue("q")
     let feed = queue.feed(bufferingNewest: 20)

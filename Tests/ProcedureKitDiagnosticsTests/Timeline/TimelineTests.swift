@@ -5,7 +5,7 @@ import Testing
 @testable import ProcedureKitDiagnostics
 
 @Suite struct TimelineTests {
-  @Test("A timeline is well-formed, and everything is within the picture", arguments: [0, 1, 30, 1_000])
+  @Test("A timeline is well-formed, and everything is inside the picture", arguments: [0, 1, 30, 1_000])
   func geometry(count: Int) throws {
     let recording = RunRecording.random(count: count, slots: 4, seed: UInt64(count))
     let picture = try Markup(Timeline(recording).svg)
@@ -21,7 +21,7 @@ import Testing
     #expect(picture.all("title").count == executionCount)
   }
 
-  @Test("Executions in one lane do not overlap, also where slots are lent")
+  @Test("Executions in one lane do not overlap, even if slots are released")
   func lanes() {
     var recording = RunRecording.random(count: 300, slots: 3, seed: 7)
     for index in recording.runs.indices where index % 5 == 0 { recording.runs[index].executions[0].slot = 0 }
@@ -33,14 +33,14 @@ import Testing
     #expect(lanes.bars.count == recording.runs.reduce(0) { $0 + $1.executions.count })
   }
 
-  @Test("The name of a lane tells the slot, however long the name of the queue is")
+  @Test("The name of a lane contains the slot, however long the name of the queue is")
   func labels() {
     var recording = RunRecording.random(count: 9, slots: 3, seed: 1)
     for index in recording.runs.indices { recording.runs[index].queue = "a queue with a long name" }
     #expect(TimelineLanes(recording).names == (0..<3).map { "a queue with a… \($0)" })
   }
 
-  @Test("A text stands in its bar, or is left out")
+  @Test("A text fits into its bar, or is left out")
   func texts() throws {
     let recording = RunRecording.random(
       count: 200, slots: 2, seed: 3, names: ["a rather long name of a procedure", "x"])
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("Names of any text break no timeline and no page", arguments: hostileNames.indices)
+  @Test("Names with any text do not break a timeline or a page", arguments: hostileNames.indices)
   func names(_ index: Int) throws {
     var recording = RunRecording.random(count: 8, slots: 2, seed: 1, names: [hostileNames[index]])
     for index in recording.runs.indices { recording.runs[index].queue = hostileNames[index % hostileNames.count] }
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test(
-    "The steps of the axis are round, and there are not too many",
+    "The axis has round steps, and not too many of them",
     arguments: [0, 1, 7, 999, 1_000, 12_345, 1_000_000_000, 86_400_000_000_000])
   func axis(nanoseconds: Int64) {
     let marks = TimelineAxis(.nanoseconds(nanoseconds), count: 8).marks
@@ -77,14 +77,14 @@ import Testing
     #expect("125".contains(step.first!) && step.dropFirst().allSatisfy { $0 == "0" })
   }
 
-  @Test("Ten thousand runs are drawn")
+  @Test("A timeline can show ten thousand runs")
   func many() throws {
     let recording = RunRecording.random(count: 10_000, slots: 8, seed: 5)
     #expect(try Markup(Timeline(recording).svg).all("g").count >= 10_000)
   }
 
   @Test(
-    "Durations are short",
+    "Durations are printed in a short form",
     arguments: [
       (Duration.zero, "0 s"), (.nanoseconds(200), "< 1 µs"), (.microseconds(1), "1 µs"),
       (.milliseconds(1_250), "1.25 s"),

@@ -23,7 +23,7 @@ import TestingProcedureKit
     return try TraceFile(bytes.data)
   }
 
-  @Test("Executions, waits, attempts, failures, cancels and dependencies are drawn")
+  @Test("Executions, waits, attempts, failures, cancellations and dependencies are drawn")
   func drawn() async throws {
     let queue = ProcedureQueue("images", maxConcurrentProcedures: 2)
     recorder.record(queue)
@@ -59,7 +59,7 @@ import TestingProcedureKit
     #expect(trace.lines("B").contains { $0.name == "resize" && $0.ts == end[0].ts && $0.tid == end[0].tid })
   }
 
-  @Test("Nested work, graphs and lent slots never overlap in a lane")
+  @Test("Nested work, graphs and released slots never overlap in a lane")
   func lanes() async throws {
     let queue = ProcedureQueue("nested", maxConcurrentProcedures: 3)
     recorder.record(queue)
@@ -82,7 +82,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "Names of any text break no line",
+    "Names with any text do not break a line",
     arguments: [
       "\"quoted\"", "two\nlines\r\n", "tab\tand \u{0} and \u{7f}", "👩‍👩‍👧 emoji", "[brackets]{}", "</script>", "\\",
       String(repeating: "long ", count: 200_000),
@@ -105,7 +105,7 @@ import TestingProcedureKit
     let text: String
   }
 
-  @Test("Of a trace that is cut off at any byte, every whole line can be read")
+  @Test("Every complete line of a trace that is cut off at any byte can be read")
   func torn() async throws {
     let queue = ProcedureQueue("torn")
     recorder.record(queue)
@@ -120,7 +120,7 @@ import TestingProcedureKit
     #expect(try TraceFile.wholeLines(of: data).count == all)
   }
 
-  @Test("An error of writing names the file, and disturbs no procedure")
+  @Test("A write error names the file, and affects no procedure")
   func errors() async throws {
     let recorder = TraceRecorder(file: URL(fileURLWithPath: "/full/trace.json")) { _ in throw Failure() }
     let queue = ProcedureQueue("q")
@@ -137,7 +137,7 @@ import TestingProcedureKit
     #expect(hostile?.description.unicodeScalars.allSatisfy { $0.harmless() == $0 } == true)
   }
 
-  @Test("A disk that stands still delays no procedure, and the events that are lost are marked")
+  @Test("A blocked disk delays no procedure, and lost events are marked")
   func slow() async throws {
     let gate = DispatchSemaphore(value: 0)
     let isOpen = Mutex(false)
@@ -189,7 +189,7 @@ import TestingProcedureKit
     #expect(lines.count { $0["ph"] as? String == "B" } == count)
   }
 
-  @Test("What a killed process leaves is an open array of whole lines; a recorder that is dropped closes the array")
+  @Test("A killed process leaves an open array of complete lines, and a recorder that is dropped closes the array")
   func dropped() async throws {
     let (pieces, piece) = AsyncStream.makeStream(of: Data.self)
     var recorder: TraceRecorder? = TraceRecorder(file: URL(fileURLWithPath: "/trace.json")) { piece.yield($0) }

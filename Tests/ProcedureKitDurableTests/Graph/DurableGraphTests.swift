@@ -43,7 +43,7 @@ import TestingProcedureKit
     recorder.events.filter { $0.name == name }.map(\.kind)
   }
 
-  @Test("A second run executes nothing, has the same value, and says that its nodes are reused")
+  @Test("A second run executes nothing, has the same value, and reports that its nodes are reused")
   func again() async throws {
     let durable = diamond().durable(in: journal)
     let queue = ProcedureQueue("q")
@@ -63,7 +63,7 @@ import TestingProcedureKit
     #expect(try await durable.resumptionPlan(for: 1).executedCount == 0)
   }
 
-  @Test("Another input executes everything, and the first one is still remembered")
+  @Test("Another input executes everything, and the values for the first input are kept")
   func inputs() async throws {
     let durable = diamond().durable(in: journal)
     _ = try await durable(1)
@@ -76,7 +76,7 @@ import TestingProcedureKit
     #expect(plan.entries.first?.action == .execute(.dependenciesChanged(["the input"])))
   }
 
-  @Test("After a failure, the next run executes what is missing")
+  @Test("After a failure, the next run executes the missing nodes")
   func failure() async throws {
     await #expect(throws: Problem.self) {
       try await diamond(failing: ["c"]).maxConcurrentNodes(1).durable(in: journal)(1)
@@ -89,7 +89,7 @@ import TestingProcedureKit
     #expect(Set(before + after).count == 5 && before.count + after.count == 7)  // c three times, since it is retried
   }
 
-  @Test("Another version of a node executes the node and all that depends on it, and the plan and the log say why")
+  @Test("A new version of a node executes the node and its dependents, and the plan and the log give the reason")
   func versions() async throws {
     _ = try await diamond().durable(in: journal)(1)
     _ = names.take()
@@ -156,7 +156,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A failure that is taken as a result counts as an input: the node after it is reused as long as the failure is the same"
+    "A failure that a node accepts is an input of the node, which is reused as long as the failure is the same"
   )
   func results() async throws {
     func graph(_ problem: String?) -> DurableGraph<Void, String> {
@@ -180,7 +180,7 @@ import TestingProcedureKit
     #expect(names.take() == ["news", "page"])
   }
 
-  @Test("Failures are remembered if asked for, and are the same for those who take them")
+  @Test("Failures are remembered on request, and are the same for the nodes that accept them")
   func failures() async throws {
     let graph = ProcedureGraph("failing") { g in
       let failing = g.add(step("fail") { () -> Int in throw Problem(text: "broken") })
@@ -206,7 +206,7 @@ import TestingProcedureKit
     #expect(await journal.appendCount == 0)
   }
 
-  @Test("An append that fails, fails the run with its error, and the entries before are used")
+  @Test("An append that fails makes the run fail with its error, and the earlier entries are used")
   func fullJournal() async throws {
     let full = FullJournal(journal, room: 2)
     await #expect(throws: Problem.self) { try await diamond().maxConcurrentNodes(1).durable(in: full)(1) }
@@ -215,7 +215,7 @@ import TestingProcedureKit
     #expect(names.take().count == 5 + 1 - executed)
   }
 
-  @Test("A cancelled node is not remembered, and nodes of one name are told apart")
+  @Test("A cancelled node is not remembered, and nodes with the same name are distinguished")
   func cancelled() async throws {
     let isStopping = Atomic(true)
     let graph = ProcedureGraph("loop") { g in
@@ -283,7 +283,8 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A value that another run has replaced since the run started is an error, and never mixed up with the earlier one")
+    "A value that another run has replaced since the run started is an error, and is never confused with the earlier one"
+  )
   func replaced() async throws {
     let graph = ProcedureGraph("replaced") { g in
       let download = g.add("download") { 11 }
@@ -316,7 +317,7 @@ import TestingProcedureKit
     deinit { Self.count.subtract(1, ordering: .relaxed) }
   }
 
-  @Test("A durable graph without nodes does nothing, each time")
+  @Test("A durable graph without nodes does nothing, every time")
   func empty() async throws {
     let graph = ProcedureGraph<Void, Void>("empty", returning: Void.self) { _ in }.durable(in: journal)
     for _ in 0..<2 { try await ProcedureQueue("q").run(graph) }

@@ -32,7 +32,7 @@ import TestingProcedureKit
     "b": .versionChanged, "text": .notCodable("Uncoded"), "c": .dependenciesChanged(["text"]),
   ]
 
-  @Test("A node that is executed again says why in the event of its start, in the snapshot, and in the report")
+  @Test("The start event, the snapshot and the report give the reason why a node is executed again")
   func told() async throws {
     let queue = ProcedureQueue("q")
     _ = try await queue.run(graph(queue), input: 1)
@@ -73,7 +73,7 @@ import TestingProcedureKit
     #expect(try await plan(2, run: true).executedCount == 0)
   }
 
-  @Test("The first run executes no node again, and a run that finds everything neither")
+  @Test("Neither the first run nor a run that finds all entries executes a node again")
   func nothing() async throws {
     let queue = ProcedureQueue("q")
     let recorder = RunRecorder()
@@ -86,7 +86,7 @@ import TestingProcedureKit
     )
   }
 
-  @Test("A cause survives as JSON")
+  @Test("A cause can be encoded as JSON and decoded again")
   func coding() throws {
     let coder = JSONProcedureCoder()
     for cause in Array(Self.causes.values) + [.notRemembered, .dependenciesExecuted(["a"])] {
@@ -94,7 +94,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("The nodes of a durable graph count by their weights, reused or executed")
+  @Test("The nodes of a durable graph count by their weights, whether they are reused or executed")
   func weights() async throws {
     let (fractions, queue) = (Record<Double>(), ProcedureQueue("q", maxConcurrentProcedures: 1))
     let graph = ProcedureGraph("weighted") { g in
@@ -114,7 +114,7 @@ import TestingProcedureKit
     #expect(fractions.values == [0.75, 0.75])
   }
 
-  @Test("An entry of something else under the path of a node explains nothing, and harms nobody")
+  @Test("An unrelated entry at the path of a node explains nothing, and does no harm")
   func foreignEntry() async throws {
     let queue = ProcedureQueue("q")
     await journal.append([1], for: JournalKey(path: "graph/a", fingerprint: Fingerprint(of: [])))

@@ -63,7 +63,7 @@ import TestingProcedureKit
     #expect(address == same)
   }
 
-  @Test("A test needs no file")
+  @Test("A test of a durable graph needs no file")
   func testing() async throws {
     let journal = InMemoryJournal()
     _ = try await thumbnails.durable(in: journal)("kitten.ppm")
@@ -94,7 +94,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A journal of one's own")
+  @Test("A program can provide its own journal")
   func own() async throws {
     let table = Table()
     for _ in 0..<2 { _ = try await thumbnails.durable(in: TableJournal(table: table))("kitten.ppm") }

@@ -45,7 +45,7 @@ import TestingProcedureKit
     return (values, journal.recovery)
   }
 
-  @Test("Entries come back after the file was closed, and the latest of a key counts")
+  @Test("Entries can be read after the file has been closed, and the latest entry of a key counts")
   func reopening() async throws {
     _ = try await written()
     let journal = try FileJournal(path)
@@ -63,7 +63,7 @@ import TestingProcedureKit
     #expect(again.recovery == nil)
   }
 
-  @Test("Cut at any byte, the file has all whole entries, and the rest is dropped and told")
+  @Test("A file that is cut at any byte has all complete entries, and the rest is dropped and reported")
   func cut() async throws {
     let (bytes, ends) = try await written()
     for count in 0...bytes.count {
@@ -76,7 +76,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A changed byte anywhere is an error, and never another value; cut off there, the entries before are left")
+  @Test("A changed byte is an error, and never another value; if the file is cut off there, the earlier entries remain")
   func flipped() async throws {
     let (bytes, ends) = try await written()
     for position in bytes.indices {
@@ -104,7 +104,7 @@ import TestingProcedureKit
     #expect(try await journal.read(Self.keys[2]) == Self.values[2])
   }
 
-  @Test("Zeros behind the last entry, as after a power failure, are dropped; zeros before an entry are damage")
+  @Test("Zeros after the last entry, as after a power failure, are dropped; zeros before an entry are damage")
   func zeros() async throws {
     let bytes = try await written().bytes
     let zeros = [UInt8](repeating: 0, count: 70_000)
@@ -114,7 +114,7 @@ import TestingProcedureKit
     #expect(try await entries(in: [UInt8](repeating: 0, count: 16)).values == [nil, nil, nil])
   }
 
-  @Test("A dropped entry is told in the log, and an entry that is written then is read")
+  @Test("A dropped entry is logged, and an entry that is written afterwards can be read")
   func torn() async throws {
     let bytes = try await written().bytes
     try folder.write(Array(bytes.dropLast()), to: "a.journal")
@@ -127,7 +127,7 @@ import TestingProcedureKit
     #expect(try await FileJournal(path).read(Self.keys[2]) == [5])
   }
 
-  @Test("Two journals cannot use one file at the same time; a closed or released one gives the file back")
+  @Test("Two journals cannot use one file at the same time, and a closed or released journal releases the file")
   func lock() async throws {
     var journal: FileJournal? = try FileJournal(path)
     let error = #expect(throws: JournalError.self) { try FileJournal(path) }
@@ -145,7 +145,7 @@ import TestingProcedureKit
   }
 
   #if os(Linux)
-    @Test("A closed journal gives the file back, although a child that is being spawned still has the descriptor")
+    @Test("A closed journal releases the file, even if a child that is being spawned still has the descriptor")
     func inherited() async throws {
       let journal = try FileJournal(path)
       // A child has copies of all descriptors between its `fork` and its `exec`.
@@ -160,7 +160,7 @@ import TestingProcedureKit
     }
   #endif
 
-  @Test("A later format, another file and a folder are errors, which leave what they are")
+  @Test("A later format, another kind of file and a folder are errors, and are not changed")
   func foreign() async throws {
     func kind(_ name: String) -> JournalError.Kind? {
       #expect(throws: JournalError.self) { try FileJournal(folder.file(name)) }?.kind
@@ -180,7 +180,7 @@ import TestingProcedureKit
     #expect(throws: JournalError.self) { try FileJournal("/dev/full") }
   }
 
-  @Test("A compaction keeps the latest entries of the kept keys, and the journal goes on in the new file")
+  @Test("A compaction keeps the latest entries of the kept keys, and the journal continues in the new file")
   func compaction() async throws {
     let journal = try FileJournal(path)
     for round in 0..<50 as Range<UInt8> {
@@ -200,7 +200,7 @@ import TestingProcedureKit
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a.journal"])
   }
 
-  @Test("A compaction replaces the file behind a link, which another journal then finds in use")
+  @Test("A compaction replaces the target of a link, which is then in use for another journal")
   func compactedBehindLink() async throws {
     let link = folder.file("link")
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "a.journal")
@@ -227,7 +227,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "Concurrent appends are all there, however the journal flushes",
+    "All concurrent appends are written, however the journal flushes",
     arguments: [.everyEntry, .every(7), .never] as [FileJournal.Flush])
   func concurrent(flush: FileJournal.Flush) async throws {
     let journal = try FileJournal(path, flush: flush)

@@ -20,7 +20,7 @@ import Testing
     #expect(Fingerprint(of: [UInt8](repeating: UInt8(ascii: "a"), count: count)).description == digits)
   }
 
-  @Test("A fingerprint comes back from its bytes, and from no others")
+  @Test("A fingerprint can be created from its bytes, and from no others")
   func bytes() {
     let fingerprint = Fingerprint(of: Array("abc".utf8))
     #expect(fingerprint.description.hasPrefix("ba7816bf8f01cfea"))

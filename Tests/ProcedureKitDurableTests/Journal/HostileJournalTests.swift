@@ -16,7 +16,7 @@ import TestingProcedureKit
     JournalKey(path: $0, fingerprint: Fingerprint(of: Array($0.utf8)))
   }
 
-  @Test("A payload whose lengths exceed it, or whose path is no text, is damage")
+  @Test("A payload with lengths that exceed it, or with a path that is not text, is damage")
   func payloads() async throws {
     let fingerprint = [UInt8](repeating: 1, count: 32)
     let payloads: [[UInt8]] = [
@@ -37,7 +37,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("An entry of 4 GB whose key cannot be is refused before its bytes are read")
+  @Test("An entry of 4 GB with an impossible key is refused before its bytes are read")
   func large() throws {
     var image = JournalImage()
     let length = Int(UInt32.max)
@@ -49,7 +49,7 @@ import TestingProcedureKit
     #expect(error?.kind == .damaged)
   }
 
-  @Test("An entry that is longer than a piece is read, and a changed byte in each piece is found")
+  @Test("An entry that is longer than a piece can be read, and a changed byte in any piece is found")
   func pieces() async throws {
     var image = JournalImage()
     let value = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 8) }
@@ -69,7 +69,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("An entry that was damaged while the journal was open does not go into a compacted file")
+  @Test("An entry that was damaged while the journal was open is not copied into a compacted file")
   func damagedCompaction() async throws {
     let journal = try FileJournal(folder.file("a"))
     for key in Self.keys { try await journal.append([9, 9], for: key) }
@@ -134,7 +134,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A counter that is negative, huge or no number is a damaged journal",
+    "A counter that is negative, huge or not a number is damage",
     arguments: [
       number(-1), number(.min), number(.max), number(.max - 1), number(1 << 31), [], [1], number(1) + [0],
     ])
@@ -145,7 +145,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A large counter ends in bounded time: attempts that are used up, or the next one")
+  @Test("A large counter leads to exhausted attempts or to the next attempt, in bounded time")
   func largeCounter() async {
     let largest = Int64(Int32.max)
     let (none, error) = await attempts(Self.number(largest), .immediate, maxAttempts: 3)
@@ -157,7 +157,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A start of a counted timeout that is far away is a timeout or the whole time, and never a trap",
+    "A distant start of a counted timeout leads to a timeout or to the whole time, and never to a trap",
     arguments: [
       Int64.min, -1, 1, .max,
     ])
@@ -213,7 +213,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "Each of thousands of damaged journals opens with data, or is a typed error; what opens can be read, compacted and opened"
+    "Each of thousands of damaged journals is a typed error, or can be opened, read, compacted and opened again"
   )
   func fuzz() async throws {
     let seed = UInt64.random(in: 0 ... .max)
@@ -245,7 +245,7 @@ import TestingProcedureKit
     #expect(opened > 100 && refused > 100, "seed \(seed)")
   }
 
-  @Test("A durable graph and a remembered procedure on random entries have a value, or a typed error")
+  @Test("With random entries, a durable graph and a remembered procedure return a value or throw a typed error")
   func records() async throws {
     let seed = UInt64.random(in: 0 ... .max)
     var random = SeededGenerator(seed: seed)

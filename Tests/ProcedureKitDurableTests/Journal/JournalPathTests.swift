@@ -20,7 +20,7 @@ import Testing
     try files.attributesOfItem(atPath: path)[.posixPermissions] as? Int
   }
 
-  @Test("A new journal is readable and writable for its owner only, and stays so when it is compacted")
+  @Test("A new journal is readable and writable only for its owner, and stays so when it is compacted")
   func permissions() async throws {
     let journal = try FileJournal(path)
     #expect(try permissions(of: path) == 0o600)
@@ -28,7 +28,7 @@ import Testing
     #expect(try permissions(of: path) == 0o600)
   }
 
-  @Test("A compaction follows no link and no second name at the path of its new file", arguments: [true, false])
+  @Test("A compaction does not follow a link or a second name at the path of its new file", arguments: [true, false])
   func link(isSymbolic: Bool) async throws {
     try folder.write([7], to: "victim")
     let aside = path + ".compacting"
@@ -45,7 +45,7 @@ import Testing
     #expect(try files.contentsOfDirectory(atPath: folder.path).sorted() == ["a.journal", "victim"])
   }
 
-  @Test("A journal in a folder whose name is not UTF-8 takes entries, and is compacted in its place")
+  @Test("A journal in a folder whose name is not UTF-8 accepts entries, and is compacted in place")
   func latin() async throws {
     let latin = SystemText(bytes: Array("\(folder.file("caf"))".utf8) + [0xe9])
     try SystemFiles.makeFolders(latin)
@@ -65,7 +65,7 @@ import Testing
     #expect(journal.name.hasSuffix("caf\\xe9/a.journal"))
   }
 
-  @Test("A folder at the path of the new file is an error, and the journal is as before")
+  @Test("A folder at the path of the new file is an error, and the journal is not changed")
   func folderAside() async throws {
     try files.createDirectory(atPath: path + ".compacting", withIntermediateDirectories: false)
     let journal = try FileJournal(path)
@@ -80,7 +80,9 @@ import Testing
     case renamed, removed, replaced, folderRenamed
   }
 
-  @Test("After the file was renamed, removed or replaced, appends and compactions are errors", arguments: Move.allCases)
+  @Test(
+    "After the file has been renamed, removed or replaced, appends and compactions are errors", arguments: Move.allCases
+  )
   func moved(_ move: Move) async throws {
     let inner = folder.file("inner")
     try files.createDirectory(atPath: inner, withIntermediateDirectories: false)

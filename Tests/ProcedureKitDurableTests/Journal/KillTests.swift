@@ -28,7 +28,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "Killed at any moment, a graph loses no value, and executes no node again whose entry is there",
+    "A graph that is killed at any moment loses no value, and does not repeat a node that has an entry",
     arguments: 0..<UInt64(TestDepth.count(7, least: 4)))
   func killed(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
@@ -71,7 +71,9 @@ import TestingProcedureKit
     #expect(Self.executions(effects).count == seen)
   }
 
-  @Test("On a full disk the run fails, the journal is readable, and a run with room goes on", arguments: [1, 2, 3, 4])
+  @Test(
+    "On a full disk, the run fails and the journal stays readable, and a run with free space continues",
+    arguments: [1, 2, 3, 4])
   func fullDisk(blocks: Int) async throws {
     let folder = try TemporaryFolder()
     let (journal, effects) = (folder.file("journal"), folder.file("effects"))

@@ -19,7 +19,7 @@ private let spellings = ["caf\u{e9}", "cafe\u{301}"]
     #expect(await journal.entryCount == 2)
   }
 
-  @Test("A file keeps both spellings of a path, also when it is closed, compacted, and opened again")
+  @Test("A file keeps both spellings of a path, even when it is closed, compacted, and opened again")
   func file() async throws {
     let folder = try TemporaryFolder()
     let path = folder.file("a.journal")
@@ -54,7 +54,7 @@ private let spellings = ["caf\u{e9}", "cafe\u{301}"]
     }
   }
 
-  @Test("Nodes and procedures of both spellings are remembered apart")
+  @Test("Nodes and procedures with two spellings are remembered separately")
   func graph() async throws {
     let journal = InMemoryJournal()
     let names = Names()

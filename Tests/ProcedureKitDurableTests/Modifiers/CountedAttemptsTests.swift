@@ -8,7 +8,7 @@ import TestingProcedureKit
 @Suite(.timeLimit(.minutes(10))) struct CountedAttemptsTests {
   private let journal = InMemoryJournal()
 
-  @Test("After a kill in the third attempt, the fourth comes next, and its failure is the last of four")
+  @Test("After a kill in the third attempt, the fourth attempt comes next, and its failure is the last of four")
   func attempts() async throws {
     let (attempts, decided) = (Names(), Names())
     let killed = Mutex<InMemoryJournal?>(nil)
@@ -53,7 +53,7 @@ import TestingProcedureKit
     return try #require(killed.withLock { $0 })
   }
 
-  @Test("A body that ends its process each time has its attempts used up, and another run has all again")
+  @Test("A body that ends its process each time uses up its attempts, and another run has all attempts again")
   func usedUp() async throws {
     var journal = journal
     for number in 1...3 {
@@ -66,7 +66,7 @@ import TestingProcedureKit
     try await crash()
   }
 
-  @Test("A body that ends its process each time has the attempts of its schedule used up, too")
+  @Test("A body that ends its process each time also uses up the attempts of its schedule")
   func usedUpBySchedule() async throws {
     var journal = journal
     let schedule = Schedule.immediate.prefix(2)
@@ -77,7 +77,7 @@ import TestingProcedureKit
     try await crash()
   }
 
-  @Test("A cancelled attempt does not count, and the failed ones before it do")
+  @Test("A cancelled attempt does not count, but the failed attempts before it do")
   func cancelled() async throws {
     let queue = ProcedureQueue()
     let attempts = Names()
@@ -94,7 +94,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A limit goes on while no process runs, and starts again when the procedure has ended, on a clock that begins at 0, too",
+    "A time limit continues while no process is running, and starts again when the procedure has ended",
     arguments: [0, 1_000])
   func timeLimit(begin: Int) async throws {
     let now = Mutex(begin)
@@ -118,7 +118,7 @@ import TestingProcedureKit
     try await work(journal)()
   }
 
-  @Test("A counted retry within other modifiers counts in totals and metrics as in the events")
+  @Test("A counted retry within other modifiers has the same count in totals, metrics and events")
   func metrics() async throws {
     var configuration = ProcedureQueue.Configuration("counted")
     configuration.collectsTotals = true
@@ -145,7 +145,8 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A cancelled body that cleans up with a counted retry and a counted timeout has all attempts, and leaves no count")
+    "A cancelled body that cleans up with a counted retry and a counted timeout has all attempts, and leaves no count behind"
+  )
   func cleanUp() async throws {
     let (queue, attempts) = (ProcedureQueue("q"), Names())
     let isStarted = Mutex(false)

@@ -29,7 +29,7 @@ import TestingProcedureKit
     #expect(count.now == 4)
   }
 
-  @Test("A run that finds its value says so in its events, and does not retry")
+  @Test("A run that finds its value reports this in its events, and does not retry")
   func events() async throws {
     let queue = ProcedureQueue()
     let remembered = double.retry(.immediate).remembered(in: journal, as: "double")
@@ -41,7 +41,7 @@ import TestingProcedureKit
     #expect(events.compactMap(\.reuseName) == ["memory"])
   }
 
-  @Test("A failure is executed again, unless it is to be remembered")
+  @Test("A failed procedure is executed again, unless failures are remembered")
   func failures() async throws {
     let plain = double.remembered(in: journal, as: "double")
     for _ in 0..<2 { await #expect(throws: Problem.self) { try await plain(-1) } }
@@ -66,7 +66,7 @@ import TestingProcedureKit
     #expect(await journal.appendCount == 0)
   }
 
-  @Test("Without an input or a value, the end is remembered")
+  @Test("The end of a procedure without an input or a value is remembered")
   func void() async throws {
     let work = ProcedureTask("work") { [count] in count.add() }.remembered(in: journal, as: "work")
     let number = ProcedureTask("number") { [count] in count.add(by: 10) }.map { 7 }.remembered(
@@ -82,7 +82,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "An append that fails, fails the procedure, and a value that cannot be decoded is an error that says what to do")
+    "An append that fails makes the procedure fail, and the error of an undecodable value contains advice")
   func errors() async throws {
     let full = FullJournal(journal, room: 0)
     await #expect(throws: Problem.self) { try await double.remembered(in: full, as: "double")(1) }

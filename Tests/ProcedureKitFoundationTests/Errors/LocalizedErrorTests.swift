@@ -12,7 +12,7 @@ import TestingProcedureKit
   private let upload = ProcedureQueue("q").add(ProcedureTask("Upload") {}).identity
   private let login = ProcedureQueue("q").add(ProcedureTask("Login") {}).identity
 
-  @Test("A user reads what happened and why, by names without ids, and no advice for programmers")
+  @Test("Messages for users contain the event and the reason, with names but without ids or advice for programmers")
   func sentences() throws {
     let error = ProcedureError.dependencyFailed(
       procedure: upload, dependency: login, origin: login, underlying: Offline())
@@ -26,7 +26,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A user is asked to try again where another try makes sense",
+    "Messages for users suggest another attempt where it makes sense",
     arguments: [
       (Duration.milliseconds(300), "Try again in 1 second."), (.seconds(6), "Try again in 6 seconds."),
       (.milliseconds(6_001), "Try again in 7 seconds."), (nil, nil),
@@ -37,7 +37,7 @@ import TestingProcedureKit
     #expect(ProcedureError.rateExceeded(procedure: upload, retryAfter: delay).recoverySuggestion == words)
   }
 
-  @Test("Items that make no graph are described to those who wrote them")
+  @Test("Items that do not form a graph are described for the authors of the items")
   func items() {
     let error = #expect(throws: GraphItemsError<Int>.self) {
       _ = try ProcedureGraph("g", [1, 2], id: { $0 }, needs: { [3 - $0] }, operation: { item, _ in item })

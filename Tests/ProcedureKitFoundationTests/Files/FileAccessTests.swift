@@ -27,7 +27,7 @@ import TestingProcedureKit
     await handle.outcome.procedureError?.underlying as? CapabilityError
   }
 
-  @Test("The status tells what is granted and what is missing, without asking")
+  @Test("The status shows which permissions are granted and which are missing, without a request")
   func status() async throws {
     let script = file("script", 0o500)
     let status = try #require(try await GetAuthorizationStatus(FileAccess(script, [.read, .execute])).execute())
@@ -39,7 +39,7 @@ import TestingProcedureKit
     #expect(try await GetAuthorizationStatus(FileAccess(folder + "/none", .read)).execute() == nil)
   }
 
-  @Test("A folder can be listed, added to and entered; a link stands for what it leads to")
+  @Test("A folder can be listed, extended and entered, and a link represents its target")
   func foldersAndLinks() async throws {
     let all = try await Authorize(FileAccess(folder, [.read, .write, .execute])).execute()
     #expect(all.granted == [.read, .write, .execute])
@@ -50,7 +50,7 @@ import TestingProcedureKit
     #expect(await !FileAccess(link, .read).isAvailable())
   }
 
-  @Test("A condition is satisfied by what is allowed, and fails at once by what is not, silent or not")
+  @Test("A condition is satisfied by a permitted access and fails immediately otherwise, silenced or not")
   func condition() async throws {
     let queue = ProcedureQueue("files", maxConcurrentProcedures: 1)
     let path = file("text", 0o600)
@@ -67,7 +67,7 @@ import TestingProcedureKit
     #expect(missing?.description == "read \(folder)/none is not available on this system")
   }
 
-  @Test("What is not allowed is refused to whoever authorizes it, with the name of the procedure")
+  @Test("Authorization for an access that is not permitted is refused, with the name of the procedure")
   func authorize() async {
     let path = file("text", 0o600)
     let handle = ProcedureQueue("files").add(Authorize(FileAccess(path, .execute)))
@@ -81,14 +81,14 @@ import TestingProcedureKit
     #expect(status.missing == .execute)
   }
 
-  @Test("A file without permissions is refused to all but an administrator")
+  @Test("A file without permissions is accessible only to an administrator")
   func nothing() async {
     let status = await FileAccess(file("locked", 0o000), [.read, .write]).authorizationStatus()
     #expect(status.granted == (isAdministrator ? [.read, .write] : []))
     #expect("\(FileAccess.Permissions([]))" == "nothing")
   }
 
-  @Test("Changes to the file are seen by the next run")
+  @Test("The next run sees changes to the file")
   func changes() async throws {
     let path = file("text", 0o600)
     let run = ProcedureTask("run") { 1 }.condition(.authorized(for: FileAccess(path, .execute)))
@@ -97,7 +97,7 @@ import TestingProcedureKit
     #expect(try await run.execute() == 1)
   }
 
-  @Test("It is written down as the guide says")
+  @Test("The examples of the guide have the documented results")
   func guide() async throws {
     typealias Kitten = JSONTests.Kitten
     let roundTrip = EncodeJSON<Kitten>().then(DecodeJSON<Kitten>())
@@ -106,7 +106,7 @@ import TestingProcedureKit
     #expect(try await !save.execute(Kitten(name: "Tom")).isEmpty)
   }
 
-  @Test("A file is known by the bytes of its path")
+  @Test("A file is identified by the bytes of its path")
   func spellings() {
     let spellings = ["caf\u{e9}", "cafe\u{301}"]
     #expect(FileAccess(spellings[0], .read) != FileAccess(spellings[1], .read))

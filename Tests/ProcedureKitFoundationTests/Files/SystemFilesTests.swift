@@ -13,7 +13,7 @@ import Testing
     try await body(SystemText(url.path))
   }
 
-  @Test("A file that is filled first has a new name beside its place, and no other file is opened for it")
+  @Test("A file that is filled before it is moved has a new name in the same folder, and no other file is opened")
   func partials() async throws {
     try await withFolder { folder in
       let partials = try (0..<100).map { _ in
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test("Names that are not UTF-8 are those of the files, and a zero in a path is an error")
+  @Test("Names that are not UTF-8 identify the right files, and a zero byte in a path is an error")
   func bytes() async throws {
     try await withFolder { folder in
       for name: SystemText in [latin, "caf\u{e9}", "cafe\u{301}"] {
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test("Folders are made with those around them; a file in the way is an error")
+  @Test("Folders are created with their parents, and a file in the way is an error")
   func folders() async throws {
     try await withFolder { folder in
       try SystemFiles.makeFolders("\(folder)/a//b/../c/")
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test("A path begins at the home folder with ~ and ~/, and nowhere else")
+  @Test("A path that is ~ or begins with ~/ is in the home folder, and no other path is")
   func home() throws {
     let home = try #require(getenv("HOME").map { String(cString: $0) })
     #expect(("~/kit" as SystemText).expandingHome == "\(home)/kit" && ("~" as SystemText).expandingHome == "\(home)")

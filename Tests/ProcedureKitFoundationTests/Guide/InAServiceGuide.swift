@@ -4,7 +4,7 @@ import Testing
 
 /// The guide `InAService`, as code.
 @Suite(.timeLimit(.minutes(10))) struct InAServiceGuide {
-  @Test("Ending at a signal: without one, a cancellation ends the service")
+  @Test("A cancellation ends a service that has received no signal")
   func signals() async throws {
     let jobs = ProcedureQueue("jobs")
     let task = Task {

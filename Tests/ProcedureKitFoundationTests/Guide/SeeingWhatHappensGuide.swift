@@ -5,7 +5,7 @@ import Testing
 
 /// The code of the guide *Seeing what happens* that needs ProcedureKitFoundation, compiled and run; `ProjectTests` compares the two.
 @Suite(.timeLimit(.minutes(10))) struct SeeingWhatHappensGuide {
-  @Test("Foundation's Progress")
+  @Test("A procedure reports to Foundation's Progress")
   func progress() async throws {
     let (rest, go) = AsyncStream.makeStream(of: Void.self)
     let handle = ProcedureQueue("albums").add(ProcedureTask("album") { for await _ in rest {} })

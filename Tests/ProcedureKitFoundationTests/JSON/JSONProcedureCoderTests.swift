@@ -11,7 +11,7 @@ import Testing
 
   let coder = JSONProcedureCoder()
 
-  @Test("A value comes back as it was, with infinity, and its keys are sorted")
+  @Test("A value, even with infinity, is decoded as it was encoded, and its keys are sorted")
   func roundTrip() throws {
     let tom = Kitten(name: "Tom / \u{1F63A}", lives: ["c": .infinity, "a": 1, "b": -.infinity], friend: nil)
     let bytes = try coder.encode(tom)
@@ -21,7 +21,7 @@ import Testing
     #expect(try coder.decode(Double.self, from: coder.encode(Double.nan)).isNaN)
   }
 
-  @Test("A single number, text or missing value is a JSON text, too")
+  @Test("A single number, string or missing value is also a valid JSON text")
   func fragments() throws {
     #expect(try coder.encode(7) == Array("7".utf8) && coder.encode("a") == Array("\"a\"".utf8))
     #expect(try coder.decode(Int?.self, from: coder.encode(Int?.none)) == nil)

@@ -11,7 +11,7 @@ import TestingProcedureKit
     var born = Date(timeIntervalSince1970: 0)
   }
 
-  @Test("What is encoded and decoded again is the same, also in a graph")
+  @Test("A value that is encoded and decoded again is the same, even in a graph")
   func roundTrip() async throws {
     let roundTrip = EncodeJSON<Kitten>().then(DecodeJSON<Kitten>())
     #expect(try await roundTrip.execute(Kitten(name: "Tom")) == Kitten(name: "Tom"))
@@ -21,7 +21,7 @@ import TestingProcedureKit
     #expect(try await graph.execute(Kitten(name: "Tim", lives: 3)).lives == 3)
   }
 
-  @Test("Each run has an encoder and a decoder of its own, configured as said")
+  @Test("Each run has its own encoder and decoder, with the given configuration")
   func configuration() async throws {
     let encode = EncodeJSON<Kitten> {
       $0.outputFormatting = [.sortedKeys]
@@ -35,7 +35,7 @@ import TestingProcedureKit
     #expect(String(decoding: data, as: UTF8.self) == #"{"born":"1970-01-01T00:00:00Z","lives":9,"name":"Tom"}"#)
   }
 
-  @Test("What is not JSON fails with the decoder's error, what cannot be encoded with the encoder's")
+  @Test("Data that is not JSON fails with the decoder's error, and a value that cannot be encoded with the encoder's")
   func errors() async {
     let queue = ProcedureQueue("JSON")
     let decoding = queue.add(DecodeJSON<Kitten>(), input: Data("{".utf8))

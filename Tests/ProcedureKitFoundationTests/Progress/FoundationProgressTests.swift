@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(
-    "Foundation's progress follows the procedure, also as a child of another, and ends with it",
+    "Foundation's progress follows the procedure, even as a child of another progress, and ends with the procedure",
     .timeLimit(.minutes(10))
   )
   func mirrored() async throws {

@@ -32,7 +32,7 @@ import TestingProcedureKit
     return (probe, handle)
   }
 
-  @Test("After the shutdown nothing more is admitted, and what was admitted is executed")
+  @Test("After the shutdown, no procedure is admitted, and admitted procedures are executed")
   func draining() async throws {
     let (probe, handle) = try await startedProbe()
     let waiting = queue.add(ProcedureTask { 2 })
@@ -46,7 +46,7 @@ import TestingProcedureKit
     #expect(await queue.add(ProcedureTask {}).outcome.procedureError?.kind == .queueShutDown)
   }
 
-  @Test("After the grace period, what is left is cancelled")
+  @Test("After the grace period, the remaining procedures are cancelled")
   func grace() async throws {
     let (_, handle) = try await startedProbe()
     async let run: Void = service(grace: .seconds(20)).run()
@@ -57,7 +57,9 @@ import TestingProcedureKit
     #expect(await handle.outcome.isCancelled)
   }
 
-  @Test("A cancel cancels all procedures, before the shutdown and during the grace period", arguments: [true, false])
+  @Test(
+    "A cancellation cancels all procedures, both before the shutdown and during the grace period",
+    arguments: [true, false])
   func cancel(isBefore: Bool) async throws {
     let (_, handle) = try await startedProbe()
     let run = Task { try await service(grace: .seconds(20)).run() }

@@ -41,7 +41,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("After the last sequence is released or stopped, a signal has its former effect, and before that it has not")
+  @Test("A signal has its former effect after the last sequence has been released or stopped, but not before")
   func restored() async {
     #expect(effect(of: .user1) == 0)
     var first: ProcessSignals? = ProcessSignals(.user1)
@@ -61,7 +61,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A signal that is ignored when the sequence is created stays ignored, as nohup and a shell's background jobs want",
+    "A signal that is ignored when the sequence is created stays ignored, as nohup and background jobs of a shell require",
     arguments: [ProcessSignal.hangUp, .interrupt, .quit, .terminate, .user2])
   func ignored(_ ignored: ProcessSignal) async {
     signal(ignored.rawValue, SIG_IGN)
@@ -156,7 +156,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A service ends at the first signal, also at one that arrived before it ran; then the signal has its usual effect",
+    "A service ends at the first signal, even one that arrived before it ran; after that, the signal has its usual effect",
     arguments: [true, false])
   func service(isEarly: Bool) async throws {
     let queue = ProcedureQueue("jobs")

@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(
-    "A report without a fix, a place or a time has no location",
+    "A report without a fix, a position or a time has no location",
     arguments: [
       #""mode":0"#, #""mode":1,"time":"2026-11-08T10:35:11.000Z""#,
       #""mode":1,"lat":1,"lon":2,"time":"2026-11-08T10:35:11.000Z""#,
@@ -23,7 +23,7 @@ import Testing
     #expect(try location(fields) == nil)
   }
 
-  @Test("A fix in two dimensions has no altitude, and a time may be without a fraction")
+  @Test("A fix in two dimensions has no altitude, and a time can be without a fraction")
   func flat() throws {
     let found = try location(#""mode":2,"lat":-33.5,"lon":-70,"altMSL":5,"epv":1,"time":"2026-11-08T10:35:11Z""#)
     #expect(
@@ -31,7 +31,7 @@ import Testing
         == Location(latitude: -33.5, longitude: -70, timestamp: try Date("2026-11-08T10:35:11Z", strategy: .iso8601)))
   }
 
-  @Test("The errors and the altitude of older daemons are known")
+  @Test("The errors and the altitude of older daemons are understood")
   func older() throws {
     let found = try location(#""mode":3,"lat":1,"lon":2,"alt":9,"epx":3,"epy":4,"time":"2026-11-08T10:35:11.250Z""#)
     #expect(found?.horizontalAccuracy == 5)
@@ -40,7 +40,8 @@ import Testing
   }
 
   @Test(
-    "What is no report throws; classes of later daemons are passed over", arguments: ["", "[]", "{}", "{\"class\":1}"])
+    "Text that is not a report throws, and classes of later daemons are skipped",
+    arguments: ["", "[]", "{}", "{\"class\":1}"])
   func strangers(_ text: String) throws {
     #expect(throws: (any Error).self) { try GPSDReport(Data(text.utf8)) }
     #expect(try GPSDReport(Data(#"{"class":"NEW","mode":"x"}"#.utf8)) == .other)

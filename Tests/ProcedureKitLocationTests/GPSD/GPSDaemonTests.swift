@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test("The locations of a recorded gpsd come in order, without those whose time is unknown, until it ends")
+  @Test("The locations of a recorded gpsd arrive in order, without those whose time is unknown, until the daemon ends")
   func recording() async throws {
     let daemon = try RecordedDaemon(RecordedDaemon.walkSteps)
     let (locations, error) = await read(GPSDaemon(port: daemon.port))
@@ -41,7 +41,7 @@ import Testing
     #expect(locations.count == count)
   }
 
-  @Test("A cancel of the reader closes the connection")
+  @Test("Cancelling the reader closes the connection")
   func cancel() async throws {
     let daemon = try RecordedDaemon(RecordedDaemon.walkSteps + [.hold])
     let (firsts, first) = AsyncStream.makeStream(of: Location.self)
@@ -57,7 +57,7 @@ import Testing
   private static let version = #"{"class":"VERSION","release":"3.25","rev":"3.25","proto_major":3,"proto_minor":15}"#
 
   @Test(
-    "What is no gpsd of protocol 3, or refuses, is an error that says so",
+    "A server that is not a gpsd of protocol 3, or that refuses, is an error with the reason",
     arguments: [
       ("HTTP/1.1 400 Bad Request\r\n", LocationError.Kind.unknownProtocol, "HTTP/1.1 400 Bad Request"),
       (#"{"class":"VERSION","proto_major":4}"# + "\n", .unknownProtocol, "protocol 4"),
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(
-    "What a daemon says is shown without control characters and without those that change the direction of text",
+    "Text from a daemon is shown without control characters and characters that change the direction of text",
     arguments: [
       ("\u{1b}[2J\u{9b}31m\u{202e}kitten\r\n", LocationError.Kind.unknownProtocol),
       (version + "\n" + #"{"class":"ERROR","message":"\u001b[2J\u009b\u202ekitten"}"# + "\n", .refused),
@@ -84,7 +84,7 @@ import Testing
     #expect(error?.description.unicodeScalars.allSatisfy { $0.harmless() == $0 } == true)
   }
 
-  @Test("A line without an end is not kept for ever")
+  @Test("A line without an end is not kept forever")
   func endless() async throws {
     try await expect(.unknownProtocol, "an endless line", after: String(repeating: "x", count: 1 << 17))
   }
@@ -105,7 +105,7 @@ import Testing
     #expect(error?.description.contains("127.0.0.1, port \(port.port)") == true)
   }
 
-  @Test("A host that contains NUL is no host, and not the part before")
+  @Test("A host that contains NUL is not a host, and is not shortened to the part before it")
   func nul() async throws {
     let daemon = try RecordedDaemon(RecordedDaemon.walkSteps)
     let (locations, error) = await read(GPSDaemon(host: "127.0.0.1\0.example", port: daemon.port))

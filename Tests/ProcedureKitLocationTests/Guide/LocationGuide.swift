@@ -4,7 +4,7 @@ import Testing
 
 /// The code of the module's guide, compiled and run; `ProjectTests` compares the two.
 @Suite(.timeLimit(.minutes(10))) struct LocationGuide {
-  @Test("One location")
+  @Test("A procedure returns one location")
   func one() async throws {
     let daemon = try RecordedDaemon(RecordedDaemon.walkSteps + [.hold])
     let queue = ProcedureQueue()
@@ -14,7 +14,7 @@ import Testing
     await daemon.waitUntilEnded()
   }
 
-  @Test("A movement")
+  @Test("A sequence of locations records a movement")
   func movement() async throws {
     let daemon = try RecordedDaemon(RecordedDaemon.walkSteps + [.hold])
     var track: [Location] = []

@@ -33,12 +33,12 @@ import Testing
     return try await load(URLRequest(URL(string: "https://kitten.example/")!))
   }
 
-  @Test("A substitute answers without a network")
+  @Test("A substitute responds without a network")
   func substitute() async throws {
     #expect(try await load(Canned(status: 200, pieces: ["a ", "kitten"])).text == "a kitten")
   }
 
-  @Test("A transport without a response, or with an error of its own, is an error with the address")
+  @Test("A transport that gives no response, or throws its own error, causes an error with the address")
   func failures() async throws {
     let silent = await networkError { try await load(Canned()) }
     #expect(silent?.description == "GET https://kitten.example/ failed: the server did not send an HTTP response.")
@@ -48,7 +48,7 @@ import Testing
     #expect(broken?.status == 200)
   }
 
-  @Test("A body of another length than announced is incomplete, unless compressed")
+  @Test("A body whose length differs from the announced length is incomplete, unless it is compressed")
   func lengths() async throws {
     let short = await networkError {
       try await load(Canned(status: 200, headers: ["Content-Length": "9"], pieces: ["a"]))

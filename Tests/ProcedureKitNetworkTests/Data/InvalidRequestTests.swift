@@ -24,7 +24,7 @@ import Testing
     ]
   }()
 
-  @Test("A request that cannot be sent is refused, and the error says why", arguments: requests)
+  @Test("A request that cannot be sent is refused, and the error gives the reason", arguments: requests)
   func refused(_ request: URLRequest, _ reason: String) async throws {
     let error = await networkError { try await NetworkDataProcedure()(request) }
     #expect(error?.kind == .invalidRequest)
@@ -64,7 +64,7 @@ import Testing
     #expect(transport.exchanges.isEmpty)
   }
 
-  @Test("A header field of one line is set, and replaces the former one, whatever its case")
+  @Test("A header field of one line is set, and replaces the previous one, whatever its case is")
   func setHeader() throws {
     var request = URLRequest(url: URL(string: "https://kitten.example/")!)
     try request.setHeader("x-kitten", "Mia\tand Tom")

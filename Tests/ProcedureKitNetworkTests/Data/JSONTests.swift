@@ -14,7 +14,7 @@ import Testing
     var bornOn: Date?
   }
 
-  @Test("JSON becomes a value, with the settings of the decoder")
+  @Test("JSON is decoded to a value, with the settings of the decoder")
   func decodes() async throws {
     let server = try LoopbackServer { _ in .ok(#"{"name": "Mia", "born_on": 5}"#) }
     defer { server.stop() }
@@ -26,7 +26,7 @@ import Testing
     #expect(kitten == Kitten(name: "Mia", bornOn: Date(timeIntervalSince1970: 5)))
   }
 
-  @Test("Other JSON, no JSON, and another status are errors with the address and the body")
+  @Test("Unexpected JSON, invalid JSON, and another status are errors with the address and the body")
   func refuses() async throws {
     let server = try LoopbackServer { request in
       switch request.path {

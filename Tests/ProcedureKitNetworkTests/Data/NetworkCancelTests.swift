@@ -20,7 +20,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A cancel before the answer and in the middle closes the connection", arguments: ["/never", "/stalled", "/endless"])
+    "A cancellation before or during the response closes the connection", arguments: ["/never", "/stalled", "/endless"])
   func handle(_ path: String) async throws {
     let server = try LoopbackServer(handler: Self.server)
     defer { server.stop() }
@@ -34,7 +34,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A caller that is cancelled, and a queue that cancels a body of a caller, end the transfer",
+    "A cancelled caller, and a queue that cancels the caller's body, end the transfer",
     arguments: [true, false])
   func caller(_ cancelsTask: Bool) async throws {
     let server = try LoopbackServer(handler: Self.server)
@@ -74,7 +74,7 @@ import TestingProcedureKit
     #expect(server.requests.isEmpty)
   }
 
-  @Test("Cancels at all times leave no connection, and crash nothing")
+  @Test("Cancellations at arbitrary times leave no connection open, and cause no crash")
   func storm() async throws {
     let server = try LoopbackServer { _ in .ok(Data(count: 100_000)).chunked(by: 2_000) }
     defer { server.stop() }
@@ -93,7 +93,7 @@ import TestingProcedureKit
     try await server.waitUntilUnconnected()
   }
 
-  @Test("A transport that is dropped lets go of its session")
+  @Test("A transport that is released releases its session")
   func dropped() async throws {
     let server = try LoopbackServer { _ in .ok("a kitten") }
     defer { server.stop() }

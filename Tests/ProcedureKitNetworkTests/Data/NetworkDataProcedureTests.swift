@@ -13,7 +13,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct NetworkDataProcedureTests {
   private let load = NetworkDataProcedure("load")
 
-  @Test("The body, the status and the header fields come back")
+  @Test("The body, the status and the header fields are returned")
   func body() async throws {
     let server = try LoopbackServer { _ in .ok("a kitten", headers: ["X-Colour": "grey"]) }
     defer { server.stop() }
@@ -26,7 +26,9 @@ import Testing
     try await server.waitUntilUnconnected()
   }
 
-  @Test("A body comes in chunks, without a length, slowly and empty, too", arguments: ["/chunks", "/close", "/pieces"])
+  @Test(
+    "A body can arrive in chunks, without a length, or slowly, and can be empty",
+    arguments: ["/chunks", "/close", "/pieces"])
   func framings(_ path: String) async throws {
     let kittens = Data((0..<300_000).map { UInt8($0 % 251) })
     let gate = ServerGate()
@@ -60,7 +62,7 @@ import Testing
     #expect(error?.description == "GET http://127.0.0.1:\(server.port)/kitten failed with status \(status).")
   }
 
-  @Test("A body of a status that is not accepted is read up to 64 KB")
+  @Test("The body of a response with a status that is not accepted is read up to 64 KB")
   func longRefusal() async throws {
     let server = try LoopbackServer { _ in
       var response = ServerResponse.endless()
@@ -77,7 +79,7 @@ import Testing
   }
 
   @Test(
-    "A fault of the server is an error with the address, and leaves no connection",
+    "A fault of the server is an error with the address, and leaves no connection open",
     arguments: ["/closes", "/resets", "/middle", "/truncated", "/chunks", "/garbage"])
   func faults(_ path: String) async throws {
     let server = try LoopbackServer { request in
@@ -97,7 +99,7 @@ import Testing
     try await server.waitUntilUnconnected()
   }
 
-  @Test("A port that refuses, and a host that is not known, are errors that say so")
+  @Test("A port that refuses connections, and an unknown host, cause the corresponding errors")
   func unreachable() async throws {
     let refusing = try RefusingPort()
     let refused = await networkError { try await load(URLRequest(refusing.url("/"))) }
@@ -124,7 +126,7 @@ import Testing
     try await server.waitUntilUnconnected()
   }
 
-  @Test("A body of exactly the limit is taken")
+  @Test("A body whose length is exactly the limit is accepted")
   func exactLimit() async throws {
     let server = try LoopbackServer { _ in .ok(Data(count: 1_000)).chunked(by: 300) }
     defer { server.stop() }
@@ -152,7 +154,7 @@ import Testing
     #expect(zip(progress, progress.dropFirst()).allSatisfy { $0.bytesReceived <= $1.bytesReceived })
   }
 
-  @Test("Two hundred requests, thirty at a time")
+  @Test("Two hundred requests finish, thirty at a time")
   func many() async throws {
     let server = try LoopbackServer { request in .ok(request.path) }
     defer { server.stop() }

@@ -21,7 +21,8 @@ import TestingProcedureKit
   }
 
   @Test(
-    "The body becomes the file, and replaces another one, whatever its framing", arguments: ["/", "/chunks", "/close"])
+    "The body becomes the file, and replaces an existing one, whatever the body's framing is",
+    arguments: ["/", "/chunks", "/close"])
   func whole(_ path: String) async throws {
     let bytes = Data((0..<300_000).map { UInt8($0 % 251) })
     let server = try LoopbackServer { request in
@@ -40,7 +41,7 @@ import TestingProcedureKit
     #expect(folder.names == ["kitten"])
   }
 
-  @Test("An empty body is an empty file, and each request can have a file of its own")
+  @Test("An empty body becomes an empty file, and each request can have its own file")
   func files() async throws {
     let server = try LoopbackServer { request in .ok(request.path == "/empty" ? "" : request.path) }
     defer { server.stop() }
@@ -53,7 +54,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A fault leaves the destination alone, and nothing beside it",
+    "A fault does not change the destination, and leaves no file beside it",
     arguments: ["/closes", "/middle", "/truncated", "/chunks", "/garbage", "/missing", "/long", "/loop", "/part"])
   func faults(_ path: String) async throws {
     let server = try LoopbackServer { request in
@@ -90,7 +91,7 @@ import TestingProcedureKit
     try await server.waitUntilUnconnected()
   }
 
-  @Test("A folder that is missing is told before anything is sent, and a folder as the destination is an error")
+  @Test("A missing folder is an error before anything is sent, and a folder as the destination is an error")
   func unwritable() async throws {
     let server = try LoopbackServer { _ in .ok("a kitten") }
     defer { server.stop() }
@@ -105,7 +106,9 @@ import TestingProcedureKit
     #expect(folder.names == ["kitten"])
   }
 
-  @Test("A cancel in the middle and a timeout close the connection, and leave nothing", arguments: [true, false])
+  @Test(
+    "A cancellation during the transfer and a timeout close the connection, and leave no file behind",
+    arguments: [true, false])
   func cancels(_ isTimeout: Bool) async throws {
     let server = try LoopbackServer { _ in .ok("0123456789").stalled(after: 4) }
     defer { server.stop() }
@@ -124,7 +127,7 @@ import TestingProcedureKit
     try await server.waitUntilUnconnected()
   }
 
-  @Test("Forty downloads at once, cancelled at all times, leave whole files only")
+  @Test("Forty concurrent downloads that are cancelled at arbitrary times leave only complete files")
   func storm() async throws {
     let bytes = Data(count: 50_000)
     let server = try LoopbackServer { _ in .ok(bytes).chunked(by: 1_000) }

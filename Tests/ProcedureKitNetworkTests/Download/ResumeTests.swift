@@ -35,7 +35,7 @@ import TestingProcedureKit
   /// The `Range` header of each request.
   private func ranges(_ server: LoopbackServer) -> [String?] { server.requests.map { $0.headers["Range"] } }
 
-  @Test("A part that has come is not asked for again, if the server identifies the version")
+  @Test("A part that has arrived is not requested again if the server identifies the version")
   func resumes() async throws {
     let server = try LoopbackServer { request in
       let file = ServerResponse.file(Self.bytes, tag: "\"1\"")
@@ -56,7 +56,7 @@ import TestingProcedureKit
     #expect(folder.names == ["kitten"])
   }
 
-  @Test("A file that has changed meanwhile comes from its beginning")
+  @Test("A file that has changed in the meantime is downloaded from the beginning")
   func changed() async throws {
     let server = try LoopbackServer { request in
       request.attempt == 1
@@ -68,7 +68,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "The rest of another version, from a server that overlooks If-Range, is not joined to the part",
+    "The rest of another version, from a server that ignores If-Range, is not joined to the part",
     arguments: [true, false])
   func overlooked(_ hasTag: Bool) async throws {
     let server = try LoopbackServer { request in
@@ -88,7 +88,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "Without a strong validator, and for a server without parts, the whole is asked for again",
+    "Without a strong validator, or if the server does not support ranges, the whole file is requested again",
     arguments: [
       [:], ["ETag": "W/\"1\""], ["ETag": "\"1\"", "Accept-Ranges": "none"],
       ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"],
@@ -124,7 +124,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A compressed body is not gone on with, since its bytes have other places")
+  @Test("The download of a compressed body is not continued, because its bytes have other positions")
   func compressed() async throws {
     let transport = Compressed()
     var resilience = NetworkResilience()
@@ -151,7 +151,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A length that no body has counts as none")
+  @Test("An impossible length is treated as missing")
   func absurdLength() async throws {
     var resilience = NetworkResilience()
     resilience.backoff = .immediate
@@ -161,7 +161,7 @@ import TestingProcedureKit
     #expect(try String(contentsOf: response.payload, encoding: .utf8) == "a kitten")
   }
 
-  @Test("An old date of change identifies the version, too")
+  @Test("An old modification date also identifies the version")
   func date() async throws {
     let (changed, present) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:50:37 GMT")
     let server = try LoopbackServer { request in
@@ -176,7 +176,7 @@ import TestingProcedureKit
     #expect(ranges(server) == [nil, "bytes=40000-"])
   }
 
-  @Test("A server that sends another part, and one whose file is shorter now, are asked for the whole")
+  @Test("If a server sends another part, or its file has become shorter, the whole file is requested")
   func mistakes() async throws {
     for status in [206, 416] {
       let server = try LoopbackServer { request in
@@ -190,7 +190,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A part that is shorter than asked for is gone on from")
+  @Test("A download continues after a part that is shorter than requested")
   func shortPart() async throws {
     let server = try LoopbackServer { request in
       guard let range = request.headers["Range"] else {
@@ -207,7 +207,7 @@ import TestingProcedureKit
     #expect(ranges(server) == [nil, "bytes=30000-", "bytes=70000-"])
   }
 
-  @Test("Nothing is left when all attempts have failed, nor when a pause is cancelled")
+  @Test("No file is left behind when all attempts have failed, or when a pause is cancelled")
   func exhausted() async throws {
     let server = try LoopbackServer { _ in .file(Self.bytes, tag: "\"1\"").truncated(after: 1_000) }
     defer { server.stop() }
@@ -227,7 +227,7 @@ import TestingProcedureKit
     #expect(folder.names == [])
   }
 
-  @Test("A range of the caller's own is the whole of the download")
+  @Test("A range that the caller has set is the whole download")
   func ownRange() async throws {
     let server = try LoopbackServer { _ in .file(Self.bytes, tag: "\"1\"") }
     defer { server.stop() }
@@ -277,7 +277,7 @@ import TestingProcedureKit
     more.merging(["Content-Range": "bytes \(range.lowerBound)-\(range.upperBound)/\(total)"]) { $1 }
   }
 
-  @Test("A program that sends the request of a redirect by itself downloads the whole, whatever had arrived before")
+  @Test("A program that sends the request of a redirect itself downloads the whole file, whatever has already arrived")
   func redirectedPart() async throws {
     struct Redirected: Error {}
     let next = Mutex<URLRequest?>(nil)
@@ -296,7 +296,7 @@ import TestingProcedureKit
     #expect((request.allHTTPHeaderFields ?? [:]).isEmpty)
   }
 
-  @Test("The total of the first answer stays when a part does not know the total")
+  @Test("The total of the first response is kept when a part does not contain the total")
   func total() async throws {
     let (result, ranges) = try await download(attempts: 2) { exchange, number in
       if number == 2 { return try exchange.answer(206, Self.part(500...599, "*"), Self.bytes[500...599]) }
@@ -312,7 +312,7 @@ import TestingProcedureKit
     #expect(folder.names == ["kitten"])
   }
 
-  @Test("A server that sends a little at a time costs no attempt as long as it sends something")
+  @Test("A server that sends a little at a time uses up no attempt as long as it sends something")
   func capped() async throws {
     for total in ["1000", "*"] {
       let progress = Mutex<[NetworkProgress]>([])
@@ -328,7 +328,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Without any total, the end of the file is where the server has no more", arguments: [true, false])
+  @Test("Without any total, the file ends where the server has no more bytes", arguments: [true, false])
   func unknownTotal(_ saysVersion: Bool) async throws {
     let (result, ranges) = try await download(attempts: 2, ["ETag": "\"1\""]) { exchange, number in
       switch number {
@@ -347,7 +347,7 @@ import TestingProcedureKit
   private static let old = ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT", "Date": "Sun, 06 Nov 1994 09:49:37 GMT"]
 
   @Test(
-    "A part counts only if its ETag or Last-Modified says that it is of the same version, and if it is not encoded",
+    "A part is used only if its ETag or Last-Modified identifies the same version, and if it is not encoded",
     arguments: [
       (["ETag": "\"1\""], true), ([:], false), (["ETag": "\"2\""], false), (["ETag": "W/\"1\""], false),
       (["ETag": "\"1\"", "Content-Encoding": "gzip"], false),
@@ -368,7 +368,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A part that was not requested is incomplete, whatever it says about itself",
+    "A part that was not requested is incomplete, whatever its header says",
     arguments: [
       ["Content-Range": "bytes 0-9/1000"], ["Content-Range": "bytes 0-999/1000", "ETag": "\"1\""], [:],
       ["Content-Type": "multipart/byteranges; boundary=x"], ["Content-Range": "nonsense"],
@@ -382,7 +382,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A part without a range, a multipart one, and one that is longer than it says are not joined to the file",
+    "A part without a range, a multipart response, and a part that is longer than announced are not joined to the file",
     arguments: [
       ["ETag": "\"1\""], ["ETag": "\"1\"", "Content-Type": "multipart/byteranges; boundary=x"],
       part(500...599, "1000"), part(500...1_499, "1000"), part(499...999, "1000"),
@@ -397,7 +397,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A length beside chunks counts for nothing, and a length is made of digits only",
+    "A length is ignored if the body is chunked, and a length consists of digits only",
     arguments: ["9", "99999", "+8", "-8", "8, 8"])
   func lengths(_ length: String) async throws {
     var headers = ["Content-Length": length]
@@ -412,7 +412,7 @@ import TestingProcedureKit
     #expect(try await String(contentsOf: download(URLRequest(url: Self.url)).payload, encoding: .utf8) == "a kitten")
   }
 
-  @Test("A whole that is longer than the limit is refused when the total is known")
+  @Test("A file that is longer than the limit is refused as soon as the total is known")
   func limit() async throws {
     let (result, ranges) = try await download(["ETag": "\"1\""]) {
       $0.sizeLimit = 900

@@ -40,7 +40,7 @@ struct CannedKitten: HTTPTransport {
     try await server.waitUntilUnconnected()
   }
 
-  @Test("Loading")
+  @Test("A procedure loads a value from a server")
   func loading() async throws {
     try await withServer { _, url in
       let load = NetworkDataProcedure("load").resilient()
@@ -52,7 +52,7 @@ struct CannedKitten: HTTPTransport {
     }
   }
 
-  @Test("Downloading and uploading")
+  @Test("Procedures download and upload a file")
   func files() async throws {
     let temporary = try TemporaryFolder()
     let folder = temporary.url
@@ -70,7 +70,7 @@ struct CannedKitten: HTTPTransport {
     }
   }
 
-  @Test("Progress")
+  @Test("A handle reports the progress of a transfer")
   func progress() async throws {
     let folder = try TemporaryFolder()
     try await withServer { _, url in
@@ -83,7 +83,7 @@ struct CannedKitten: HTTPTransport {
     }
   }
 
-  @Test("Failures that pass")
+  @Test("A request with a transient failure is retried")
   func resilience() async throws {
     let (breaker, limiter) = (CircuitBreaker("kittens"), RateLimiter(100, per: .seconds(1)))
     try await withServer { _, url in
@@ -98,7 +98,7 @@ struct CannedKitten: HTTPTransport {
     }
   }
 
-  @Test("Authorization")
+  @Test("A request is sent with a token")
   func authorization() async throws {
     let secret = "secret"
     try await withServer { server, url in
@@ -112,7 +112,7 @@ struct CannedKitten: HTTPTransport {
     }
   }
 
-  @Test("Reachability")
+  @Test("A request can wait until its host is reachable")
   func reachability() async throws {
     let service = Service()
     try await withServer { _, url in
@@ -123,7 +123,7 @@ struct CannedKitten: HTTPTransport {
     }
   }
 
-  @Test("Another transport", .enabled(if: CurlTransport.shared != nil))
+  @Test("A procedure can use a transport with its own configuration", .enabled(if: CurlTransport.shared != nil))
   func transport() async throws {
     let certificates = URL(filePath: "/etc/ssl/certs/ca-certificates.crt")
     var load = NetworkDataProcedure("load")
@@ -143,7 +143,7 @@ struct CannedKitten: HTTPTransport {
     func next() -> Data? { lines.isEmpty ? nil : Data(lines.removeFirst().utf8) }
   }
 
-  @Test("Bodies that are produced while they are sent")
+  @Test("A body can be produced while it is being sent")
   func stream() async throws {
     let (log, upload) = (Log(), NetworkUploadProcedure("upload"))
     try await withServer { server, url in
@@ -154,7 +154,7 @@ struct CannedKitten: HTTPTransport {
     }
   }
 
-  @Test("A substitute for the network")
+  @Test("A test can replace the network")
   func substitute() async throws {
     var load = NetworkDataProcedure("load")
     load.settings.transport = CannedKitten()

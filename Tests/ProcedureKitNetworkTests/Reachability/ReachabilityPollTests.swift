@@ -12,7 +12,8 @@ import Testing
     SocketAddress.addresses(of: "127.0.0.1", UInt16(port), isSearching: false)
   }
 
-  @Test("Names that are slow to resolve do not delay another name, as long as there are fewer than searches at a time")
+  @Test(
+    "Names that are slow to resolve do not delay another name while there are fewer of them than concurrent lookups")
   func slowNames() async throws {
     let server = try LoopbackServer { _ in .ok("") }
     defer { server.stop() }
@@ -41,7 +42,7 @@ import Testing
     try await server.waitUntilUnconnected()
   }
 
-  @Test("Of a host, the first sixteen addresses are tried", arguments: [15, 16])
+  @Test("The first sixteen addresses of a host are tried", arguments: [15, 16])
   func manyAddresses(_ count: Int) async throws {
     let (server, refusing) = (try LoopbackServer { _ in .ok("") }, try RefusingPort())
     defer { server.stop() }

@@ -14,7 +14,7 @@ import TestingProcedureKit
 @Suite(.timeLimit(.minutes(10))) struct ReachabilityTests {
   private let work = ProcedureTask("work") { true }
 
-  @Test("A host that takes connections is reachable, by address, name and URL")
+  @Test("A host that accepts connections is reachable by address, name and URL")
   func reachable() async throws {
     let server = try LoopbackServer { _ in .ok("") }
     defer { server.stop() }
@@ -28,7 +28,7 @@ import TestingProcedureKit
     #expect(server.requests.isEmpty)
   }
 
-  @Test("A port that refuses, a host without an address, and nonsense fail the procedure, and say why")
+  @Test("A refusing port, a host without an address, and an invalid address fail the procedure with the reason")
   func unreachable() async throws {
     let port = try RefusingPort()
     for (condition, kind) in [
@@ -47,7 +47,9 @@ import TestingProcedureKit
     #expect(await ProcedureQueue.shared.add(ignored).outcome.isIgnored)
   }
 
-  @Test("A host that does not answer fails after the time, and a cancel ends the attempt", arguments: [true, false])
+  @Test(
+    "An attempt to reach a host that does not answer ends after its time, or when it is cancelled",
+    arguments: [true, false])
   func silent(_ isTimeout: Bool) async throws {
     let port = try SilentPort()
     let clock = VirtualClock()
@@ -65,7 +67,7 @@ import TestingProcedureKit
     withExtendedLifetime(port) {}
   }
 
-  @Test("The time for an attempt can have any length")
+  @Test("The time for an attempt can be of any length")
   func extremes() async throws {
     let server = try LoopbackServer { _ in .ok("") }
     defer { server.stop() }
@@ -79,7 +81,7 @@ import TestingProcedureKit
     #expect(outcome.isFinished || outcome.isFailed)
   }
 
-  @Test("The name of a host in an error does nothing to a terminal")
+  @Test("The name of a host in an error has no effect on a terminal")
   func hostileName() async throws {
     for host in ["\u{1b}[2J\u{9b}\u{202e}.invalid", "\u{1b}\0"] {
       for port in [80, 0] {
@@ -90,7 +92,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A hundred attempts, cancelled at all times, leave no descriptor")
+  @Test("A hundred attempts that are cancelled at arbitrary times leave no descriptor open")
   func storm() async throws {
     let server = try LoopbackServer { _ in .ok("") }
     defer { server.stop() }
@@ -105,7 +107,7 @@ import TestingProcedureKit
     try await server.waitUntilUnconnected()
   }
 
-  @Test("Equal questions share one answer, and a waiter that leaves takes nothing from the others")
+  @Test("Equal lookups share one answer, and a waiter that leaves does not affect the others")
   func shared() async throws {
     let port = try SilentPort()
     let clock = VirtualClock()

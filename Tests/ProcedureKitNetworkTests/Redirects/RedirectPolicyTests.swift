@@ -38,7 +38,7 @@ import Testing
     #expect(requests.map(\.url?.absoluteString) == [Self.start.absoluteString, "https://kitten.example/end"])
   }
 
-  @Test("The body of a redirect is not awaited, whether the server keeps the connection open or sends without an end")
+  @Test("The body of a redirect is not awaited, whether the server keeps the connection open or sends endlessly")
   func realBody() async throws {
     guard !(TransferSettings().transport is URLSessionTransport) else { return }
     let server = try LoopbackServer { request in
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(
-    "A redirect from https to http is refused, unless the policy allows it, and the other way is allowed",
+    "A redirect from https to http is refused unless the policy allows it, and the opposite direction is allowed",
     arguments: ["http://kitten.example/end", "HTTP://other.example/end", "http://kitten.example:443/end"])
   func downgrade(_ location: String) async throws {
     let error = await networkError { try await load(location, 302) }
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(
-    "A body is sent only to the same origin, unless the policy says otherwise",
+    "A body is sent only to the same origin unless the policy allows others",
     arguments: [(307, "POST"), (308, "POST"), (307, "PUT"), (301, "PUT"), (302, "PATCH")])
   func bodies(_ status: Int, _ method: String) async throws {
     let request = URLRequest(Self.start, method, body: "meow")
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test(
-    "Hosts are compared without regard to case, to the dot of the root and to the port of the scheme",
+    "Hosts are compared without regard to case, the dot of the root, and the default port of the scheme",
     arguments: [
       ("https://KITTEN.Example/end", true), ("https://kitten.example./end", true),
       ("HTTPS://kitten.example:443/end", true),
@@ -116,7 +116,7 @@ import Testing
     #expect(fields.count == (isSame ? 5 : 1))
   }
 
-  @Test("The names of credentials that a program assigns are added to the standard ones")
+  @Test("The names of credentials that a program sets are added to the standard ones")
   func assignedCredentials() async throws {
     let headers = ["Authorization": "secret", "Cookie": "secret", "X-Key": "secret"]
     let request = URLRequest(Self.start, headers: headers.merging(["Accept": "text/cat"]) { $1 })
@@ -140,7 +140,7 @@ import Testing
   }
 
   @Test(
-    "A Location with other characters than an address has is encoded as browsers do",
+    "A Location with characters that an address cannot contain is encoded as in browsers",
     arguments: [
       ("/zürich nord|süd", "https://kitten.example/z%C3%BCrich%20nord%7Cs%C3%BCd"),
       ("/a%20b c", "https://kitten.example/a%20b%20c"), ("/100%", "https://kitten.example/100%25"),

@@ -12,7 +12,7 @@ import Testing
   private let load = NetworkDataProcedure("load")
 
   @Test(
-    "A redirect is followed, to a path, a relative path or an address",
+    "A redirect to a path, a relative path or an address is followed",
     arguments: [
       "/new/kitten", "kitten", "../new/kitten", "//localhost:PORT/new/kitten", "http://127.0.0.1:PORT/new/kitten",
     ])
@@ -29,7 +29,7 @@ import Testing
     #expect(server.requests.count == 2)
   }
 
-  @Test("A loop ends after the limit, and without redirects the redirect is the response")
+  @Test("A loop of redirects ends at the limit, and if redirects are not followed, the redirect is the response")
   func loop() async throws {
     let server = try LoopbackServer { _ in
       var response = ServerResponse.redirect(to: "/loop", status: 301)
@@ -59,7 +59,8 @@ import Testing
     #expect(error?.description.contains("\"\(location)\"") == true)
   }
 
-  @Test("A redirect without a target, and other statuses with one, are responses", arguments: [300, 302, 304, 201])
+  @Test(
+    "A redirect without a target, and another status with a target, are responses", arguments: [300, 302, 304, 201])
   func noRedirects(_ status: Int) async throws {
     let server = try LoopbackServer { _ in .status(status, headers: status == 302 ? [:] : ["Location": "/new"]) }
     defer { server.stop() }
@@ -68,7 +69,7 @@ import Testing
   }
 
   @Test(
-    "Method and body are kept, or become a GET without a body",
+    "The method and the body are kept, or the request becomes a GET without a body",
     arguments: [
       (301, "POST", "GET"), (302, "POST", "GET"), (303, "POST", "GET"), (303, "PUT", "GET"), (307, "POST", "POST"),
       (308, "PUT", "PUT"), (302, "PUT", "PUT"), (303, "HEAD", "HEAD"), (302, "HEAD", "HEAD"),
@@ -86,7 +87,7 @@ import Testing
     if next == "GET" { #expect(last.headers["Content-Type"] == nil) }
   }
 
-  @Test("Credentials are not carried to another host or port, and are not regained on the way back")
+  @Test("Credentials are not passed to another host or port, and are not restored on the way back")
   func credentials() async throws {
     let other = try LoopbackServer { request in
       .redirect(to: "http://127.0.0.1:\(request.query ?? "")/end")

@@ -29,7 +29,8 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A status that may pass is asked for again, after the pauses of the back-off", arguments: [500, 502, 503, 599, 408])
+    "A request with a transient status is repeated after the pauses of the back-off",
+    arguments: [500, 502, 503, 599, 408])
   func passing(_ status: Int) async throws {
     let server = try LoopbackServer { $0.attempt < 3 ? .status(status) : .ok("a kitten") }
     defer { server.stop() }
@@ -41,7 +42,7 @@ import TestingProcedureKit
     #expect(server.requests.count == 3)
   }
 
-  @Test("A status that lasts is an error with the body after the last attempt")
+  @Test("A status that persists is an error with the body after the last attempt")
   func lasting() async throws {
     let server = try LoopbackServer { _ in .status(503, body: Data("no kittens".utf8)) }
     defer { server.stop() }
@@ -54,7 +55,7 @@ import TestingProcedureKit
     #expect(server.requests.count == 3)
   }
 
-  @Test("Another status is the result of the first attempt", arguments: [200, 204, 400, 401, 404, 410])
+  @Test("Any other status is the result of the first attempt", arguments: [200, 204, 400, 401, 404, 410])
   func final(_ status: Int) async throws {
     let server = try LoopbackServer { _ in .status(status) }
     defer { server.stop() }
@@ -64,7 +65,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A connection that is lost, a body that ends early and garbage are tried again",
+    "A lost connection, a body that ends early, and garbage are retried",
     arguments: ["/closes", "/resets", "/middle", "/truncated", "/chunks", "/garbage"])
   func faults(_ path: String) async throws {
     let server = try LoopbackServer { request in
@@ -85,7 +86,7 @@ import TestingProcedureKit
     try await server.waitUntilUnconnected()
   }
 
-  @Test("A port that refuses is tried until the last attempt, for every method", arguments: ["GET", "POST"])
+  @Test("A refusing port is retried until the last attempt, for every method", arguments: ["GET", "POST"])
   func refused(_ method: String) async throws {
     let port = try RefusingPort()
     let handle = time.queue.add(
@@ -110,7 +111,7 @@ import TestingProcedureKit
     try await server.waitUntilUnconnected()
   }
 
-  @Test("A request that may have been carried out is not repeated, unless it says that it can be")
+  @Test("A request that may have been carried out is not repeated unless it is marked as repeatable")
   func unrepeatable() async throws {
     let server = try LoopbackServer { request in
       switch request.path {
@@ -137,7 +138,7 @@ import TestingProcedureKit
     #expect(server.requests(to: "/keyed").allSatisfy { $0.body == Data("meow".utf8) })
   }
 
-  @Test("A loop of redirects, a long body and a bad request are not tried again")
+  @Test("A loop of redirects, a long body and a bad request are not retried")
   func unmendable() async throws {
     let server = try LoopbackServer { $0.path == "/loop" ? .redirect(to: "/loop") : .ok(Data(count: 2_000)) }
     defer { server.stop() }
@@ -152,7 +153,7 @@ import TestingProcedureKit
     #expect(server.requests.count == 12)
   }
 
-  @Test("An empty budget for retries throws the error of the first attempt, and a cancel ends a pause")
+  @Test("If the retry budget is empty, the error of the first attempt is thrown, and a cancellation ends a pause")
   func budgetAndCancel() async throws {
     let server = try LoopbackServer { _ in .status(500) }
     defer { server.stop() }

@@ -32,13 +32,13 @@ import Testing
     return pause
   }
 
-  @Test("Seconds are waited for", arguments: [429, 503, 500])
+  @Test("A delay in seconds is respected", arguments: [429, 503, 500])
   func seconds(_ status: Int) async throws {
     #expect(try await pause(["Retry-After": "17"], status: status) == .seconds(17))
   }
 
   @Test(
-    "A date is waited for, in each of the three forms",
+    "A delay until a date is respected, in each of the three formats",
     arguments: [
       "Sun, 06 Nov 1994 08:50:07 GMT", "Sunday, 06-Nov-94 08:50:07 GMT", "Sun Nov  6 08:50:07 1994",
     ])
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(
-    "At once, a date of the past, and nonsense leave the pause to the back-off",
+    "A delay of zero, a past date, and an invalid value leave the pause to the back-off",
     arguments: [
       "0", "Sun, 06 Nov 1994 08:00:00 GMT", "soon", "-3", "1.5", "", "Sun, 06 Nov 1994", "06 Nov 1994 08:50:07 GMT x",
       "Sun, 06 Nov 99999999999999 08:50:07 GMT", "Sun, 99 Nov 1994 08:50:07 GMT", "Sun, 06 Nom 1994 08:50:07 GMT",
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(
-    "A longer pause than allowed ends the attempts",
+    "A pause that is longer than allowed ends the attempts",
     arguments: ["61", "99999999999999999999999", "Sun, 06 Nov 1994 09:49:37 GMT"])
   func tooLong(_ value: String) async throws {
     #expect(try await pause(["Retry-After": value]) == nil)

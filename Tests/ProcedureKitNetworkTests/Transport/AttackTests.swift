@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(
-    "An address of IPv6 is loaded, and redirects between both kinds of addresses drop credentials",
+    "An IPv6 address can be loaded, and redirects between both kinds of addresses drop credentials",
     .enabled(if: hasIPv6()))
   func ipv6() async throws {
     let old = try LoopbackServer { .ok($0.headers["Authorization"] ?? "none") }
@@ -38,7 +38,7 @@ import Testing
     #expect(try await load(URLRequest(new.url("/old"), headers: ["Authorization": "secret"])).text == "none")
   }
 
-  @Test("A trickle that never rests ends with the total time", arguments: ["/head", "/body", "/end"])
+  @Test("A response that trickles without a pause ends after the total time", arguments: ["/head", "/body", "/end"])
   func trickles(_ path: String) async throws {
     let head = "HTTP/1.1 200 OK\r\n"
     let chunks = "\(head)Transfer-Encoding: chunked\r\n\r\n"
@@ -58,7 +58,7 @@ import Testing
     try await server.waitUntilUnconnected()
   }
 
-  @Test("An extension of a chunk without an end, which passes no byte on, is idle")
+  @Test("An endless chunk extension, which delivers no byte, counts as idle time")
   func endlessExtension() async throws {
     let start = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;"
     let server = try LoopbackServer { _ in
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(
-    "A server may refuse a body that is still produced: its answer is the result",
+    "If a server refuses a body that is still being produced, its response is the result",
     arguments: [nil, 1_000_000] as [Int64?])
   func refusedBody(_ count: Int64?) async throws {
     let server = try LoopbackServer(beforeBody: { _ in .status(403, body: Data("no".utf8)) }, handler: { _ in .ok("") })
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(
-    "Of a field that Foundation reads by itself, at most 8 KB arrive",
+    "A field that Foundation reads itself is limited to 8 KB",
     arguments: ["Content-Type", "Content-Disposition"])
   func longFields(_ name: String) async throws {
     let value = "attachment; filename=\"" + String(repeating: #"\é"#, count: 10_000)
@@ -102,7 +102,7 @@ import Testing
   }
 
   #if os(Linux)
-    @Test("A thread of libcurl that cannot be woken, since there were no descriptors, takes up the next transfer soon")
+    @Test("A libcurl thread that cannot be woken for lack of descriptors soon starts the next transfer")
     func unwakeable() async {
       await #expect(processExitsWith: .success) {
         let server = try LoopbackServer { _ in .ok("a kitten") }
@@ -131,7 +131,7 @@ import Testing
     }
   #endif
 
-  @Test("Expect is not sent, since libcurl would send the request twice after a 417")
+  @Test("The Expect header is not sent, because libcurl would send the request twice after a 417")
   func expectation() async throws {
     let server = try LoopbackServer(
       beforeBody: { $0.headers["Expect"] == nil ? nil : .status(417) }, handler: { .ok($0.body) })
@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test(
-    "A method that would begin another line is refused",
+    "A method that contains a line break is refused",
     arguments: ["GET / HTTP/1.1\r\nX: y\r\n\r\nGET", "GET ", "", "G\0T"])
   func methods(_ method: String) async throws {
     let server = try LoopbackServer { _ in .ok("") }
@@ -159,7 +159,7 @@ import Testing
   }
 
   @Test(
-    "Credentials in the address of a redirect are in no error",
+    "Credentials in the address of a redirect do not appear in errors",
     arguments: ["//me:secret@HOST/gone", "http://me:secret@HOST/gone?secret"])
   func credentialsOfRedirects(_ location: String) async throws {
     let other = try LoopbackServer { _ in .resets }
@@ -176,7 +176,7 @@ import Testing
   }
 
   #if os(Linux)
-    @Test("Proxies come from the environment as for curl, and see the host that the program sees")
+    @Test("Proxies are read from the environment as in curl, and receive the same host as the program")
     func proxies() async {
       await #expect(processExitsWith: .success) {
         let proxy = try LoopbackServer { request in

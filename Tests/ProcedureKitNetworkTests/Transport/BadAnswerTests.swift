@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test("Each bad answer ends in the right value or a typed error, while other transfers continue")
+  @Test("Each malformed response leads to the right value or a typed error, while other transfers continue")
   func table() async throws {
     let answers = BadAnswer.all
     let server = try LoopbackServer { request in

@@ -24,7 +24,7 @@ import Testing
     machine.statusLineArrived(status) ? machine.headEnded(announcedLength: length) : .refused
   }
 
-  @Test("A transfer succeeds only if its head has come to its end", arguments: [false, true])
+  @Test("A transfer succeeds only if its head is complete", arguments: [false, true])
   func success(_ hasHead: Bool) {
     var machine = started()
     let answer2 = machine.headArrived(50)
@@ -38,7 +38,7 @@ import Testing
     #expect(machine.phase == .ended)
   }
 
-  @Test("Heads of the class 1xx precede the head, count for the limit, and 101 is refused")
+  @Test("Heads of the class 1xx precede the head and count towards the limit, and 101 is refused")
   func interim() {
     var machine = started()
     for status in [100, 103, 199] {
@@ -86,7 +86,7 @@ import Testing
     #expect(answer14 == false)
   }
 
-  @Test("A body that is not produced yet pauses sending until there is some, or its end")
+  @Test("A body that has not been produced yet pauses sending until more of it, or its end, is available")
   func supply() {
     var machine = started()
     let answer15 = machine.supplyWanted(hasBytes: true, isComplete: false)
@@ -102,7 +102,7 @@ import Testing
     #expect(!machine.isSendingPaused)
   }
 
-  @Test("Only the peer's time counts as idle")
+  @Test("Only the time of the peer counts as idle time")
   func idle() {
     var machine = started(idle: .seconds(9))
     #expect(machine.idleDeadline == nil)
@@ -116,7 +116,7 @@ import Testing
     #expect(started().idleDeadline == nil)
   }
 
-  @Test("A head has one line with a status, which is the first, and begins after it has been understood")
+  @Test("A head has exactly one valid status line, which is its first line")
   func statusLines() {
     var machine = started()
     let first = machine.statusLineArrived(200)
@@ -144,7 +144,7 @@ import Testing
     #expect(machine.failure == .badStatusLine)
   }
 
-  @Test("A refused body ends at once, whatever there is to send, and its source fails nothing")
+  @Test("A refused body ends immediately, whatever is left to send, and an error of its source has no effect")
   func refusal() {
     var machine = started()
     let paused = machine.supplyWanted(hasBytes: false, isComplete: false)
@@ -169,7 +169,7 @@ import Testing
   }
 
   @Test(
-    "After a refusal with its whole announced body, neither an error of sending nor silence is a failure",
+    "After a refusal with its complete body, neither a send error nor silence is a failure",
     arguments: [1, 2], [413, 200])
   func answered(_ count: Int, _ status: Int) {
     let isAnswered = count == 2 && status == 413
@@ -188,7 +188,7 @@ import Testing
     #expect(machine.failure == (isAnswered ? nil : .curl(55)))
   }
 
-  @Test("While the sender is paused, the peer is looked at once a second, and a closed connection ends the transfer")
+  @Test("While the sender is paused, the peer is checked once per second, and a closed connection ends the transfer")
   func looks() {
     var machine = started(idle: .seconds(9))
     let supply = machine.supplyWanted(hasBytes: false, isComplete: false)

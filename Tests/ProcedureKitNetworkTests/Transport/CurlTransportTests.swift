@@ -35,7 +35,7 @@ import Testing
     #expect((DefaultHTTPTransport.shared is CurlTransport) == (choice != "urlsession"))
   }
 
-  @Test("The fields of the head arrive as text, joined and without regard to case")
+  @Test("The fields of the head are read as text, joined, and without regard to case")
   func fields() async throws {
     let head = "HTTP/1.1 200 OK\r\nx-one: 1\r\nX-One:2 \r\nX-Folded: a\r\n\tb\r\nX-Latin: M"
     let rest = "\r\nX-Empty:\r\nX-Kitten: Mia 🐈\r\nContent-Length: 0\r\n\r\n"
@@ -49,7 +49,7 @@ import Testing
     #expect(response.header("X-Empty") == "")
   }
 
-  @Test("Certificates whose path contains NUL are an error, and not the file before")
+  @Test("A certificate path that contains NUL is an error, and is not shortened to the part before it")
   func certificates() async throws {
     let server = try LoopbackServer { _ in .ok("a kitten") }
     defer { server.stop() }
@@ -63,7 +63,7 @@ import Testing
     #expect(server.requests.isEmpty)
   }
 
-  @Test("The times of a transport can have any length")
+  @Test("The time limits of a transport can have any length")
   func extremes() async throws {
     let server = try LoopbackServer { _ in .ok("a kitten") }
     defer { server.stop() }
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test("Fields that Foundation reads by itself may be cut anywhere")
+  @Test("Fields that Foundation reads itself can be cut at any position")
   func oddFields() async throws {
     let values = [
       #"attachment; filename="a\"b;c.png"; filename*=UTF-8''%e2%82%ac"#, #"text/html; charset="utf-8"; x=y"#,
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test("Foundation's object has the status, the address and the fields of the response, and is made once")
+  @Test("Foundation's object has the status, the address and the fields of the response, and is created once")
   func object() async throws {
     let server = try LoopbackServer { _ in .status(203, headers: ["X-Kitten": "Mia"], body: Data("a kitten".utf8)) }
     defer { server.stop() }
@@ -111,7 +111,7 @@ import Testing
     #expect(response == HTTPPayloadResponse(Data("a kitten".utf8), object))
   }
 
-  @Test("A request is the same after others, whose methods, fields, bodies and failures leave nothing")
+  @Test("A request is not affected by the methods, fields, bodies and failures of earlier requests")
   func nothingStays() async throws {
     let server = try LoopbackServer(keepsConnections: true) { request in
       request.path == "/cut" ? .ok("a kitten").truncated(after: 3) : .ok("a kitten")
@@ -133,7 +133,7 @@ import Testing
     #expect(requests.allSatisfy { $0.method == "GET" && $0.body.isEmpty })
   }
 
-  @Test("Addresses with another spelling of the scheme are taken, and an empty field is sent")
+  @Test("Addresses with another spelling of the scheme are accepted, and an empty field is sent")
   func requests() async throws {
     let server = try LoopbackServer { .ok($0.headers["X-Empty"] ?? "none") }
     defer { server.stop() }
@@ -144,7 +144,7 @@ import Testing
   }
 
   @Test(
-    "A field that would be two is refused, also where no procedure has checked the request",
+    "A field that would become two fields is refused, even if no procedure has checked the request",
     arguments: ["\r\n", "\n", "\0"])
   func injection(_ end: String) async throws {
     let server = try LoopbackServer { _ in .ok("") }
@@ -178,7 +178,7 @@ import Testing
     #expect(server.requests.last?.headers["Content-Length"] == count.map { "\($0)" })
   }
 
-  @Test("A stream that throws, and one of another length than it says, end the transfer", arguments: [0, 1, 5])
+  @Test("A stream that throws, and a stream with an unexpected length, end the transfer", arguments: [0, 1, 5])
   func brokenStreams(_ count: Int64) async throws {
     let server = try LoopbackServer { _ in .ok("") }
     defer { server.stop() }
@@ -193,7 +193,7 @@ import Testing
     try await server.waitUntilUnconnected()
   }
 
-  @Test("A body that stops is not the peer's silence, and a cancel ends it")
+  @Test("A body that stops does not count as the peer's silence, and a cancellation ends it")
   func endlessStream() async throws {
     let server = try LoopbackServer { _ in .ok("") }
     defer { server.stop() }
@@ -211,7 +211,9 @@ import Testing
     try await server.waitUntilUnconnected()
   }
 
-  @Test("An error of a function of the exchange ends the transfer, and is the error", arguments: ["/head", "/body"])
+  @Test(
+    "An error that is thrown by a function of the exchange ends the transfer, and is rethrown",
+    arguments: ["/head", "/body"])
   func exchange(_ path: String) async throws {
     let server = try LoopbackServer { _ in .endless() }
     defer { server.stop() }
@@ -222,7 +224,7 @@ import Testing
     try await server.waitUntilUnconnected()
   }
 
-  @Test("A task that is cancelled before sends nothing")
+  @Test("A task that has already been cancelled sends nothing")
   func cancelledBefore() async throws {
     let server = try LoopbackServer { _ in .neverAnswers }
     defer { server.stop() }
@@ -235,7 +237,7 @@ import Testing
     #expect(server.requests.isEmpty)
   }
 
-  @Test("More transfers than connections of a host wait, and all end")
+  @Test("Transfers beyond the number of connections to a host wait, and all end")
   func perHost() async throws {
     let server = try LoopbackServer { .ok($0.path) }
     defer { server.stop() }

@@ -10,13 +10,13 @@ import Testing
     var body: [UInt8] = []
   }
 
-  @Test("libcurl is at least as new as its function of 7.68 says")
+  @Test("libcurl is at least as new as its function from 7.68 requires")
   func version() {
     #expect(pk_curl_version_number() >= 0x074400)
     #expect(String(cString: pk_curl_version()).contains("."))
   }
 
-  @Test("A set of transfers performs a request with bytes, and reports the end with the head and the body")
+  @Test("A set of transfers performs a request with a body, and reports the end with the head and the body")
   func request() throws {
     let server = try LoopbackServer { .ok($0.body + Data($0.headers["X-Kitten"]?.utf8 ?? "".utf8)) }
     defer { server.stop() }

@@ -141,7 +141,8 @@ import Testing
   }
 
   @Test(
-    "nginx: compression, TLS, HTTP/2 and kept connections", .enabled(if: path(of: "nginx") != nil, "nginx is missing"))
+    "nginx: compression, TLS, HTTP/2 and kept connections are supported",
+    .enabled(if: path(of: "nginx") != nil, "nginx is missing"))
   func nginx() async throws {
     let (identity, log) = (try await makeAuthority("localhost"), folder.file("access"))
     let transport = try transport(trusting: identity.certificate)
@@ -165,7 +166,7 @@ import Testing
   }
 
   @Test(
-    "nginx: only the authorities that a transport trusts count, not the system's and not another",
+    "nginx: only the authorities that a transport trusts are accepted, not the system's and no others",
     .enabled(if: path(of: "nginx") != nil, "nginx is missing"))
   func trust() async throws {
     let (mine, other) = (try await makeAuthority("mine"), try await makeAuthority("other"))
@@ -188,7 +189,7 @@ import Testing
 
   #if os(Linux)
     @Test(
-      "nginx: a reader that does not read pauses its transfer over HTTP/2, too: its memory is bounded, and others continue",
+      "nginx: a reader that does not read pauses its transfer over HTTP/2, too, so memory is bounded, and others continue",
       .enabled(if: path(of: "nginx") != nil, "nginx is missing"))
     func pausedReaders() async {
       // A process of its own, whose memory no other test uses.
@@ -265,7 +266,8 @@ import Testing
   }
 
   @Test(
-    "Python's server: HTTP/1.0, whose connections close", .enabled(if: path(of: "python3") != nil, "python3 is missing")
+    "Python's server: HTTP/1.0, which closes its connections, is supported",
+    .enabled(if: path(of: "python3") != nil, "python3 is missing")
   )
   func python() async throws {
     let (port, transport) = (try freePort(), try #require(CurlTransport()))

@@ -90,7 +90,7 @@
     static let ends = ["Content-Length: 2\r\n\r\nno", "Transfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n"]
 
     @Test(
-      "A refusal ends the transfer, although the server reads no more, and keeps the connection",
+      "A refusal ends the transfer, although the server stops reading and keeps the connection open",
       arguments: Source.allCases)
     func deaf(_ source: Source) async throws {
       for head in Self.heads {
@@ -102,14 +102,14 @@
       }
     }
 
-    @Test("A refusal whose connection is reset behind its last byte is the answer", arguments: Source.allCases, heads)
+    @Test("A refusal whose connection is reset after its last byte is the response", arguments: Source.allCases, heads)
     func reset(_ source: Source, _ head: String) async throws {
       let server = try DeafServer("HTTP/1.1 413 Too Large\r\n\(head)Content-Length: 2\r\n\r\nn", rest: "o")
       #expect(try await send(source.body(), to: server.url) { server.continueAndReset() } == "413 no")
     }
 
     @Test(
-      "Of a refused body, no more is produced while the answer arrives",
+      "No more of a refused body is produced while the response arrives",
       arguments: [Source.endless, .endlessWithLength])
     func production(_ source: Source) async throws {
       let (pieces, atHead) = (Counter(), Counter())
@@ -124,7 +124,7 @@
       func add(_ number: Int) { count.withLock { $0 += number } }
     }
 
-    @Test("A refused body whose source fails afterwards takes nothing from the answer")
+    @Test("A refused body whose source fails afterwards does not affect the response")
     func source() async throws {
       let (pieces, piece) = AsyncThrowingStream.makeStream(of: Data.self)
       piece.yield(Data(count: 10))
@@ -150,7 +150,7 @@
     }
 
     @Test(
-      "A connection that the server closes ends a transfer whose body is still produced: with the answer, if there is one",
+      "A closed connection ends a transfer whose body is still being produced, with the response if there is one",
       arguments: [Source.silent, .silentWithLength])
     func closed(_ source: Source) async throws {
       for closing in Closing.all {

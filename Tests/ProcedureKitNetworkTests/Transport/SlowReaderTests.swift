@@ -15,7 +15,7 @@
     private static let size = 2 << 20
 
     @Test(
-      "A reader that does not read pauses its transfer: its memory is bounded, cancelling it closes the connection, and others continue"
+      "A reader that does not read pauses its transfer, with bounded memory; cancelling it closes the connection"
     )
     func pauses() async {
       await #expect(processExitsWith: .success) { try await SlowReaderTests.holdReaders() }

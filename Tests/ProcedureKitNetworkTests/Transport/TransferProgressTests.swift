@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(
-    "Loading is as far as the body has come, and a token that is requested meanwhile does not count",
+    "The progress of loading is that of the body, and a token request in the meantime does not count",
     arguments: [false, true])
   func loading(_ isAuthorized: Bool) async throws {
     let server = try LoopbackServer { [gate] request in
@@ -51,7 +51,8 @@ import Testing
     #expect(try await last.description == "100000 of 100000 (100%)")
   }
 
-  @Test("Uploading is as far as the body was sent, however long the response takes", arguments: [true, false])
+  @Test(
+    "The progress of an upload is that of the sent body, however long the response takes", arguments: [true, false])
   func uploading(_ isFile: Bool) async throws {
     let folder = try TemporaryFolder()
     try Self.bytes.write(to: folder.file("kitten"))
@@ -62,7 +63,7 @@ import Testing
     #expect(try await watch(handle, until: 100_000).description == "100000 of 100000 (100%)")
   }
 
-  @Test("A download that goes on counts the part that is there")
+  @Test("A download that continues counts the existing part")
   func resuming() async throws {
     let folder = try TemporaryFolder()
     let server = try LoopbackServer { [gate] request in
@@ -80,7 +81,7 @@ import Testing
   }
 
   @Test(
-    "A length that is not known, and that of a page that is not accepted, are not reported",
+    "An unknown length, and the length of a response that is not accepted, are not reported",
     arguments: ["/chunks", "/404"])
   func unknown(_ path: String) async throws {
     let server = try LoopbackServer { request in
@@ -96,7 +97,7 @@ import Testing
     _ = await handle.outcome
   }
 
-  @Test("A body with several transfers reports by itself")
+  @Test("A body with several transfers reports its own progress")
   func body() async throws {
     let server = try LoopbackServer { _ in .ok(Self.bytes) }
     defer { server.stop() }

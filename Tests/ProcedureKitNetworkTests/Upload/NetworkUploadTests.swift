@@ -40,7 +40,7 @@ import TestingProcedureKit
     #expect(sent.last == 1_000_000)
   }
 
-  @Test("An empty body, a value as JSON")
+  @Test("An empty body, and a value as JSON, are sent")
   func small() async throws {
     let server = try LoopbackServer { request in .ok(request.body) }
     defer { server.stop() }
@@ -78,7 +78,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "An answer before the body, a reset, and a closed connection end the transfer",
+    "A response before the body, a reset, and a closed connection end the transfer",
     arguments: ["/413", "/reset", "/close"])
   func early(_ path: String) async throws {
     let early: @Sendable (ServerRequest) -> ServerResponse? = { request in
@@ -101,7 +101,7 @@ import TestingProcedureKit
     try await server.waitUntilUnconnected()
   }
 
-  @Test("A file that is missing or a folder, a body of a GET, and two bodies are errors, and nothing is sent")
+  @Test("A missing file, a folder, a GET with a body, and two bodies are errors, and nothing is sent")
   func refused() async throws {
     let server = try LoopbackServer { _ in .ok("") }
     defer { server.stop() }
@@ -118,7 +118,7 @@ import TestingProcedureKit
     #expect(server.requests.isEmpty)
   }
 
-  @Test("A pipe and a device are errors at once, with every transport, since reading them may never end")
+  @Test("A pipe and a device are immediate errors with every transport, because reading them may never end")
   func irregular() async throws {
     let server = try LoopbackServer { _ in .ok("") }
     defer { server.stop() }
@@ -142,7 +142,7 @@ import TestingProcedureKit
     #expect(server.requests.isEmpty)
   }
 
-  @Test("A cancel in the middle of the body closes the connection")
+  @Test("A cancellation during the body closes the connection")
   func cancel() async throws {
     let silent: @Sendable (ServerRequest) -> ServerResponse? = { _ in .neverAnswers }
     let server = try LoopbackServer(beforeBody: silent) { _ in .ok("") }

@@ -17,7 +17,7 @@ import TestingProcedureKit
     return text + "\(value)" + String(reflecting: value)
   }
 
-  @Test("Tokens and secrets are in no log, event, error, description or mirror")
+  @Test("No log, event, error, description or mirror contains tokens or secrets")
   func secrets() async throws {
     let server = try TokenServer(rotates: true)
     defer { server.server.stop() }
@@ -49,7 +49,7 @@ import TestingProcedureKit
 
   private enum NetworkFailure: Error { case none }
 
-  @Test("An error holds the request without body and credentials")
+  @Test("An error contains the request without its body and credentials")
   func errors() async throws {
     let server = try LoopbackServer { _ in .status(403) }
     defer { server.stop() }
@@ -80,7 +80,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "No error holds a user, a password, a query, a fragment or a credential",
+    "No error contains a user, a password, a query, a fragment or a credential",
     arguments: [
       NetworkError.Kind.transferFailed, .incomplete, .tooLarge, .unacceptableStatus, .tooManyRedirects,
       .invalidRedirect, .fileFailed, .invalidRequest, .undecodable,
@@ -143,7 +143,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("The events of a token that the service refuses hold nothing of the response")
+  @Test("The events of a refused token request contain no part of the response")
   func refusedToken() async throws {
     var load = NetworkDataProcedure("load")
     load.settings.transport = ScriptedTransport { exchange, _ in
@@ -162,7 +162,7 @@ import TestingProcedureKit
     #expect(!dumped(events).contains("secret"))
   }
 
-  @Test("Text from elsewhere in an error has a bound")
+  @Test("The length of external text in an error is limited")
   func bounded() async throws {
     let long = String(repeating: "k", count: 100_000)
     var settings = TransferSettings()

@@ -16,7 +16,7 @@ import TestingProcedureKit
     NetworkDataProcedure("load").authorized(by: service)
   }
 
-  @Test("The client asks once with its credentials, and sends the token with each request")
+  @Test("The client requests a token once with its credentials, and sends the token with each request")
   func clientCredentials() async throws {
     let server = try TokenServer()
     defer { server.server.stop() }
@@ -30,7 +30,7 @@ import TestingProcedureKit
     #expect(server.tokens() == Array(repeating: "Bearer secret-token-1", count: 3))
   }
 
-  @Test("The credentials can go into the body, and a public client refreshes without a secret")
+  @Test("The credentials can be sent in the body, and a public client refreshes its token without a secret")
   func otherClients() async throws {
     let server = try TokenServer(rotates: true)
     defer { server.server.stop() }
@@ -46,7 +46,7 @@ import TestingProcedureKit
     #expect(server.server.requests(to: "/token").allSatisfy { $0.headers["Authorization"] == nil })
   }
 
-  @Test("Fifty who need a token share one request")
+  @Test("Fifty requests that need a token share one token request")
   func shared() async throws {
     let gate = ServerGate()
     let server = try TokenServer(gate: gate)
@@ -60,7 +60,7 @@ import TestingProcedureKit
     #expect(server.forms.count == 1)
   }
 
-  @Test("A 401 leads to one new token for all, and to a second try of each", arguments: [true, false])
+  @Test("A 401 leads to one new token for all requests, and to a second attempt of each", arguments: [true, false])
   func rejected(_ isStrict: Bool) async throws {
     let server = try TokenServer()
     defer { server.server.stop() }
@@ -76,7 +76,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A 401 of another origin, to which a redirect leads, does not cost the token, and neither does one after a redirect back",
+    "A 401 from another origin after a redirect does not discard the token, and neither does one after a redirect back",
     arguments: [true, false], [true, false])
   func otherOrigin(_ isStrict: Bool, _ leadsBack: Bool) async throws {
     let service = try TokenServer()
@@ -106,7 +106,8 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A service that takes no token at all is asked twice, and its second 401 is the result", arguments: [true, false])
+    "A service that accepts no token at all is called twice, and its second 401 is the result",
+    arguments: [true, false])
   func hopeless(_ isStrict: Bool) async throws {
     let server = try TokenServer(endpoint: { _ in .ok(#"{"access_token": "bad", "token_type": "Bearer"}"#) })
     defer { server.server.stop() }
@@ -126,7 +127,9 @@ import TestingProcedureKit
     #expect(server.forms.count == 2)
   }
 
-  @Test("A token is renewed before its end, by the clock of the configuration, and one without an end never")
+  @Test(
+    "A token is renewed before it expires, by the configuration's clock, and a token that does not expire is never renewed"
+  )
   func lifetime() async throws {
     for lifetime in [100, nil] {
       let server = try TokenServer(lifetime: lifetime)
@@ -144,7 +147,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A new refresh token replaces the former one, and is handed out")
+  @Test("A new refresh token replaces the previous one, and is passed to the program")
   func rotation() async throws {
     let server = try TokenServer(lifetime: 0, rotates: true)
     defer { server.server.stop() }
@@ -159,7 +162,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A refusal and an answer that makes no sense are errors that name the service",
+    "A refusal and an invalid response are errors that name the service",
     arguments: [
       (
         ServerResponse.status(400, body: Data(#"{"error": "invalid_grant", "error_description": "gone"}"#.utf8)), "gone"
@@ -187,7 +190,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "The error of a server is shown without control characters, and without those that change the direction of text")
+    "The error of a server is shown without control characters and characters that change the direction of text")
   func hostileRefusal() async throws {
     let body = #"{"error": "a\u001b[2J\u009b\u202e", "error_description": "b\u001b]0;\u0007\u0085\u2028\u2066"}"#
     let server = try TokenServer(endpoint: { _ in .status(400, body: Data(body.utf8)) })
@@ -198,7 +201,7 @@ import TestingProcedureKit
     #expect(error?.description == "kittens refused to issue a token: a [2J , b ]0;   .")
   }
 
-  @Test("An address that would reveal the secrets is refused, and a broken token request is the network's error")
+  @Test("An address that would reveal the secrets is refused, and a failed token request is a network error")
   func addresses() async throws {
     let insecure = OAuthConfiguration(
       tokenURL: URL(string: "http://kitten.example/token?a=b")!, clientID: "me", clientSecret: "secret")
@@ -215,7 +218,7 @@ import TestingProcedureKit
     withExtendedLifetime(port) {}
   }
 
-  @Test("A token request is repeated, but a refresh that may have happened is not")
+  @Test("A token request is repeated, but a refresh that may have succeeded is not")
   func retries() async throws {
     for isRefresh in [true, false] {
       let server = try TokenServer(endpoint: { $0.attempt == 1 ? .resets : nil })
@@ -229,7 +232,8 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Whoever waits for a token can be cancelled without the others", arguments: [true, false])
+  @Test(
+    "A request that is waiting for a token can be cancelled without affecting the others", arguments: [true, false])
   func cancel(_ isRefresh: Bool) async throws {
     let gate = ServerGate()
     let server = try TokenServer(gate: gate)
@@ -247,7 +251,7 @@ import TestingProcedureKit
     try await server.server.waitUntilUnconnected()
   }
 
-  @Test("As a capability: a condition gets the token, or fails before the procedure starts")
+  @Test("As a capability, a service gets the token in a condition, which otherwise fails before the procedure starts")
   func capability() async throws {
     let server = try TokenServer()
     defer { server.server.stop() }
@@ -261,7 +265,7 @@ import TestingProcedureKit
     #expect(server.forms.count == 1)
   }
 
-  @Test("Priority, name and key of a procedure stay, and downloads and uploads can be authorized")
+  @Test("The priority, name and key of a procedure are kept, and downloads and uploads can be authorized")
   func kinds() async throws {
     let server = try TokenServer()
     defer { server.server.stop() }
@@ -275,7 +279,7 @@ import TestingProcedureKit
     #expect(try await upload(HTTPPayloadRequest(.data(Data([1])), to: server.server.url("/kitten"))).text == "a kitten")
   }
 
-  @Test("An empty refresh token keeps the former one", arguments: [true, false])
+  @Test("An empty refresh token does not replace the previous one", arguments: [true, false])
   func emptyRefreshToken(_ isEmpty: Bool) async throws {
     let field = isEmpty ? #", "refresh_token": """# : ""
     let server = try TokenServer(endpoint: { _ in
@@ -298,7 +302,8 @@ import TestingProcedureKit
     ["WWW-Authenticate": "Negotiate, Kitten"],
   ]
 
-  @Test("A 401 of the token endpoint is a refused client at once, whatever its challenge", arguments: challenges)
+  @Test(
+    "A 401 from the token endpoint immediately refuses the client, whatever its challenge is", arguments: challenges)
   func refusedClient(_ headers: [String: String]) async throws {
     for body in ["", "<html>", #"{"error": "invalid_client"}"#] {
       let transport = ScriptedTransport { exchange, _ in try exchange.answer(401, headers, body) }
@@ -323,7 +328,7 @@ import TestingProcedureKit
     #expect(server.forms.count == 1)
   }
 
-  @Test("A 401 leads to one new token, whatever its challenge", arguments: challenges)
+  @Test("A 401 leads to one new token, whatever its challenge is", arguments: challenges)
   func challenge(_ headers: [String: String]) async throws {
     let server = try TokenServer()
     defer { server.server.stop() }

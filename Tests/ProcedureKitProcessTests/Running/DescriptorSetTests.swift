@@ -28,7 +28,7 @@ import Testing
     #expect(Foundation.write(pipe.writing, text, text.utf8.count) == text.utf8.count)
   }
 
-  @Test("A descriptor is told once, with the key of the last call, and then when it is added again")
+  @Test("A descriptor is reported once, with the key of the last call, and again only after it has been added again")
   func once() throws {
     for set in try Self.sets {
       let (first, second) = (try PipeEnds(), try PipeEnds())
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test("An end without a byte is told, and a descriptor that is added while a thread waits")
+  @Test("An end of file without a byte is reported, and so is a descriptor that is added while a thread is waiting")
   func end() async throws {
     for set in try Self.sets {
       var pipe = try PipeEnds()
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test("A wake ends a wait, or the next one, and only one")
+  @Test("A wake-up ends exactly one wait, the current or the next one")
   func wake() async throws {
     for set in try Self.sets {
       set.wake()
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test("Both sets serve the outputs of programs")
+  @Test("Both kinds of sets read the outputs of programs")
   func outputs() async throws {
     for set in try Self.sets {
       let poller = try EventLoopExecutor(set).poller

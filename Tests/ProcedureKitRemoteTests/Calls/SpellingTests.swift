@@ -8,7 +8,7 @@ import TestingProcedureKit
 private let spellings = ["caf\u{e9}", "cafe\u{301}"]
 
 @Suite(.timeLimit(.minutes(10))) struct SpellingTests {
-  @Test("Two spellings are two names of procedures, and two keys of calls")
+  @Test("Two spellings are two procedure names, and two keys of calls")
   func keys() {
     #expect(RemoteName(spellings[0], version: 1) != RemoteName(spellings[1], version: 1))
     let keys = spellings.flatMap { text in
@@ -17,7 +17,7 @@ private let spellings = ["caf\u{e9}", "cafe\u{301}"]
     #expect(Set(keys).count == 4)
   }
 
-  @Test("A worker executes the procedure whose name has the bytes of the call's, and names are sorted")
+  @Test("A worker executes the procedure whose name has the same bytes as in the call, and names are sorted")
   func registry() async throws {
     var registry = ProcedureRegistry(coder: JSONProcedureCoder())
     for (index, name) in spellings.enumerated() {

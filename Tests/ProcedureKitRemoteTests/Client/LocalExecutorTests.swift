@@ -5,7 +5,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct LocalExecutorTests {
-  @Test("The nodes of a graph are executed elsewhere, and their values come back")
+  @Test("The nodes of a graph are executed elsewhere, and their values are returned")
   func graph() async throws {
     let executor = LocalExecutor(.doubling())
     let graph = ProcedureGraph("elsewhere") { (g, number: Node<Int>) in
@@ -16,7 +16,7 @@ import TestingProcedureKit
     #expect(try await ProcedureQueue("here").run(graph, input: 7) == 42)
   }
 
-  @Test("A procedure keeps its name, and is called under it in version 1, if there is no signature")
+  @Test("Without a signature, a procedure keeps its name, and is called with this name and version 1")
   func name() async throws {
     var registry = ProcedureRegistry()
     registry.register(ProcedureTask<Int, Int>("half") { $0 / 2 }, as: RemoteSignature("double"))
@@ -25,7 +25,7 @@ import TestingProcedureKit
     #expect(try await remote(6) == 3)
   }
 
-  @Test("Procedures without an input, or without a value, are executed elsewhere, too")
+  @Test("Procedures without an input or a value are also executed elsewhere")
   func void() async throws {
     let calls = Record<String>()
     var registry = ProcedureRegistry()
@@ -43,7 +43,7 @@ import TestingProcedureKit
     #expect(registry.names.map(\.description) == ["get@1", "ping@1", "put@1"])
   }
 
-  @Test("An error of the signature comes back as it was, any other one by its name and description")
+  @Test("An error of the signature is returned unchanged, and any other error with its name and description")
   func errors() async throws {
     let listed = LocalExecutor(.doubling { throw ResizeError.tooLarge($0) })
     await #expect(throws: ResizeError.tooLarge(9)) { try await double.remote(on: listed, as: .double)(9) }
@@ -56,7 +56,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "An error of the library comes back with its kind, its details and the error behind it, for the run that called")
+    "An error of the library is returned with its kind, its details and the underlying error, for the calling run")
   func libraryErrors() async throws {
     var registry = ProcedureRegistry()
     let breaker = CircuitBreaker("disk", failureRatio: 0.1, minimumCalls: 1, clock: VirtualClock())
@@ -77,7 +77,7 @@ import TestingProcedureKit
     #expect(failed?.underlying as? ResizeError == .tooLarge(1))
   }
 
-  @Test("An unknown procedure and a wrong version are errors that say what there is")
+  @Test("An unknown procedure and a wrong version are errors that list the available ones")
   func unknown() async throws {
     let executor = LocalExecutor(.doubling())
     let unknown = await #expect(throws: RemoteError.self) {
@@ -92,7 +92,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "An input or a value that is too large is an error before it is sent, and an error that is too large is shortened")
+    "An input or value that is too large is an error before it is sent, and an error that is too large is shortened")
   func sizes() async throws {
     var registry = ProcedureRegistry()
     let signature = RemoteSignature<String, String>("repeat")
@@ -126,7 +126,7 @@ import TestingProcedureKit
     #expect(RemoteFailure(type: "T", message: text).message == text)
   }
 
-  @Test("Bytes that the other side does not understand are an error of both directions")
+  @Test("Bytes that the other side does not understand are an error in both directions")
   func coding() async throws {
     let executor = LocalExecutor(.doubling())
     let input = await #expect(throws: RemoteError.self) {
@@ -141,7 +141,7 @@ import TestingProcedureKit
     #expect(output?.kind == .codingFailed && output?.reason.contains("its value cannot be decoded") == true)
   }
 
-  @Test("A cancel of the handle, of the caller and of the queue reaches the body, which is awaited")
+  @Test("A cancellation of the handle, the caller or the queue reaches the body, which is awaited")
   func cancel() async throws {
     let (started, ended) = (Record<Int>(), Record<Int>())
     let executor = LocalExecutor(

@@ -92,7 +92,7 @@ import TestingProcedureKit
     func end(_ outcome: RemoteOutcome) async throws { try await line.send { try await task.end(outcome) } }
   }
 
-  @Test("A restart of the server loses no call, no value and no work: everything is executed once")
+  @Test("A restart of the server loses no call, value or work: everything is executed once")
   func restart() async throws {
     let clock = VirtualClock()
     // The engine's time does not pass. With one clock, a slow thread would be a silent worker.

@@ -19,7 +19,8 @@ import TestingProcedureKit
 
   static let lost = RemoteError(.connectionLost, procedure: RemoteName("double"), reason: "no route")
 
-  @Test("Each call is work of its own; with a key the work is the same in each process; a retry counts the attempt")
+  @Test(
+    "Each call is separate work, a key identifies the same work in each process, and a retry increments the attempt")
   func keys() async throws {
     let executor = Scripted { $0 == 3 ? TestError() : nil }
     let own = double.remote(on: executor)
@@ -35,7 +36,7 @@ import TestingProcedureKit
 
   struct TestError: Error {}
 
-  @Test("A lost connection is tried again with the same call, and the value arrives")
+  @Test("After a lost connection, the same call is sent again, and the value arrives")
   func connectionComesBack() async throws {
     let clock = VirtualClock()
     let executor = Scripted { $0 <= 3 ? Self.lost : nil }
@@ -45,7 +46,7 @@ import TestingProcedureKit
     #expect(executor.calls.values.count == 4 && Set(executor.calls.values.map(\.id)).count == 1)
   }
 
-  @Test("A connection that stays lost is an error after the limit, exactly")
+  @Test("A connection that stays lost is an error exactly after the limit")
   func connectionStaysLost() async throws {
     let clock = VirtualClock()
     let executor = Scripted { _ in Self.lost }
@@ -69,7 +70,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A server that accepts each connection and never answers is an error after the limit, or after the whole time of the call"
+    "A server that accepts connections and never answers is an error after the limit, or after the call's total time"
   )
   func silentServer() async throws {
     var (limits, short) = (RemoteLimits(), RemoteLimits())
@@ -90,7 +91,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A cancel ends the pause before the next try")
+  @Test("A cancellation ends the pause before the next attempt")
   func cancelInPause() async throws {
     let clock = VirtualClock()
     let run = queue(clock).add(double.remote(on: Scripted { _ in Self.lost }), input: 1)
@@ -99,7 +100,7 @@ import TestingProcedureKit
     #expect(await run.outcome.isCancelled)
   }
 
-  @Test("A name is read as it was written, also with an @ inside", arguments: ["a@1", "a@b@-2", "@0"])
+  @Test("A name is read as it was written, even if it contains an @", arguments: ["a@1", "a@b@-2", "@0"])
   func names(_ text: String) {
     #expect(RemoteName(text)?.description == text)
     #expect(RemoteName("a") == nil && RemoteName("a@") == nil && RemoteName("a@b") == nil)
@@ -114,7 +115,7 @@ import TestingProcedureKit
     for text in ["", "a/b", "a/b/c", "a/b/1/2", "%/b/1", "%2f/b/1"] { #expect(RemoteCall.Key(text) == nil) }
   }
 
-  @Test("A progress is a part from 0 to 1, or unknown")
+  @Test("A progress is a fraction from 0 to 1, or unknown")
   func progress() {
     #expect(RemoteProgress(2).fraction == 1 && RemoteProgress(-1).fraction == 0 && RemoteProgress(.nan).fraction == nil)
   }

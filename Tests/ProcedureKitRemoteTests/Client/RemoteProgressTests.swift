@@ -27,7 +27,7 @@ import TestingProcedureKit
     try await eventually { record.values.last == fraction }
   }
 
-  @Test("What the workers of two nodes report is the progress of the graph", .timeLimit(.minutes(10)))
+  @Test("The reports of two nodes' workers add up to the progress of the graph", .timeLimit(.minutes(10)))
   func graph() async throws {
     let steps = (0..<2).map { _ in AsyncStream<Double>.makeStream() }
     let graph = ProcedureGraph("graph") { (g, _: Node<Void>) in
@@ -72,7 +72,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "When another worker begins the work again, the progress stays as far as the lost worker had come",
+    "When another worker starts the work again, the progress stays where the lost worker had reported it",
     .timeLimit(.minutes(10)))
   func lostWorker() async throws {
     let messages = Record<RemoteProgress>()
@@ -99,7 +99,7 @@ import TestingProcedureKit
     await #expect(throws: RemoteError.self) { try await next.heartbeat(RemoteProgress(0.8)) }
   }
 
-  @Test("In this process, too, a report of the worker's body is the progress of the caller")
+  @Test("A report of a worker's body in the same process is also the progress of the caller")
   func localExecutor() async throws {
     let registry = ProcedureRegistry.doubling { [here] number in
       RemoteExecution.current?.report(RemoteProgress(0.5))

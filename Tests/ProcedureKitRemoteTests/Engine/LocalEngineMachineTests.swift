@@ -10,7 +10,7 @@ import TestingProcedureKit
   private typealias Machine = LocalEngineMachine
 
   @Test(
-    "Whatever happens, each caller is answered once, the value is that of an accepted outcome, and no delivery but the latest is accepted",
+    "Whatever happens, each caller is answered once, with an accepted outcome, and only the latest delivery is accepted",
     arguments: 0..<200)
   func random(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
@@ -106,7 +106,8 @@ import TestingProcedureKit
     #expect(throws: CancellationError.self) { try answers.first?.answer.get() }
   }
 
-  @Test("A cancelled caller that has not waited for the end of the execution receives no answer, and the next one does")
+  @Test(
+    "A cancelled caller that did not wait for the end of the execution receives no answer, but the next caller does")
   func impatientCaller() throws {
     let start = ProcedureInstant(nanoseconds: 0)
     var machine = Machine(memory: 1)
@@ -125,7 +126,8 @@ import TestingProcedureKit
     #expect(finished?.answers.map(\.callers) == [[2]])
   }
 
-  @Test("Calls that are cancelled or expire while no worker asks leave nothing, and the others keep their order")
+  @Test(
+    "Calls that are cancelled or expire while no worker polls leave nothing behind, and the others keep their order")
   func staleCalls() {
     for isCancelled in [true, false] {
       var machine = LocalEngineMachine(memory: 0)

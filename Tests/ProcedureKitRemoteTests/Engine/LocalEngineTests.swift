@@ -11,7 +11,7 @@ import Testing
 
   private final class Living: Sendable {}
 
-  @Test("A call that has ended keeps its value, and nothing of its caller")
+  @Test("A call that has ended keeps its value, but nothing of its caller")
   func release() async throws {
     let engine = LocalEngine()
     var living: Living? = Living()
@@ -31,7 +31,7 @@ import Testing
     #expect(try await engine.execute(Self.call(1)) == [1])
   }
 
-  @Test("No timer of a call stays when the call has ended, by a value or by a cancel")
+  @Test("No timer of a call remains when the call has ended, whether with a value or by a cancellation")
   func timers() async throws {
     let engine = LocalEngine()
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(
-    "Limits of any length neither trap nor keep a call from its end",
+    "Limits of any length neither trap nor prevent a call from ending",
     arguments: [
       Duration(attoseconds: .min), .seconds(-1), .zero, .nanoseconds(1), .seconds(Int64.max),
       Duration(attoseconds: .max),

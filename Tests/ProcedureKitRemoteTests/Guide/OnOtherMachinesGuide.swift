@@ -52,7 +52,7 @@ extension RemoteSignature where Input == Photo, Output == Thumbnail {
     }
   }
 
-  @Test("A graph with a worker, and a name for the work")
+  @Test("A worker executes the nodes of a graph, and a name identifies the work")
   func graph() async throws {
     let engine = LocalEngine(clock: VirtualClock())
     let (executor, source) = (engine, engine)
@@ -93,7 +93,7 @@ extension RemoteSignature where Input == Photo, Output == Thumbnail {
     }
   }
 
-  @Test("Effects with the key of the work, and progress")
+  @Test("A body uses the key of the work for its effects, and reports progress")
   func effects() async throws {
     let bank = Bank()
     let charge = ProcedureTask("charge") { (order: Order) in
@@ -112,7 +112,7 @@ extension RemoteSignature where Input == Photo, Output == Thumbnail {
     #expect(bank.keys.values == ["17/charge/1"] && progress.values == [RemoteProgress(0.5, "half of the rows")])
   }
 
-  @Test("An adapter whose line is lost once")
+  @Test("An adapter whose connection is lost once tries again")
   func adapter() async throws {
     let client = Client()
     let remote = ResizeImage(side: 64).remote(on: HTTPExecutor(client: client), as: .resize, key: { $0.name })

@@ -32,7 +32,7 @@ import TestingProcedureKit
     ProcedureTask<String, String>("call") { $0 }.remote(on: engine, as: signature)
   }
 
-  @Test("An input that is too large is refused before it is sent, and a value before it comes back")
+  @Test("An input that is too large is refused before it is sent, and a value before it is returned")
   func sizes() async throws {
     for (input, payload) in [(String(repeating: "a", count: 9_999), "input has 10001"), ("abc", "value has 15002")] {
       let error = try await error(of: Repeat("repeat", version: 2), input)
@@ -41,7 +41,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A procedure that the worker does not have, and a version that it does not have, are refused by the worker")
+  @Test("A worker refuses a procedure or a version that it does not have")
   func names() async throws {
     let unknown = try await error(of: Repeat("echo"), "a")
     #expect(unknown?.kind == .unknownProcedure && unknown?.reason.contains("only: repeat") == true)

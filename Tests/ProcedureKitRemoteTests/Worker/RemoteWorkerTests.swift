@@ -66,7 +66,7 @@ import TestingProcedureKit
 
   var call: ProcedureTask<Int, Int> { double.remote(on: engine, as: .double) }
 
-  @Test("Many calls are shared by workers, and each has its value")
+  @Test("Workers share many calls, and each call has its value")
   func many() async throws {
     let engine = LocalEngine(clock: VirtualClock())
     let call = double.remote(on: engine, as: .double)
@@ -100,7 +100,7 @@ import TestingProcedureKit
     #expect(executions.values.map(\.0) == [2] && executions.values.map(\.1) == [lost.call.key])
   }
 
-  @Test("A stopped worker that comes back is refused, and the value of its successor counts")
+  @Test("A stopped worker that returns is refused, and the value of its successor counts")
   func stoppedWorker() async throws {
     let run = here.add(call, input: 4)
     let stopped = try #require(await engine.nextTask())
@@ -167,7 +167,7 @@ import TestingProcedureKit
     _ = await run.outcome
   }
 
-  @Test("When the last worker is lost, the call fails after as many heartbeat timeouts as workers")
+  @Test("When the last worker has been lost, the call fails after one heartbeat timeout for each worker")
   func allLost() async throws {
     let run = here.add(call, input: 4)
     for _ in 0..<3 {
@@ -185,7 +185,7 @@ import TestingProcedureKit
     #expect(await run.outcome.error(as: RemoteError.self)?.kind == .noWorker)
   }
 
-  @Test("A worker that is alive but takes too long is given up, and its heartbeat refused")
+  @Test("A worker that is alive but takes too long is given up, and its heartbeat is refused")
   func tooLong() async throws {
     var limits = RemoteLimits()
     limits.executionTimeout = .seconds(45)
@@ -200,7 +200,7 @@ import TestingProcedureKit
     await expectSuperseded { _ = try await task.heartbeat(nil) }
   }
 
-  @Test("A worker that works for hours keeps its call by heartbeats")
+  @Test("A worker that works for hours keeps its call through heartbeats")
   func longWork() async throws {
     let (started, gate) = (Record<Int>(), AsyncStream<Void>.makeStream())
     let registry = ProcedureRegistry.doubling { number in
@@ -225,7 +225,7 @@ import TestingProcedureKit
     #expect(started.values.count == 1)
   }
 
-  @Test("A cancel reaches the body with the next heartbeat, and the call ends when the body has")
+  @Test("A cancellation reaches the body with the next heartbeat, and the call ends when the body has ended")
   func cancelled() async throws {
     let (started, ended) = (Record<Int>(), Record<Int>())
     let registry = ProcedureRegistry.doubling { number in
@@ -244,7 +244,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A worker that does not react to a cancel holds up the caller for the heartbeat timeout, and no longer")
+  @Test("A worker that does not react to a cancellation delays the caller only for the heartbeat timeout")
   func cancelledInVain() async throws {
     let run = here.add(call, input: 4)
     let task = try #require(await engine.nextTask())
@@ -254,7 +254,7 @@ import TestingProcedureKit
     #expect(await run.outcome.isCancelled)
   }
 
-  @Test("A call that is cancelled while it waits is given to no worker")
+  @Test("A call that is cancelled while it is waiting is not delivered to any worker")
   func cancelledBefore() async throws {
     let run = here.add(call, input: 4)
     try await clock.nextSleep()
@@ -264,7 +264,7 @@ import TestingProcedureKit
     #expect(try await engine.nextTask() == nil)
   }
 
-  @Test("A worker that is stopped gives its call back, and another one executes it at once")
+  @Test("A worker that is stopped returns its call, and another worker executes the call immediately")
   func stops() async throws {
     let (started, values) = (Record<Int>(), Record<Int>())
     let run = here.add(call, input: 4)
@@ -281,7 +281,7 @@ import TestingProcedureKit
     #expect(values.values == [8])
   }
 
-  @Test("The progress of a body arrives with the heartbeats, each once")
+  @Test("The progress of a body arrives with the heartbeats, each value once")
   func progress() async throws {
     let (reported, gate) = (Record<RemoteProgress>(), AsyncStream<Void>.makeStream())
     let registry = ProcedureRegistry.doubling { number in
@@ -300,7 +300,8 @@ import TestingProcedureKit
     #expect(reported.values == [RemoteProgress(0.5, "half")])
   }
 
-  @Test("Calls of one key share one execution, and a later call gets its value; other work under the key is an error")
+  @Test(
+    "Calls with the same key share one execution, a later call gets its value, and other work with the key is an error")
   func sameKey() async throws {
     let executions = Record<Int>()
     let named = double.remote(on: engine, as: .double) { "work \($0 % 10)" }
@@ -318,7 +319,7 @@ import TestingProcedureKit
     #expect(other?.kind == .keyReused)
   }
 
-  @Test("Cancelling one of two callers of an execution does not disturb the other")
+  @Test("Cancelling one of two callers of an execution does not affect the other")
   func oneOfTwo() async throws {
     let named = double.remote(on: engine, as: .double) { "work \($0)" }
     let runs = [here.add(named, input: 4), here.add(named, input: 4)]
@@ -331,7 +332,7 @@ import TestingProcedureKit
     #expect(try await runs[1].value == 8)
   }
 
-  @Test("A failure is kept for the call, and executed again for another call of the key")
+  @Test("A failure is kept for its call, and another call with the key executes the work again")
   func failedKey() async throws {
     let executions = Record<Int>()
     let named = double.remote(on: engine, as: .double) { "work \($0)" }

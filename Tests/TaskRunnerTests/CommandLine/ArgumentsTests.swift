@@ -5,7 +5,7 @@ import Testing
 @testable import taskrunner
 
 @Suite struct ArgumentsTests {
-  @Test("Options and positions in any order")
+  @Test("Options and positional arguments are accepted in any order")
   func reading() throws {
     let arguments = try Arguments(parsing: ["-j", "3", "f", "--keep-going", "a", "--trace=t", "--report", "-", "b"])
     #expect(arguments.jobs == 3 && arguments.keepsGoing && arguments.trace == "t" && arguments.report == "-")
@@ -18,7 +18,7 @@ import Testing
     #expect(try Arguments(parsing: ["--", "-f"]).file == "-f" && Arguments(parsing: []).file == "tasks.json")
   }
 
-  @Test("A path begins at the home folder with ~/, in whichever way the option is written")
+  @Test("A path that begins with ~/ is in the home folder, whichever way the option is written")
   func home() throws {
     let home = String(cString: getenv("HOME"))
     for line: [SystemText] in [
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(
-    "A command line that cannot be followed is an error",
+    "An invalid command line is an error",
     arguments: [
       ["-j"], ["-j", "0"], ["-jx"], ["--jobs=257"], ["--frob"], ["-k=1"], ["--trace"], ["--report="], ["--graph=x"],
     ])

@@ -36,7 +36,8 @@ import Testing
     }
   }
 
-  @Test("A parent that ignores SIGCHLD, SIGPIPE and other signals, and blocks all, changes no status of a command")
+  @Test(
+    "A parent that ignores SIGCHLD, SIGPIPE and other signals, or blocks them, does not change the status of a command")
   func ignored() async throws {
     let sandbox = try Sandbox(
       #"[{"name": "a", "command": "kill -PIPE $$"}, {"name": "b", "command": "exit 3"}, {"name": "c", "command": "true"}]"#
@@ -50,7 +51,7 @@ import Testing
     #expect(success == 0, "\(sandbox.text("printed") ?? "")")
   }
 
-  @Test("A runner whose parent blocks all signals is interrupted all the same, and its commands end")
+  @Test("A runner whose parent blocks all signals can be interrupted nevertheless, and its commands end")
   func blocked() async throws {
     let sandbox = try Sandbox(#"[{"name": "a", "command": "kill -TERM $PPID; exec sleep 1000"}]"#)
     let status = try await runBlocked(sandbox, ":")
@@ -72,7 +73,7 @@ import Testing
     #expect(await Sandbox.isGone(process))
   }
 
-  @Test("After kill -9 of an outer runner, the next run ends also what an inner runner has left")
+  @Test("After kill -9 of an outer runner, the next run also ends the commands that an inner runner has left behind")
   func nestedKill() async throws {
     let sandbox = try Sandbox(
       #"[{"name": "outer", "command": "test -e again || { echo $PPID > outer; exec '\#(Sandbox.executable)' inner.json; }"}]"#

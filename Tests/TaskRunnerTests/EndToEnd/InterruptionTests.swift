@@ -8,7 +8,7 @@ import Testing
 
 /// A runner that ends in the middle of a run.
 @Suite(.timeLimit(.minutes(10))) struct InterruptionTests {
-  @Test("Ctrl-C ends the commands and what they have started, and the status is 130; no output counts")
+  @Test("Ctrl-C ends the commands and their children, the status is 130, and no output counts")
   func interrupt() async throws {
     // The command interrupts the runner when it is in the middle of its output.
     let sandbox = try Sandbox(
@@ -36,7 +36,7 @@ import Testing
     #expect(await Sandbox.isGone(process))
   }
 
-  @Test("A runner that was started with Ctrl-C ignored, as in the background of a script, does not end at it")
+  @Test("A runner that was started with Ctrl-C ignored, as in the background of a script, is not ended by Ctrl-C")
   func ignored() async throws {
     let sandbox = try Sandbox(#"[{"name": "a", "command": "kill -INT $PPID; kill -QUIT $PPID; touch done"}]"#)
     var process = ProcessProcedure("sh")
@@ -46,7 +46,7 @@ import Testing
     #expect(run.status == .exited(0) && sandbox.exists("done"), "\(run.errorText)")
   }
 
-  @Test("After kill -9, the next run ends the command that is left, and runs it again")
+  @Test("After kill -9, the next run ends the command that is left behind, and runs it again")
   func killed() async throws {
     let sandbox = try Sandbox(
       """
@@ -63,7 +63,7 @@ import Testing
     #expect(try await sandbox.run().text.contains("0 done, 2 up to date"))
   }
 
-  @Test("Two runners of one file do not run at once")
+  @Test("Two runners of one file do not run concurrently")
   func locked() async throws {
     let sandbox = try Sandbox()
     let inner = "'\(Sandbox.executable)' tasks.json; test $? = 1 && touch refused"
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(
-    "However often a runner is killed, at any moment, no output that is not whole is up to date, and the tasks get done"
+    "However often a runner is killed, at any moment, no incomplete output counts as up to date, and all tasks finish"
   )
   func anyMoment() async throws {
     let count = 24

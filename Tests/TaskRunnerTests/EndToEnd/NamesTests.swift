@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct NamesTests {
   private let latin = SystemText(bytes: Array("caf".utf8) + [0xe9])
 
-  @Test("Two names that are equal as strings are two files: as inputs, as outputs, and as tasks")
+  @Test("Two names that are equal as strings are two files, whether as inputs, outputs or tasks")
   func spellings() async throws {
     let sandbox = try Sandbox(
       """
@@ -35,7 +35,7 @@ import Testing
     #expect(failed.errorText.utf8.contains("e\u{301}: exit status 1\ntwo\n".utf8))
   }
 
-  @Test("Names that are not UTF-8 are written as escapes: inputs, outputs, folders, arguments and variables")
+  @Test("Inputs, outputs, folders, arguments and variables that are not UTF-8 are written as escapes")
   func otherBytes() async throws {
     let sandbox = try Sandbox(
       #"""
@@ -85,7 +85,7 @@ import Testing
     return file
   }
 
-  @Test("A task file, and its folder, may have any name; a missing file is named so that two names are told apart")
+  @Test("A task file and its folder can have any name, and the error for a missing file distinguishes similar names")
   func taskFile() async throws {
     let sandbox = try Sandbox()
     let path = SystemText(bytes: latin.bytes + Array("/".utf8) + [0xff])

@@ -27,7 +27,7 @@ import Testing
     return sandbox
   }
 
-  @Test("Tasks run after those that make their inputs; what is up to date is reused, by content")
+  @Test("Tasks run after the tasks that make their inputs, and outputs that are up to date by content are reused")
   func reuse() async throws {
     let sandbox = try await built()
     #expect(sandbox.text("build/program") == "MEW\npurr\n")
@@ -47,7 +47,8 @@ import Testing
     #expect(sandbox.text("count") == String(repeating: "x\n", count: 7))
   }
 
-  @Test("A dry run says what would run, and runs and writes nothing; named tasks run with what they need")
+  @Test(
+    "A dry run lists the tasks that would run, and runs and writes nothing; named tasks run with their dependencies")
   func dryRun() async throws {
     let sandbox = try await built()
     try sandbox.write("growl\n", to: "b.txt")
@@ -79,7 +80,7 @@ import Testing
     #expect(!sandbox.exists("next") && sandbox.exists("other"))
   }
 
-  @Test("With --verbose the output of a task that succeeds is printed, and otherwise not")
+  @Test("The output of a task that succeeds is printed only with --verbose")
   func verbose() async throws {
     let sandbox = try Sandbox(
       #"[{"name": "loud", "command": "echo first; echo second >&2; printf third"}, {"name": "quiet", "command": "true", "needs": ["loud"]}]"#
@@ -93,7 +94,7 @@ import Testing
   }
 
   #if os(Linux)
-    @Test("A failure is reported once, on a terminal and elsewhere, and with --verbose, too", arguments: [true, false])
+    @Test("A failure is reported once, on a terminal and elsewhere, even with --verbose", arguments: [true, false])
     func once(onTerminal: Bool) async throws {
       let sandbox = try Sandbox(#"[{"name": "bad", "command": "echo why; exit 7"}]"#)
       var (terminal, child): (Int32, Int32) = (-1, -1)
@@ -121,7 +122,7 @@ import Testing
   #endif
 
   @Test(
-    "The exit status tells why a task failed, and the message too",
+    "The exit status and the message give the reason why a task failed",
     arguments: [
       ("\"command\": [\"no-such-program-anywhere\"]", 127, "it was not found"),
       ("\"command\": [\"/etc/passwd\"]", 126, "may not execute"),
@@ -139,7 +140,7 @@ import Testing
     #expect(try await sandbox.run("-n").text.contains("1 to run") || message.contains("missing"))
   }
 
-  @Test("Variables, folder, retries and exclusion are as the file says")
+  @Test("Variables, folder, retries and exclusion are as specified in the file")
   func keys() async throws {
     let sandbox = try Sandbox(
       """
@@ -155,7 +156,7 @@ import Testing
     #expect(run.text.contains("again: attempt 1: exit status 1, again in "))
   }
 
-  @Test("Graph, trace and report name the tasks")
+  @Test("The graph, the trace and the report name the tasks")
   func pictures() async throws {
     let sandbox = try await built()
     let graph = try await sandbox.run("--graph").text
@@ -168,7 +169,7 @@ import Testing
     #expect(bad.status == .exited(1) && bad.errorText.contains("no/such/folder"))
   }
 
-  @Test("A file without tasks is done at once, in each way to use it", arguments: [#"{"tasks": []}"#, "[]"])
+  @Test("A file without tasks is finished immediately, in every mode", arguments: [#"{"tasks": []}"#, "[]"])
   func noTasks(_ file: String) async throws {
     let sandbox = try Sandbox(file)
     let run = try await sandbox.run("--report", "-")
@@ -177,7 +178,7 @@ import Testing
     #expect(try await sandbox.run("--graph").status == .exited(0))
   }
 
-  @Test("A bad file is an error with the place, and status 2")
+  @Test("A malformed file is an error with its location, and status 2")
   func badFile() async throws {
     let run = try await Sandbox("[{\"name\": \"a\"\n}}").run()
     #expect(run.status == .exited(2) && run.errorText.hasPrefix("tasks.json:2:2: '}'"))

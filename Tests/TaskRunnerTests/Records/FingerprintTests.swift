@@ -5,7 +5,7 @@ import Testing
 @testable import taskrunner
 
 @Suite struct FingerprintTests {
-  @Test("Texts that are joined otherwise have another fingerprint")
+  @Test("Texts that are joined differently have different fingerprints")
   func texts() {
     let fingerprint = { (texts: [String]) in
       var fingerprint = Fingerprint()
@@ -15,7 +15,7 @@ import Testing
     #expect(Set([["ab", "c"], ["a", "bc"], ["abc"], ["abc", ""], ["1:a"], ["a"]].map(fingerprint)).count == 6)
   }
 
-  @Test("A folder's fingerprint is that of names, contents, links and permission to execute, and not of times")
+  @Test("A folder's fingerprint covers names, contents, links and the permission to execute, but not times")
   func folders() throws {
     let sandbox = try Sandbox()
     let fingerprint = { try Fingerprint.ofPath("\(sandbox.path)/f") }
@@ -37,7 +37,7 @@ import Testing
     #expect(Set(seen).count == 5)
   }
 
-  @Test("Pipes, sockets and what else lies in a folder count by name and kind, and are not opened")
+  @Test("Pipes, sockets and other special files in a folder count by name and kind, and are not opened")
   func specialInFolder() throws {
     let sandbox = try Sandbox()
     let fingerprint = { try Fingerprint.ofPath("\(sandbox.path)/f") }
@@ -59,7 +59,7 @@ import Testing
     #expect(Set(seen).count == 5)
   }
 
-  @Test("A folder of records is that of a runner: beside the file of its name, with a lock and records alone")
+  @Test("A folder of records is recognized by the task file beside it, and by containing only a lock and records")
   func records() throws {
     let sandbox = try Sandbox()
     let fingerprint = { try Fingerprint.ofPath("\(sandbox.path)/f") }
@@ -84,7 +84,7 @@ import Testing
     #expect(Set(seen).count == 5)
   }
 
-  @Test("A path that leads to neither a file nor a folder is an error, and is not waited for")
+  @Test("A path that is neither a file nor a folder is an error, without waiting")
   func special() throws {
     let sandbox = try Sandbox()
     #expect(mkfifo("\(sandbox.path)/pipe", 0o600) == 0)

@@ -10,7 +10,7 @@ import Testing
 /// Folders as inputs, and files in the folder of the records.
 @Suite(.timeLimit(.minutes(10))) struct FolderTests {
   @Test(
-    "A task whose input is the folder of its task file, or one around it, is up to date, with other task files, too")
+    "A task whose input is the folder of its task file, or a parent of it, is up to date, even with other task files")
   func around() async throws {
     let task = { (input: String) in #"[{"name": "a", "command": "true", "inputs": ["\#(input)"]}]"# }
     let sandbox = try Sandbox(task("."))
@@ -32,7 +32,7 @@ import Testing
     #expect(try await sandbox.run().text.contains("1 up to date"))
   }
 
-  @Test("Files and folders that vanish while a folder is looked through are as if they had not been there")
+  @Test("Files and folders that vanish while a folder is being scanned are treated as missing")
   func vanishing() async throws {
     let sandbox = try Sandbox()
     try sandbox.write("1", to: "f/stays")
@@ -53,7 +53,7 @@ import Testing
     #expect(try Fingerprint.ofPath(sandbox.file("f")) == expected)
   }
 
-  @Test("Folders within each other may be as deep as the system allows")
+  @Test("Folders can be nested as deeply as the system allows")
   func deep() async throws {
     let sandbox = try Sandbox()
     let room = Int(PATH_MAX) - sandbox.path.utf8.count - 10
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(
-    "A link, or a second name, where the lock or the records should be leads no byte to another file",
+    "A link or a second name at the path of the lock or the records does not redirect any byte to another file",
     arguments: ["lock", "records", "records.partial"])
   func links(_ name: SystemText) async throws {
     for isHard in [false, true] {
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test("A run leaves nothing beside its records, and removes what a killed one has left")
+  @Test("A run leaves nothing but its records behind, and removes the files that a killed run has left")
   func partials() async throws {
     let sandbox = try Sandbox(#"[{"name": "a", "command": "true"}]"#)
     try sandbox.write("", to: ".tasks.json.records/records-abc.partial")

@@ -22,7 +22,7 @@ import Testing
     return records
   }
 
-  @Test("A record is there until the task is about to start again, also for those who read the file later")
+  @Test("A record remains until the task is about to start again, even for later readers of the file")
   func records() throws {
     let records = try opened()
     try records.write(hash, of: "a")
@@ -34,7 +34,7 @@ import Testing
     try records.remove("never there")
   }
 
-  @Test("Where the file is cut off, at any byte, the records before are there and no other")
+  @Test("A file that is cut off at any byte contains exactly the records before that byte")
   func cutOff() throws {
     let records = try opened()
     try records.write(hash, of: "a")

@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(
-    "What is JSON is read as Foundation reads it",
+    "Valid JSON is read as Foundation reads it",
     arguments: [
       "{}", "[]", " [ 1 , -2.5e3, 0, 1E-2 ] \n", #"{"a": [true, false, null], "b": {"c": ""}}"#,
       #"["\"\\\/\b\f\n\r\t", "\u00e9\ud83d\ude00\u20ac", "é😀"]"#, #"["\u0000"]"#, "3", "\"a\"",
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(
-    "What is no JSON is a problem at its place",
+    "Invalid JSON is a problem with its location",
     arguments: [
       ("", 0), ("  ", 2), ("[1,]", 3), ("[1 2]", 3), ("{\"a\" 1}", 5), ("{a: 1}", 1), ("{\"a\": 1,}", 8), ("[01]", 1),
       ("[1.]", 1), ("[+1]", 1), ("[1e999]", 1), ("nul", 0), ("[\"a\nb\"]", 3), ("[\"abc", 1), ("[\"\\x\"]", 2),
@@ -42,12 +42,12 @@ import Testing
     #expect { _ = try JSONReader.value(in: Array(text.utf8)) } throws: { ($0 as? Problem)?.offset == offset }
   }
 
-  @Test("A byte order mark is passed over")
+  @Test("A byte order mark is skipped")
   func byteOrderMark() throws {
     #expect(try plain(JSONReader.value(in: [0xef, 0xbb, 0xbf] + "[1]".utf8)) == [1] as NSArray)
   }
 
-  @Test("The escapes of single bytes are the bytes, in names that are not UTF-8")
+  @Test("Escapes of single bytes represent the bytes of names that are not UTF-8")
   func singleBytes() throws {
     let value = try JSONReader.value(in: Array(#"["caf\udce9\u00e9\uDCFF\udc80"]"#.utf8))
     guard case .array(let elements) = value.content, case .string(let text) = elements[0].content else {
@@ -57,14 +57,14 @@ import Testing
     #expect(text.bytes == Array("caf".utf8) + [0xe9, 0xc3, 0xa9, 0xff, 0x80])
   }
 
-  @Test("Bytes that are no UTF-8, and texts nested too deep, are problems")
+  @Test("Bytes that are not UTF-8, and texts that are nested too deeply, are problems")
   func hostile() {
     #expect(throws: Problem.self) { try JSONReader.value(in: [0x22, 0xff, 0x22]) }
     let deep = [UInt8](repeating: UInt8(ascii: "["), count: 100_000)
     #expect(throws: Problem.self) { try JSONReader.value(in: deep) }
   }
 
-  @Test("A text that is cut off anywhere, or has a byte changed, is read or a problem, and never ends the process")
+  @Test("A text that is cut off, or in which a byte is changed, is read or is a problem, and never ends the process")
   func mutations() {
     let text = Array(#"{"tasks": [{"name": "a\u00e9", "retries": 1.5e1, "env": {"K": null}}, true]}"#.utf8)
     for end in 0..<text.count { #expect(throws: Problem.self) { try JSONReader.value(in: Array(text[..<end])) } }

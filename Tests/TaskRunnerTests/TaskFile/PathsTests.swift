@@ -12,7 +12,7 @@ import Testing
     #expect(Paths.relative("/x/y/a", to: "/x/y") == "a" && Paths.relative("/x/ya", to: "/x/y") == "/x/ya")
   }
 
-  @Test("A tree of paths finds who makes a path, the folders around it, and what is within")
+  @Test("A tree of paths finds the task that makes a path, the folders around the path, and its contents")
   func tree() {
     var tree = PathTree()
     #expect(
@@ -28,7 +28,7 @@ import Testing
     #expect(tree.makerAround("/o/q/x").map { $0.path == "/" && $0.maker == 3 } == true)
   }
 
-  @Test("Names that look the same are other names if their bytes are")
+  @Test("Names that look the same are different if their bytes are")
   func bytes() {
     var tree = PathTree()
     #expect(tree.add("/caf\u{e9}", maker: 0) == nil && tree.add("/cafe\u{301}", maker: 1) == nil)

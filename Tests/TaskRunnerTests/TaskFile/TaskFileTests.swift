@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(
-    "Everything that is wrong is told with line and column",
+    "Every problem is reported with its line and column",
     arguments: [
       (#"[\n  {"name": "é", "command": §1}\n]"#, "a number where a command line"),
       (#"[{"name": §"", "command": "true"}]"#, "an empty string"),
@@ -51,14 +51,14 @@ import Testing
     #expect(try problem(in: text.replacing("\\n", with: "\n")).hasPrefix(expected))
   }
 
-  @Test("All problems are told together, in the order of the file")
+  @Test("All problems are reported together, in the order of the file")
   func together() throws {
     let problems = try problems(#"[{"name": 1, "command": 2}, {"name": "b", "command": "c", "x": 1}]"#)
     #expect(problems.map { $0.prefix { $0 != " " } } == ["1:11:", "1:59:"])
   }
 
   @Test(
-    "A cycle is told with its way round, also through files, and a task that makes its own input",
+    "A cycle is reported with all its tasks, even through files, and so is a task that makes its own input",
     arguments: [
       (
         #"[{"name": "a", "command": "x", "needs": [§"b"]},\n {"name": "b", "command": "x", "needs": ["a"]}]"#,
@@ -75,7 +75,7 @@ import Testing
     #expect(try problem(in: text.replacing("\\n", with: "\n")).hasPrefix(expected))
   }
 
-  @Test("No two tasks make one file, and no task makes a file in a folder that another one makes")
+  @Test("Two tasks cannot make one file, and a task cannot make a file in a folder that another task makes")
   func outputs() throws {
     let tasks = { (first: String, second: String) in
       #"[{"name": "a", "command": "x", "outputs": [\#(first)]},"# + "\n"
@@ -88,7 +88,7 @@ import Testing
     #expect(try problems(tasks(#""o/f""#, #""o/g""#)) == [])
   }
 
-  @Test("A task needs the tasks that make its inputs, whole folders and files within folders, too")
+  @Test("A task needs the tasks that make its inputs, including whole folders and files within folders")
   func needs() throws {
     let sandbox = try Sandbox(
       """
@@ -104,7 +104,7 @@ import Testing
     #expect(TaskOrder.chosen(["all"], of: file.tasks).map(\.name.value) == ["all", "a", "b", "c"])
   }
 
-  @Test("A pipe, a device or a descriptor is no task file, and is not waited for")
+  @Test("A pipe, a device or a descriptor is refused as a task file, without waiting")
   func pipes() throws {
     let sandbox = try Sandbox()
     let pipe = sandbox.file("pipe")
@@ -141,7 +141,7 @@ import Testing
   }
 
   @Test(
-    "A task file that is four times as large, in whatever way, is read in about four times the time",
+    "A task file that is four times as large, in any way, is read in about four times the time",
     arguments: Growing.allCases)
   func linear(_ growing: Growing) throws {
     /// The time of this thread, to which other threads and programs do not add.
@@ -165,7 +165,7 @@ import Testing
     #expect(lowest < 8)
   }
 
-  @Test("A file that is not there, or is a folder, is an error that names it")
+  @Test("A file that is missing, or is a folder, is an error that names it")
   func unreadable() {
     for path: SystemText in ["/no/such/file", "/tmp"] {
       #expect { _ = try TaskFile(path) } throws: { "\($0)".hasPrefix("\(path): cannot be read: ") }
