@@ -106,7 +106,7 @@ struct VirtualClockRunTests {
   func manySleepers() async throws {
     let clock = VirtualClock()
     let count = TestDepth.size(100_000)
-    // Separate tasks, since a task group needs quadratic time for children that end in a different order.
+    // Separate tasks are used, because a task group takes quadratic time for children that end in a different order.
     let sleepers = (0..<count).map { number in
       Task { try await clock.sleep(for: .seconds(number * 7_919 % count + 1)) }
     }

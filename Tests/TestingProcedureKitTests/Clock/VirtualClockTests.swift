@@ -94,7 +94,7 @@ import TestingProcedureKit
       env.check(log.value.last == "last", "\(log.value)")
       env.check(clock.now.offset == .seconds(9))
     }
-    // Both sleeps are due at the same instant, so that cancelling has no effect once the clock has moved.
+    // Both sleeps are due at the same instant, so cancelling has no effect once the clock has moved.
     #expect(outcomes.value == [false])
   }
 

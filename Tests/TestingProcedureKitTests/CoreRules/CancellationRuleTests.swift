@@ -53,7 +53,7 @@ struct CancellationRuleTests {
         queue.add(
           ProcedureTask {
             await pause(env, upTo: 1)
-            env.clock.advance(by: .milliseconds(10))  // for which the worker yields, once this has returned
+            env.clock.advance(by: .milliseconds(10))  // the worker yields for this call after it has returned
             returned { $0 = number }
           })
       }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// A capability of one schedule, whose type counts the concurrent prompts.
+/// A capability of one schedule. Its type counts the concurrent prompts.
 private final class Lock: Capability {
   struct Status: AuthorizationStatus {
     var level: Int
@@ -16,7 +16,7 @@ private final class Lock: Capability {
   private let asked = Locked(0)
   private let ask: @Sendable (Int) async throws -> Int
 
-  /// - Parameter ask: Answers whether the requested amount is granted.
+  /// - Parameter ask: A function that returns the granted amount.
   init(ask: @escaping @Sendable (Int) async throws -> Int) {
     self.ask = ask
   }
@@ -36,8 +36,8 @@ private final class Lock: Capability {
   }
 }
 
-/// Each exploration has its own table and capabilities. Only prompts are serialized in the whole process, so these
-/// explorations run one at a time, too.
+/// Each exploration has its own table and capabilities. Prompts, however, are serialized in the whole process, so these explorations run
+/// one at a time.
 @Suite("Capabilities under every order", .serialized, .timeLimit(.atDepth))
 struct CapabilityRuleTests {
   private enum Category {}
@@ -76,7 +76,7 @@ struct CapabilityRuleTests {
       let everybody = ProbeProcedure()
       everybody.finishAll()
       let lock = Lock { _ in
-        // All requests have arrived: each has checked the status once, and the one that prompts has checked it again in its turn.
+        // All requests have arrived: each has checked the status once, and the prompting request has checked it again in its turn.
         try await everybody.waitUntilStarted(4)
         await pause(env)
         return grants ? 1 : 0
@@ -93,7 +93,7 @@ struct CapabilityRuleTests {
     }
   }
 
-  /// A capability that records which requests have checked the status and so started a prompt.
+  /// A capability that records which requests have checked the status, and have therefore started a prompt.
   private struct Counted: Capability, Equatable {
     let lock: Lock
     let looks: ProbeProcedure<Void, Void>
@@ -141,7 +141,7 @@ struct CapabilityRuleTests {
       others.finishAll()
       let asking = env.random.below(3)
       let lock = Lock { _ in
-        // The prompt is answered when others have executed in the only slot.
+        // The prompt is answered after the others have executed in the only slot.
         try await others.waitUntilStarted(3)
         return 1
       }
@@ -203,7 +203,7 @@ struct CapabilityRuleTests {
   func promptOfAnother() async throws {
     try await exploreRace("all finished", "holder refused", "prompt refused", schedules: TestDepth.count(2_000)) {
       env in
-      // The table of the process, in which prompts are serialized. The cycle leads through both tables.
+      // This is the table of the process, in which prompts are serialized. The cycle leads through both tables.
       let queue = env.makeQueue(resources: .shared)
       let lock = Lock { _ in
         await pause(env, upTo: 3)

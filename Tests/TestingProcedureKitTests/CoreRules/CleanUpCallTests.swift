@@ -40,7 +40,7 @@ struct CleanUpCallTests {
     case nested
   }
 
-  /// Returns a check for the end.
+  /// Returns a check to perform when the run has ended.
   private func clean(_ call: Call, in env: ExplorationEnvironment, _ queue: ProcedureQueue) -> (
     call: @Sendable () async throws -> Int, expected: Int
   ) {

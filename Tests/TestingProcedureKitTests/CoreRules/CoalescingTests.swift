@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 extension ProcedureQueue {
-  /// Whether a procedure waits for an execution that another run leads.
+  /// Whether a procedure is waiting for an execution that another run leads.
   fileprivate nonisolated var waitsForExecution: Bool {
     snapshot().procedures.contains { entry in
       if case .resources(let waits)? = entry.wait { !waits.isEmpty } else { false }
@@ -370,7 +370,7 @@ struct CoalescingTests {
       for await _ in permission {}
       try await ProcedureContext.current!.produce(ProcedureTask("part") { order { $0.append("part") } }).value
     }.coalesced(by: "k")
-    // Each run waits in its place before the next one is added, since a run that waits for its slot could be overtaken.
+    // Each run waits in its place before the next one is added, because a run that is waiting for its slot could be overtaken.
     func isFollowing(_ handle: ProcedureHandle<Void>) -> Bool {
       let entry = queue.snapshot().procedures.first { $0.procedure == handle.identity }
       if case .resources? = entry?.wait { return true }
@@ -425,7 +425,7 @@ struct CoalescingTests {
 
   @Test("A coalesced run among 40,000 costs about as much as one among 4,000, in one group and in groups of 100")
   func linear() async throws {
-    /// The processor time per run.
+    /// Returns the processor time per run.
     func cost(runs: Int, groups: Int) async throws -> Duration {
       let executor = MeteredExecutor()
       let (queue, closed) = (ProcedureQueue("q", executor: executor), ProcedureQueue("closed", isSuspended: true))

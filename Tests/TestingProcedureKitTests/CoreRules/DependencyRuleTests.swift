@@ -136,7 +136,7 @@ struct DependencyRuleTests {
           return $0
         }
         if number % 10 == 0 { await Task.yield() }
-        if number % 15 == 0 { env.clock.advance(by: .milliseconds(10)) }  // for which the worker yields
+        if number % 15 == 0 { env.clock.advance(by: .milliseconds(10)) }  // the worker yields for this call
         return 1
       }
       let graph = ProcedureGraph("chain") { (g: GraphBuilder) -> Node<Int> in

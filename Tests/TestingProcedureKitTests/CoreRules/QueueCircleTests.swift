@@ -7,7 +7,7 @@ import TestingProcedureKit
 struct QueueCircleTests {
   private typealias Work = ProcedureTask<Void, Void>
 
-  /// The cycle because of which a run was refused, if it was.
+  /// Returns the cycle that led to the refusal of a run; `nil` if the run was not refused.
   private func circle(of handle: ProcedureHandle<Void>) async -> [ExclusionWait]? {
     let error = await handle.outcome.error(as: ProcedureError.self)
     return error?.kind == .exclusionDeadlock ? error?.waits : nil
@@ -38,13 +38,13 @@ struct QueueCircleTests {
             })
           await other.waitUntilIdle()
         case 2:
-          // Through a dependency of a run on the queue.
+          // The cycle leads through a dependency of a run on the queue.
           let (other, third) = (env.makeQueue("other"), env.makeQueue("third"))
           added { $0.append(third.add(inner)) }
           other.add(Work("dependent") {}, after: added.value)
           await other.waitUntilIdle()
         case 3:
-          // Through a dependent that is added when both already wait.
+          // The cycle leads through a dependent that is added when both bodies are already waiting.
           let (other, third) = (env.makeQueue("other"), env.makeQueue("third"))
           let waiting = third.add(inner)
           added { $0.append(waiting) }
@@ -55,7 +55,7 @@ struct QueueCircleTests {
             })
           await other.waitUntilIdle()
         default:
-          // Its own queue, which does not wait for the body itself.
+          // The body's own queue does not wait for the body itself.
           added { $0.append(queue.add(inner)) }
           await queue.waitUntilIdle()
         }
@@ -113,7 +113,7 @@ struct QueueCircleTests {
       let descendant = generations == 1 ? child : Work("parent") { ProcedureContext.current?.produce(child) }
       let part = Work("part") { ProcedureContext.current?.produce(descendant) }
       let runner = queue.add(Work("runner") { try await other.run(part) })
-      // Otherwise, the holder would in any case hold what the inner run needs.
+      // Without this pause, the holder would always hold the resource that the inner run needs.
       await pause(env, upTo: 16)
       let holder = queue.add(
         Work("holder") {
@@ -136,7 +136,7 @@ struct QueueCircleTests {
       let handles = Locked<[ProcedureHandle<Void>]>([])
       let outer = Work("outer") {
         handles { $0.append(other.add(work("inner").exclusive("b"))) }
-        // Within itself and its claim.
+        // The body runs a procedure within itself and its claim.
         async let part: Void = other.run(work("part").exclusive("a"))
         await other.waitUntilIdle()
         try await part
@@ -171,7 +171,7 @@ struct QueueCircleTests {
   @Test("Q4: a child that waits for its queue to be idle does not wait for itself or its parent, but for others")
   func idleChild() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
-      // Suspended, so that all runs are added before the child waits.
+      // The queue is suspended, so that all runs are added before the child waits.
       let queue = env.makeQueue(isSuspended: true)
       let hasEnded = Locked(false)
       let child = Work("child") {

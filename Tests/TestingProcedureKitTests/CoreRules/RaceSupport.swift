@@ -10,7 +10,7 @@ struct Reason: Error, Equatable {
 }
 
 extension ProcedureOutcome {
-  /// The kind of an outcome in one word, for tallies.
+  /// The kind of the outcome as one word, for tallies.
   var label: String {
     switch self {
     case .finished: "finished"

@@ -5,7 +5,7 @@ import TestingProcedureKit
 
 @Suite("Rules R1 to R4 under every order: resources", .timeLimit(.atDepth))
 struct ResourceRuleTests {
-  /// A procedure that enters and leaves `monitor`, with a few yields in between.
+  /// Returns a procedure that enters and leaves `monitor`, with a few yields in between.
   private func work(
     _ env: ExplorationEnvironment, _ monitor: ConcurrencyMonitor, _ categories: String..., named name: String = "work"
   ) -> ProcedureTask<Void, Void> {
@@ -77,7 +77,7 @@ struct ResourceRuleTests {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 4)
       let (written, allCame, come) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream(), Locked(0))
-      // Each continues only when all have arrived, and none releases its slot in the meantime.
+      // Each body continues only when all have arrived, and none releases its slot in the meantime.
       let meet = ProcedureTask {
         if come({
           $0 += 1
@@ -347,7 +347,7 @@ struct ExclusionCircleTests {
   func dependency() async throws {
     try await exploreRace("refused", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
-      // Otherwise, the first would claim when it is added.
+      // If the queue were not suspended, the first run would claim its resource when it is added.
       queue.suspend()
       let first = queue.add(ProcedureTask("first") { await pause(env, upTo: 3) }.exclusive("a"))
       let second = queue.add(ProcedureTask("second") {}, after: [first])
@@ -377,7 +377,7 @@ struct ExclusionCircleTests {
           await pause(env, upTo: 3)
           try await last.value
         })
-      // Otherwise, the holder would in any case hold what the last one needs.
+      // Without this pause, the holder would always hold the resource that the last run needs.
       await pause(env, upTo: 12)
       let holder = queue.add(
         ProcedureTask("holder") {

@@ -124,7 +124,7 @@ struct OutlivingClaimTests {
       }
     }
 
-    /// A claim that excludes the holders of this kind.
+    /// Returns a procedure with a claim that excludes the holders of this kind.
     func claimAlone(_ task: ProcedureTask<Void, Void>) -> ProcedureTask<Void, Void> {
       self == .units ? task.uses(Resource("a", capacity: 3), units: 3) : task.exclusive("a")
     }
@@ -133,8 +133,7 @@ struct OutlivingClaimTests {
   /// The tasks that outlive their bodies. A queue does not wait for them.
   private typealias Tasks = Locked<[Task<Void, Never>]>
 
-  /// The levels of a procedure that pauses twice within its claim, and whose first body starts a task with a nested claim that
-  /// outlives the body.
+  /// Returns a procedure that pauses twice within its claim. Its first body starts a task with a nested claim that outlives the body.
   private func work(
     _ kind: Kind, levels: Int, in env: ExplorationEnvironment, _ queue: ProcedureQueue, _ monitor: ConcurrencyMonitor,
     _ tasks: Tasks, then last: @escaping @Sendable () async throws -> Void = {}
@@ -272,7 +271,7 @@ struct CallsAndClaimsTests {
     case .claiming:
       { try await helper.repeating(.constant(.microseconds(10)), maxCount: 2).exclusive("own").map { $0 }() }
     case .ran: { try await queue.run(helper) }
-    // After a failure, possibly in a pause, the body around it reacquires what the pause has released.
+    // After a failure, possibly during a pause, the surrounding body reacquires the resources that the pause released.
     case .failing: { try? await ProcedureTask { throw Reason() }() }
     case .stopped:
       {
@@ -320,7 +319,7 @@ struct CallsAndClaimsTests {
       ]
       for handle in handles { try await handle.value }
       env.check(monitor.most(in: "a") == 1, "\(monitor.most(in: "a")) together")
-      // The calls have released the resources to those that waited.
+      // The calls have released the resources to the waiting procedures.
       env.check(order.value == ["other", "other", "rest"], "\(order.value)")
       await queue.shutDown()
       env.check(env.resources.count == 0, "\(env.resources.count) are held")
@@ -390,7 +389,7 @@ struct CallsAndClaimsTests {
           }
         case .leftBehind:
           ProcedureTask("leaves") {
-            // Intentionally unstructured: the task calls while the procedure pauses, reacquires and ends.
+            // Intentionally unstructured: the task makes its calls while the procedure pauses, reacquires and ends.
             let task = Task(executorPreference: env.executor) {
               for _ in 0..<3 {
                 try? await helper()

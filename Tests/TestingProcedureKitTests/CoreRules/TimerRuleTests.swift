@@ -12,7 +12,7 @@ struct TimerRuleTests {
 
   private func now(_ env: ExplorationEnvironment) -> Duration { env.clock.now.offset }
 
-  /// Waits until no job can run, since only then does time move.
+  /// Waits until no other job can run. Time moves only then.
   private func settle(_ env: ExplorationEnvironment) async {
     try? await env.clock.sleep(until: env.clock.now.advanced(by: .nanoseconds(1)))
   }

@@ -12,11 +12,11 @@ private final class Later: Sendable {
   func set(_ handle: ProcedureHandle<Void>) { box { $0 = handle } }
 }
 
-/// The ways in which a body waits for the end of another procedure.
+/// The ways in which a body can wait for another procedure to end.
 private enum Wait: CaseIterable {
   case value, outcome, result, caughtErrors, events, progress, idle, produced, run
 
-  /// Waits. Throws the error of the wait, if it has one.
+  /// Waits for `other`, and throws the error of the wait if there is one.
   func callAsFunction(for other: Later, on queue: ProcedureQueue) async throws {
     switch self {
     case .value: try await other.handle.value
@@ -42,7 +42,7 @@ struct WaitCycleTests {
     return error
   }
 
-  /// Whether each wait leads to the next one.
+  /// Returns whether each wait leads to the next one.
   private func isCycle(_ waits: [ExclusionWait], of names: Set<String>) -> Bool {
     names.isSubset(of: waits.flatMap { [$0.procedure.name, $0.holder.name] }) && !waits.isEmpty
   }
@@ -86,7 +86,7 @@ struct WaitCycleTests {
     func names(_ error: ProcedureError?) -> Set<[String]> {
       Set(error?.waits.map { [$0.procedure.name, $0.holder.name] } ?? [])
     }
-    // A run that awaits a procedure around it, through levels and within another procedure.
+    // The inner run awaits a procedure around it, through levels and within another procedure.
     let inner = ProcedureTask("inner") { try await own.handle.value }.timeout(.seconds(60)).map {}
     let middle = ProcedureTask("middle") { try await inner() }.timeout(.seconds(60)).map {}
     let outer = ProcedureTask("outer") { try await middle() }
@@ -100,7 +100,7 @@ struct WaitCycleTests {
     let around = await deadlock(own.handle)
     #expect(names(around) == [["inner", "outer"], ["outer", "middle"], ["middle", "inner"]])
     #expect(around?.waits.count == 3)
-    // Two runs, one of which waits in a part.
+    // Of the two runs, one waits in a nested procedure.
     queue.suspend()
     let part = ProcedureTask("part") { try await other.handle.value }
     own.set(queue.add(ProcedureTask("a") { try await queue.run(part) }))
@@ -185,7 +185,7 @@ struct WaitCycleTests {
           while !isInside.value { await Task.yield() }
         }.exclusive("a"))
       try await holder.value
-      // The resource of the holder is kept for the run inside, which its body has left behind.
+      // The resource of the holder is kept for the inner run, which the holder's body has left behind.
       later.set(queue.add(ProcedureTask("next") {}.exclusive("a")))
       exists { $0 = true }
       let error = await deadlock(later.handle)

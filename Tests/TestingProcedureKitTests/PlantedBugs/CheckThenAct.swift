@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// A pool that checks for a free slot in one visit and takes it in another, so that its limit is exceeded.
+/// A pool that checks for a free slot in one visit to the actor and takes the slot in another, so its limit can be exceeded.
 actor CheckThenAct: PlantedBug {
   private let limit = 2
   private var running = 0

@@ -1,9 +1,9 @@
 import TestingProcedureKit
 
-/// A result that both a finish and a timeout may set: each checks it in one visit, and sets it in another.
+/// A result that both a finish and a timeout can set: each checks the result in one visit to the actor, and sets it in another.
 actor DoubleResume: PlantedBug {
   private var outcome: String?
-  /// The number of times that the waiter would have been resumed; a real continuation would trap at two.
+  /// The number of times that the waiter would have been resumed. A real continuation would trap the second time.
   private(set) var resumptions = 0
 
   private var isSettled: Bool { outcome != nil }

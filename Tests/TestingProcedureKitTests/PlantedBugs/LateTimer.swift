@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// A job whose watchdog treats a slow worker as dead, so that the job ends twice.
+/// A job whose watchdog treats a slow worker as dead, so the job can end twice.
 actor LateTimer: PlantedBug {
   static let needsLateTimers = true
 

@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// A mailbox whose reader checks and parks in two visits, so that an item added in between does not resume it.
+/// A mailbox whose reader checks and parks in two visits to the actor, so an item that is added in between does not resume the reader.
 ///
 /// Invariant: the code that removes a continuation from `parked` resumes it. (That it may stay there is the bug.)
 actor LostWakeUp: PlantedBug {

@@ -14,7 +14,7 @@ actor ReleaseByNonOwner: PlantedBug {
   private var inside = 0
   private var most = 0
 
-  /// Whether the exclusion was acquired; `false` if the wait was cancelled.
+  /// Returns whether the exclusion was acquired; `false` if the wait was cancelled.
   private func acquire(_ id: Int) async -> Bool {
     if Task.isCancelled { return false }
     guard isHeld else {

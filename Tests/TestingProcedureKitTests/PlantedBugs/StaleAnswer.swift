@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// A search field on the main actor that shows the answer that arrives last, and not the answer to the last question.
+/// A search field on the main actor that shows the last response to arrive instead of the response to the last query.
 ///
 /// The code knows nothing of the exploration: it uses unstructured tasks, real sleeps and the main actor.
 actor StaleAnswer: PlantedBug {

@@ -7,7 +7,7 @@ enum Entry: Equatable {
 }
 
 extension RateLimiter {
-  /// Waits until the limiter admits the call.
+  /// Waits until the limiter admits the call, and returns the result.
   func enter(_ timers: Timers) async throws -> Entry {
     try Task.checkCancellation()
     switch arrive() {

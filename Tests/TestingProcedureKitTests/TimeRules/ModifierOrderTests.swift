@@ -2,8 +2,8 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// The rows of the table "In which order" in the guide *Retrying, repeating and giving up*. Those of timeouts are held by
-/// `TimeoutRuleTests.andRetry`, those of breakers by `ResilienceRuleTests.breakerAndRetry` and `breakerCounts`.
+/// The rows of the table "In which order" in the guide *Retrying, repeating and giving up*. The rows about timeouts are tested by
+/// `TimeoutRuleTests.andRetry`, and those about breakers by `ResilienceRuleTests.breakerAndRetry` and `breakerCounts`.
 @Suite("Every modifier wraps what is written before it: conditions, categories and retry", .timeLimit(.atDepth))
 struct ModifierOrderTests {
   /// A condition that fails a number of times, then returns `false` a number of times, and then `true`. It counts its evaluations.
@@ -56,7 +56,7 @@ struct ModifierOrderTests {
     }
   }
 
-  /// Two bodies, each of which holds a category and executes something that needs the other's.
+  /// Runs two bodies, each of which holds a category and executes a procedure that needs the other's category.
   private func circle(
     _ env: ExplorationEnvironment,
     _ inner: @Sendable (ProcedureTask<Void, Void>, _ category: String) -> ProcedureTask<Void, Void>

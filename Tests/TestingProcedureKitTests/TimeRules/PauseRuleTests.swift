@@ -71,7 +71,7 @@ struct PauseRuleTests {
       }
       let handle = env.watch(queue.add(retried))
       await env.wait(until: .milliseconds(500))
-      // It has the slot that the body has released, and that the task of the body requests after two seconds.
+      // This run has the slot that the body has released, and that the task of the body requests after two seconds.
       let other = queue.add(ProcedureTask("other") { await env.wait(until: .seconds(4)) })
       await env.wait(until: .milliseconds(4_500))
       try await other.value
@@ -91,7 +91,7 @@ struct PauseRuleTests {
   func failingChild(after seconds: Int) async throws {
     try await exploreRace("added", "run", schedules: TestDepth.count(500)) { env in
       let (queue, flaky) = (env.makeQueue(maxConcurrentProcedures: 1), Flaky(env))
-      // It has the slot from the first second on.
+      // This run has the slot after the first second.
       let other = queue.add(ProcedureTask("other") { await env.wait(until: .seconds(15)) }.delay(.seconds(1)))
       let failing = ProcedureTask("failing") {}.condition("late") {
         await env.wait(until: .seconds(seconds))

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @Suite("Repeating", .timeLimit(.atDepth))
 struct RepeatRuleTests {
-  /// A procedure that takes some time, counts its executions, and records their starts.
+  /// Returns a procedure that takes some time, counts its executions, and records their starts.
   private func counter(
     _ starts: Locked<[Duration]>, taking duration: Duration = .zero, _ env: ExplorationEnvironment
   ) -> ProcedureTask<Void, Int> {

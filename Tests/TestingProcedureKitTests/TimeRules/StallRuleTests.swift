@@ -73,7 +73,7 @@ import TestingProcedureKit
       queue.add(ProcedureTask {}.delay(.seconds(40)))
       queue.add(body("limited", until: .seconds(90), env).timeout(.seconds(100)))
       await env.wait(until: .seconds(180))
-      // There has been no progress since 90, and the timer of that moment has been removed.
+      // There has been no progress since second 90, and the timer of that instant has been removed.
       let seconds = reports.value.map { $0.at }
       env.check(seconds.count == 1 && seconds[0] > .seconds(100) && seconds[0] <= .seconds(110), "\(seconds)")
       queue.suspend()

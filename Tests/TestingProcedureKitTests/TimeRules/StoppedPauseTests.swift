@@ -16,7 +16,7 @@ struct StoppedPauseTests {
     case graph
   }
 
-  /// A procedure that calls a nested run that is stopped, and then `next`.
+  /// Returns a procedure that calls a nested run, which is stopped, and then `next`.
   private func procedure(
     _ way: Way, _ stopped: ProcedureTask<Void, Void>, then next: ProcedureTask<Void, Void>
   ) -> ProcedureTask<Void, Void> {
@@ -138,7 +138,7 @@ struct StoppedPauseTests {
       let handle = queue.add(procedure)
       await env.wait(until: .milliseconds(500))
       queue.suspend()
-      // The nested run has waited in line since the first second, and was stopped in the third.
+      // The nested run had been waiting in line since the first second, and was stopped in the third.
       await env.wait(until: .seconds(4))
       let other = queue.add(ProcedureTask("other", priority: .high) { await section() })
       queue.resume()
@@ -170,7 +170,7 @@ struct StoppedPauseTests {
         }
       async let end: Void = isAdded ? queue.add(procedure).value : queue.run(procedure)
       await env.wait(until: .seconds(1))
-      // It has the slot that the body released, and that the body requests again after two seconds.
+      // This run has the slot that the body released, and that the body requests again after two seconds.
       let other = queue.add(ProcedureTask("other") { await env.wait(until: .seconds(4)) })
       try await end
       try await late.value?.value

@@ -4,7 +4,7 @@ extension ExplorationEnvironment {
   /// The virtual time since the schedule began.
   var elapsed: Duration { clock.now.offset }
 
-  /// Waits until no job can run, since only then does time move.
+  /// Waits until no other job can run. Time moves only then.
   func settle() async {
     try? await clock.sleep(until: clock.now.advanced(by: .nanoseconds(1)))
   }
@@ -14,7 +14,7 @@ extension ExplorationEnvironment {
     try? await clock.sleep(until: .init(offset: instant))
   }
 
-  /// A procedure that sleeps, and then returns its input.
+  /// Returns a procedure that sleeps, and then returns its input.
   func sleeper(_ name: String = "sleeper", for duration: Duration) -> ProcedureTask<Int, Int> {
     ProcedureTask(name) { [clock] in
       try await clock.sleep(for: duration)
@@ -23,7 +23,8 @@ extension ExplorationEnvironment {
   }
 }
 
-/// A procedure that fails a number of times, and then returns the number of the attempt. It records the time and number of each.
+/// A procedure that fails a number of times, and then returns the number of the attempt. It records the time and the number of each
+/// attempt.
 struct Flaky: InputlessProcedure {
   let failures: Int
   let clock: VirtualClock
@@ -51,7 +52,7 @@ struct Flaw: Error, Equatable {
 }
 
 extension ProcedureOutcome {
-  /// The timeout because of which the run ended, if it did.
+  /// The timeout that ended the run; `nil` if no timeout ended it.
   var timeout: Duration? {
     procedureError?.duration
   }

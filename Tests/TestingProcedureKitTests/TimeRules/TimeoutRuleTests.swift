@@ -33,7 +33,7 @@ struct TimeoutRuleTests {
     }
   }
 
-  /// The timeout of a nested run is a failure of the run around it.
+  /// Returns `outcome` as a cancellation if it is a failure, because the timeout of a nested run is a failure of the surrounding run.
   private func cancelled(_ outcome: ProcedureOutcome<Int>) -> ProcedureOutcome<Int> {
     outcome.error.map { .cancelled(reason: $0) } ?? outcome
   }

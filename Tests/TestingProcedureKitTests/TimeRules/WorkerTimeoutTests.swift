@@ -52,7 +52,7 @@ private struct InterruptedClock: Clock {
       let handle = queue.add(body.timeout(.seconds(1)))
       queue.resume()
       let outcome = await handle.outcome
-      // Another worker can take the slot before the first one releases its objects, so that the time passes during the body.
+      // Another worker can take the slot before the first one releases its objects, so the time passes during the body.
       let isOneWorker = workers.value.count == 2 && workers.value[0] == workers.value[1]
       if isOneWorker {
         env.check(outcome.isFinished(7), "\(outcome)")

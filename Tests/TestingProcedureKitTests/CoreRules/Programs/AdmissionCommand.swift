@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// A use of the queues of an `AdmissionSystem`. Handles are numbered as in `QueueCommand`.
+/// An operation on the queues of an `AdmissionSystem`. Handles are numbered as in `QueueCommand`.
 enum AdmissionCommand: Sendable {
   case add(AdmissionPlan, queue: Int, after: Int?)
   /// Waits for room in the limited queue, in a concurrent task.

@@ -3,7 +3,7 @@ import TestingProcedureKit
 
 /// A procedure of an `AdmissionSystem`: a leaf, or a procedure with nested procedures.
 struct AdmissionPlan: Sendable {
-  /// What a procedure does with its nested procedures.
+  /// The way in which a procedure uses its nested procedures.
   enum Way: Sendable {
     case leaf
     case run(queue: Int)
@@ -65,7 +65,7 @@ struct AdmissionPlan: Sendable {
     }
   }
 
-  /// The simpler plans, the simplest first.
+  /// The simpler plans, starting with the simplest.
   var simpler: [AdmissionPlan] {
     var plans = parts
     switch way {

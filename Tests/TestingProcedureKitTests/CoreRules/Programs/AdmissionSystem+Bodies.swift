@@ -2,7 +2,7 @@ import ProcedureKit
 import TestingProcedureKit
 
 extension AdmissionSystem {
-  /// The procedure of a plan.
+  /// Returns the procedure of a plan.
   func procedure(_ plan: AdmissionPlan, _ name: String) -> ProcedureTask<Void, Void> {
     if case .leaf = plan.way { return leaf(plan.leaf, name) }
     var task = ProcedureTask(name) {

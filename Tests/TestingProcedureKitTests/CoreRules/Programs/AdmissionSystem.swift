@@ -3,7 +3,7 @@ import TestingProcedureKit
 
 /// Three queues for random programs of procedures that claim resources, produce, share executions and have hooks.
 ///
-/// Only leaves enter the monitor, so that each category can be there at most once.
+/// Only leaves enter the monitor, so each category is in the monitor at most once.
 struct AdmissionSystem: ProgramSystem {
   static let queueCount = 3
 
@@ -56,7 +56,7 @@ struct AdmissionSystem: ProgramSystem {
     return handles.isEmpty ? nil : handles[number % handles.count]
   }
 
-  /// The procedure, which counts its ends on the limited queue.
+  /// Returns the procedure with a count of its ends on the limited queue.
   func countingEnds(of task: ProcedureTask<Void, Void>, on place: Int) -> ProcedureTask<Void, Void> {
     guard place == 2 else { return task }
     return task.onDidFinish { _ in

@@ -1,9 +1,9 @@
 import ProcedureKit
 import TestingProcedureKit
 
-/// A body of a random program: its claims, and the procedures that it runs in the middle.
+/// A body of a random program, with its claims and the procedures that it runs in between.
 struct BodyPlan: Sendable {
-  /// The kind of work that a body does in the middle.
+  /// The kind of work that a body does between its other steps.
   enum Way: Sendable {
     case nothing
     case fail
@@ -60,7 +60,7 @@ struct BodyPlan: Sendable {
 
   private init() {}
 
-  /// The simpler plans, the simplest first.
+  /// The simpler plans, starting with the simplest.
   var simpler: [BodyPlan] {
     var plans = parts
     if case .nothing = way {} else { plans.append(changed { ($0.way, $0.parts) = (.nothing, []) }) }

@@ -20,7 +20,7 @@ protocol ProgramWorld: Sendable {
 
   func recordEvents(of queue: ProcedureQueue) -> EventRecorder
 
-  /// Makes a queue in this world, with the table of this world.
+  /// Creates a queue in this world, with the world's resource table.
   func makeQueue(_ configuration: ProgramQueue) -> ProcedureQueue
 
   /// Starts a task in this world.

@@ -1,9 +1,9 @@
 import TestingProcedureKit
 
-/// A use of the two queues of a `QueueSystem`. The number of a handle wraps around after the last one.
+/// An operation on the two queues of a `QueueSystem`. The number of a handle wraps around after the last handle.
 enum QueueCommand: Sendable {
   case add(BodyPlan, queue: Int, after: Int?)
-  /// Adds a body that gets the result of a handle.
+  /// Adds a body that receives the result of a handle.
   case follow(BodyPlan, queue: Int, handle: Int)
   /// Adds a body and then runs another, in a concurrent task.
   case call(BodyPlan, BodyPlan, queue: Int)

@@ -2,7 +2,7 @@ import ProcedureKit
 import TestingProcedureKit
 
 extension QueueSystem {
-  /// A body that executes once, for a while, and runs its nested procedures in between.
+  /// Returns a procedure whose body executes once, for a while, and runs its nested procedures in between.
   func procedure(_ plan: BodyPlan, _ name: String, on place: Int) -> ProcedureTask<Void, Int> {
     var task = ProcedureTask(name) {
       started { $0[name, default: 0] += 1 }
@@ -32,7 +32,7 @@ extension QueueSystem {
     case .fail: throw Reason(text: name)
     case .run: _ = try await queue.run(parts[0])
     case .add: _ = try await queue.add(parts[0]).value
-    // In one direction only: two queues whose bodies wait for each other deadlock by the user's mistake.
+    // Only one direction is used: if the bodies of two queues wait for each other, the deadlock is the user's mistake.
     case .elsewhere: if place == 0 { _ = try await queues[1].run(ProcedureTask { await work(on: 1) }) }
     case .mapElsewhere:
       if place == 0 { _ = try await queues[1].map([1, 2], with: ProcedureTask { (_: Int) in await work(on: 1) }) }
@@ -81,7 +81,7 @@ extension QueueSystem {
   }
 
   private func work(on place: Int) async {
-    // A cancelled body continues to its end without a slot (C5), even in calls that clean up.
+    // A cancelled body continues without a slot until it ends (C5), even in calls that clean up.
     let bodies = Self.bodies + [ProcedureContext.current].compactMap(\.self)
     guard !bodies.contains(where: \.isCancelled) else { return await pause(world, upTo: 2) }
     monitors[place].enter()

@@ -20,7 +20,7 @@ final class ResourceUsage: Sendable {
   /// The largest number of concurrent holders.
   var mostHolders: Int { most.value }
 
-  /// Notes that a body has started, with its claims.
+  /// Records that a body has started, with its claims.
   func starts(_ name: String, _ wants: RandomWants) -> Int {
     uses { state in
       let use = Use(name: name, wants: wants)
@@ -47,7 +47,7 @@ final class ResourceUsage: Sendable {
     }
   }
 
-  /// Nested runs use the units of the body, so that only additional units count.
+  /// Nested runs use the units of the body, so only additional units count.
   private func checkUnits(_ uses: [Use]) {
     let outermost = uses.filter { use in
       !uses.contains { $0.name != use.name && Self.isPart(use.name, of: $0.name) && $0.wants.units > 0 }

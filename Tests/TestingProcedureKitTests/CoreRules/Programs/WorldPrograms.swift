@@ -3,14 +3,14 @@ import TestingProcedureKit
 
 /// A system for random programs, in either world.
 protocol ProgramSystem: Sendable {
-  /// A random use of the system, with all its random parameters.
+  /// A random operation on the system, with all its random parameters.
   associatedtype Command: Sendable
 
   init(_ world: any ProgramWorld)
 
   static func randomCommand(using random: inout SeededGenerator) -> Command
 
-  /// The commands that are simpler than `command`, the simplest first.
+  /// Returns the commands that are simpler than `command`, starting with the simplest.
   static func simplerCommands(than command: Command) -> [Command]
 
   func execute(_ command: Command) async
@@ -39,7 +39,7 @@ struct WorldPrograms<System: ProgramSystem>: ProgramSpecification {
 }
 
 extension ProgramExplorer {
-  /// An explorer of `programs` random programs of a system.
+  /// Creates an explorer of `programs` random programs of a system.
   init<System>(of system: System.Type, programs: Int, seed: UInt64, outcomes: Set<String>)
   where Specification == WorldPrograms<System> {
     self.init(of: WorldPrograms())

@@ -3,7 +3,7 @@ import Testing
 @testable import TestingProcedureKit
 
 @Suite struct ChoiceShrinkerTests {
-  /// Shrinks `choices` while they fail; returns the result and the number of candidates.
+  /// Shrinks `choices` while they fail, and returns the result and the number of candidates.
   private func shrink(_ choices: [Int], while fails: ([Int]) -> Bool) -> (choices: [Int], runs: Int) {
     var shrinker = ChoiceShrinker(failing: choices)
     var runs = 0

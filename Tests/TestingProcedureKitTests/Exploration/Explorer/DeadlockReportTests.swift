@@ -6,7 +6,7 @@ import Testing
 @testable import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct DeadlockReportTests {
-  /// Two tasks wait for each other, and a third one has ended.
+  /// A body in which two tasks wait for each other, and a third one has ended.
   private static let crossed: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
     let (questions, ask) = AsyncStream.makeStream(of: Int.self)
     let (answers, answer) = AsyncStream.makeStream(of: Int.self)
@@ -84,7 +84,7 @@ import Testing
     let isOver = Locked(false)
     let never = DispatchSemaphore(value: 0)
     var explorer = ScheduleExplorer(schedules: 10)
-    // The steps before it must end in this time on a busy machine, too.
+    // The earlier steps must end within this time even on a busy machine.
     explorer.stepTimeout = .seconds(2)
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await explorer.explore { _ in

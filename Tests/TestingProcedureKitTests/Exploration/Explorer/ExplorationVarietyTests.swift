@@ -44,7 +44,7 @@ import TestingProcedureKit
     env.check(await account.balance == 0)
   }
 
-  /// The test does not measure time, since it would then fail on a busy machine.
+  /// The test does not measure time, because it would otherwise fail on a busy machine.
   @Test(
     "Schedules of 20 procedures on a queue, and of 20 tasks, are nearly all different",
     arguments: [ExplorationStrategy.random, .priorities()], ["procedures", "tasks"])

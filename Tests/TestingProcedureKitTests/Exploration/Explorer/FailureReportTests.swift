@@ -5,7 +5,7 @@ import Testing
 @testable import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct FailureReportTests {
-  /// Fails if the last child runs first and the first one last: two orderings, between thirty yields.
+  /// A body that fails if the last child runs first and the first child runs last, which are two constraints among thirty yields.
   private static let reversed: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
     let reached = Locked(0)
     await withTaskGroup(of: Void.self) { group in

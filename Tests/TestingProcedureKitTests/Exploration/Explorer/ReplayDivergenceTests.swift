@@ -4,7 +4,7 @@ import Testing
 @testable import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct ReplayDivergenceTests {
-  /// Fails if the second of two children is preempted by the first.
+  /// Returns a body that fails if the second of two children ends before the first.
   private static func body(yields: Int) -> @Sendable (ExplorationEnvironment) async throws -> Void {
     { env in
       let order = Locked("")

@@ -13,7 +13,7 @@ import Testing
       point: OperationPoint(thread: .current))
   }
 
-  /// Takes the locks, each while holding the previous ones, and releases them.
+  /// Acquires the locks, each while holding the previous ones, and releases them.
   private func nest(_ path: [Int], by task: Int, in table: inout LockTable) {
     for lock in path {
       guard case .taken = table.willLock(use(lock, by: task)) else {

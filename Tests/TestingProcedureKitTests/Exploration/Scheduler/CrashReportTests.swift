@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct CrashReportTests {
   private static let seed: UInt64 = 862_241_907
 
-  /// Three children, of which the last has to run first.
+  /// Explores a body with three children, the last of which has to run first.
   private static func run(_ strategy: ExplorationStrategy, onFailure: @escaping @Sendable () -> Void) async throws {
     try await exploreSchedules(1_000, seed: seed, strategy: strategy) { env in
       let order = Locked("")

@@ -5,7 +5,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct PreemptionTests {
-  /// A mailbox that resumes its reader under its lock, which is a mistake.
+  /// A mailbox that mistakenly resumes its reader while it holds its lock.
   private final class Mailbox: Sendable {
     private struct State {
       var item: Int?

@@ -181,7 +181,7 @@ struct RealTimeTests {
       try await explorer.explore { env in
         let waiter = Locked<CheckedContinuation<Void, Never>?>(nil)
         async let work: Void = withCheckedContinuation { continuation in waiter { $0 = continuation } }
-        // Virtual time passes only when no job is ready. Afterwards, the other task waits.
+        // Virtual time passes only when no job is ready, so the other task is waiting afterwards.
         try await env.clock.sleep(for: .seconds(1))
         let waiting = waiter.value
         DispatchQueue.global().async { waiting?.resume() }

@@ -3,7 +3,7 @@ import Testing
 @testable import TestingProcedureKit
 
 @Suite struct ChoiceTreeTests {
-  /// A body whose choices have the given widths; the choices at wakes are marked.
+  /// Returns the record of a body whose choices have the given widths. The choices at wakes are marked.
   private func record(_ prefix: [Int], widths: [(width: Int, isWake: Bool)]) -> ScheduleRecord {
     var record = ScheduleRecord()
     for (index, choice) in widths.enumerated() {

@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// A stock whose last piece is sold twice, since the check and the sale take the lock separately.
+/// A stock whose last piece can be sold twice, because the check and the sale acquire the lock separately.
 enum CheckOutsideLock: PlantedBug {
   private final class Stock: Sendable {
     let pieces = ExploredMutex(1)

@@ -1,7 +1,7 @@
 import Synchronization
 import TestingProcedureKit
 
-/// A lazily made value. The flag that avoids the lock is set before the value.
+/// A lazily initialized value. The flag that avoids the lock is set before the value.
 enum DoubleCheckedInitialization: PlantedBug {
   private final class Lazy: Sendable {
     private let isMade = ExploredAtomic(false)

@@ -1,7 +1,7 @@
 import Synchronization
 import TestingProcedureKit
 
-/// A counter that is read and written in two operations, so that two increments can count once.
+/// A counter that is read and written in two operations, so two increments can count as one.
 enum LostUpdate: PlantedBug {
   private final class Counter: Sendable {
     let count = ExploredAtomic(0)

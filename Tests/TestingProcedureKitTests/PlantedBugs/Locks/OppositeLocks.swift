@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// Accounts with transfers that lock both accounts, in the order of the transfer or of their numbers.
+/// Accounts whose transfers lock both accounts, either in the order of the transfer or in the order of the accounts' numbers.
 enum OppositeLocks: PlantedBug {
   private final class Account: Sendable {
     let number: Int

@@ -1,9 +1,9 @@
 import TestSupport
 import TestingProcedureKit
 
-/// Listeners that are notified in the order of a Set, which differs between sets.
+/// Listeners that are notified in the order of a `Set`, which differs from set to set.
 actor OrderOfASet: PlantedBug {
-  /// The sets so far, kept so that no two sets have the same address, and therefore the same order.
+  /// The sets so far. They are kept so that no two sets have the same address, and therefore the same order.
   private static let sets = Locked<[Set<String>]>([])
 
   private var notified: [String] = []

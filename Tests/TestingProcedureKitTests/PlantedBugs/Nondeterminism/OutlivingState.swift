@@ -1,7 +1,7 @@
 import TestSupport
 import TestingProcedureKit
 
-/// A counter of requests that is shared by all schedules, as a singleton is.
+/// A counter of requests that all schedules share, like a singleton.
 actor OutlivingState: PlantedBug {
   private static let shared = OutlivingState()
 

@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// Clients that back off by random numbers of the system instead of the schedule.
+/// Clients that back off for random times from the system's generator instead of the schedule's.
 actor RandomNumbers: PlantedBug {
   private var requests = 0
 
