@@ -25,7 +25,7 @@ import TestingProcedureKit
     }
     let handle = queue.add(shoot.condition(.authorized(for: camera)))
     try await camera.waitUntilRequested()
-    // Nobody has answered, and the only slot is free.
+    // The prompt has not been answered, and the only slot is free.
     #expect(try await queue.run(shoot) == 1)
     camera.grant()
     #expect(try await handle.value == 1)
@@ -124,7 +124,7 @@ import TestingProcedureKit
       #expect(error.kind == .capabilityUnavailable && error.procedure.name == "authorize missing")
       #expect(error.underlying is CapabilityError)
     }
-    // A part of a body names its own procedure, too.
+    // The error of a nested run names its own procedure, too.
     let denied = CapabilityProbe("denied")
     denied.deny()
     let outer = ProcedureTask("outer") { _ = try await Authorize(denied).execute() }

@@ -6,7 +6,7 @@ import Testing
   private static let no = Condition("no") { false }
   private static let bad = Condition("bad") { throw TestError(code: 1) }
 
-  /// What a procedure under this condition comes to, added to a queue; `run` and `execute` have to agree.
+  /// Returns the outcome of a procedure with this condition that is added to a queue. `run` and `execute` must have the same outcome.
   private func judge(_ condition: Condition) async -> String {
     let ran = Box(0)
     let task = ProcedureTask("p") { ran.update { $0 += 1 } }.condition(condition)
@@ -97,7 +97,7 @@ import Testing
     let blocker = queue.add(ProcedureTask { await release.wait() })
     let dependent = queue.add(ProcedureTask {}.condition(condition), after: [blocker])
     let independent = queue.add(ProcedureTask {}.condition(condition))
-    // The only slot is taken; the condition of the one without a dependency is evaluated all the same.
+    // The only slot is taken, but the condition of the run without a dependency is evaluated nevertheless.
     await evaluated.wait()
     #expect(evaluations.value == 1)
     #expect(dependent.state == .pending)

@@ -2,9 +2,9 @@ import ProcedureKit
 import Testing
 import TestingProcedureKit
 
-/// No failed dependencies: the rule for every dependent, and a condition for those who want to look for themselves.
+/// Tests the default rule that no dependency may fail, and conditions that inspect the outcomes themselves.
 @Suite(.timeLimit(.minutes(10))) struct DependentConditionTests {
-  /// A dependency that comes to each of the ways to end without a value.
+  /// Dependencies that end without a value, one for each such outcome.
   private func dependencies(on queue: ProcedureQueue) -> [ProcedureHandle<Int>] {
     let cancelled = ProcedureQueue("suspended", isSuspended: true).add(ProcedureTask { 1 })
     cancelled.cancel()

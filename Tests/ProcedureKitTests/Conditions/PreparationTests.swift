@@ -2,11 +2,11 @@ import ProcedureKit
 import Testing
 import TestingProcedureKit
 
-/// What a condition brings about before it is evaluated.
+/// Tests the work that a condition does before it is evaluated.
 @Suite(.timeLimit(.minutes(10))) struct PreparationTests {
   private enum Network {}
 
-  /// A condition that connects, by a procedure of the category of those who need it.
+  /// A condition that connects through a procedure with the same category as the procedures that need the connection.
   private func connected(on queue: ProcedureQueue, _ isConnected: Box<Int>) -> Condition {
     Condition("connected") {
       try await queue.run(ProcedureTask("connect") { isConnected.update { $0 += 1 } }.exclusive(with: Network.self))

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-/// What people read in logs.
+/// Tests the descriptions that appear in logs.
 @Suite(.timeLimit(.minutes(10))) struct DescriptionTests {
   private let identity = ProcedureQueue("q").add(ProcedureTask("work") {}).identity
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// What people read when something has gone wrong.
+/// Tests the messages of errors.
 @Suite(.timeLimit(.minutes(10))) struct ProcedureErrorTests {
   struct Cause: Error {}
 

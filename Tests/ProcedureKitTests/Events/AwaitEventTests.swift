@@ -42,7 +42,7 @@ struct AwaitEventTests {
   func ways(_ way: Way) async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let events = queue.events
-    // The body continues only when the inner run could have ended before it began to wait: then there is no wait, and no event.
+    // If the inner run has ended before the body begins to wait, there is no wait and no event.
     queue.suspend()
     let handle = queue.add(body(way, queue))
     queue.resume()
@@ -52,7 +52,7 @@ struct AwaitEventTests {
     #expect(all.orderViolations().isEmpty)
     let awaits = all.filter { $0.kind == .didAwait && $0.id == handle.id }
     #expect(awaits.map { $0.awaited?.name } == ["inner"], "\(all)")
-    // The awaited run has ended before.
+    // The awaited run has already ended.
     let end = try #require(all.firstIndex { $0.kind == .didFinish && $0.id == awaits.first?.awaited?.id })
     let wait = try #require(all.firstIndex { $0.kind == .didAwait && $0.id == handle.id })
     #expect(end < wait)

@@ -45,7 +45,7 @@ extension Int: BroadcastEvent {}
     let broadcaster = EventBroadcaster<Int>()
     let subscriptions = [broadcaster.subscribe(), broadcaster.subscribe()]
     var effects: [EventEffect] = []
-    // With a copy for each event this would move 2.5 terabytes.
+    // With a copy for each event, this loop would move 2.5 terabytes.
     let count = 400_000
     for event in 0..<count { broadcaster.send(event, &effects) }
     broadcaster.close()
@@ -155,7 +155,7 @@ extension Int: BroadcastEvent {}
       #expect("\(step)".hasPrefix("\(event.kind)") && "\(event.step)".hasPrefix("\(event.kind)"))
       #expect("\(event)".hasPrefix("\(child.id) run \(event.kind)"))
       #expect(event.parent == parent && event.graph == parent)
-      // Each property is there for the kinds that have it, and for no other.
+      // Each property is available for the kinds that have it, and for no others.
       switch step {
       case .didAwait(_, let slot, _): #expect(event.attempt == 3 && event.slot == (slot < 0 ? nil : Int(slot)))
       case .willExecute(let attempt, let slot, _, _), .didExecute(let attempt, let slot):

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// The step of an event, which a `switch` reads with its values.
+/// Tests the step of an event, whose values a `switch` can read.
 @Suite(.timeLimit(.atDepth)) struct EventStepTests {
-  /// The step in words, from its values alone.
+  /// A description of the step that uses only its values.
   private func words(_ event: ProcedureEvent) -> String {
     switch event.step {
     case .didAttach: "attached"

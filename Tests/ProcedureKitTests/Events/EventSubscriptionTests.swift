@@ -47,7 +47,7 @@ import TestingProcedureKit
       let subscriptions = (0..<3).map { _ in subscribe(broadcaster) }
       let readers = subscriptions.map { subscription in Task { await subscription.next() } }
       for _ in 0..<(round % 5) { await Task.yield() }
-      // The last takes the place of the first, and so on.
+      // The last element takes the place of the first, and so on.
       for index in before.indices { before[index] = nil }
       readers[0].cancel()
       #expect(await readers[0].value == nil)
@@ -73,7 +73,7 @@ import TestingProcedureKit
     let releases = Atomic(0)
     let look: @Sendable () -> Void = { [weak queue] in
       releases.add(1, ordering: .relaxed)
-      // Each of these takes a lock.
+      // Each of these calls acquires a lock.
       _ = queue?.snapshot()
       _ = queue?.events
     }

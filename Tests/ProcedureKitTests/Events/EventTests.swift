@@ -194,7 +194,7 @@ import TestingProcedureKit
     let byName = Dictionary(uniqueKeysWithValues: byRun.values.map { ($0[0].name, $0.map(\.shortName)) })
     #expect(Set(byName.keys) == ["graph", "a", "b", "bad", "skipped", "sum", "run", "add"])
     for name in ["a", "b", "bad", "sum", "run", "add"] { #expect(byName[name] == Self.complete, "\(name)") }
-    // The graph has awaited its nodes.
+    // The graph has waited for its nodes.
     #expect(byName["graph"] == ["didAttach", "willExecute", "didAwait", "didExecute", "willFinish", "didFinish"])
     #expect(byName["skipped"] == ["didAttach", "willFinish", "didFinish"])
   }
@@ -321,7 +321,7 @@ import TestingProcedureKit
       for await event in handle.events where event.shortName == "didFinish" {
         #expect(handle.state == .finished)
       }
-      // The only slot is free, so this starts without waiting for anything.
+      // The only slot is free, so the procedure starts without a wait.
       let next = queue.add(ProcedureTask("next") { i })
       #expect(try await next.value == i)
     }

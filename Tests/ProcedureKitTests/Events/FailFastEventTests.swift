@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// Those that a failure cancels are told of it.
+/// Tests that procedures cancelled by a failure receive the failure as the reason.
 @Suite(.timeLimit(.minutes(10))) struct FailFastEventTests {
   private let started = Signal()
 
@@ -14,7 +14,7 @@ import TestingProcedureKit
     }
   }
 
-  /// Executes until it is cancelled, and notes the reason.
+  /// Returns a procedure that executes until it is cancelled, and records the reason.
   private func patient(_ reasons: Box<[ProcedureError?]>) -> ProcedureTask<Void, Void> {
     ProcedureTask("patient") {
       started.set()

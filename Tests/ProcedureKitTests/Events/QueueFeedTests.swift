@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  // An observer stays for the rest of a process: this test has a process of its own.
+  // An observer stays for the rest of the process, so this test has its own process.
   @Test("An observer of the process's queues sees later queues, the shared queue, and calls without a queue")
   func process() async {
     await #expect(processExitsWith: .success) {

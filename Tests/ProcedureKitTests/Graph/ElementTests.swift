@@ -7,7 +7,7 @@ import TestingProcedureKit
 struct ElementTests {
   private let double = ProcedureTask("double") { (number: Int) in number * 2 }
 
-  /// The names of all runs, and the collection of each.
+  /// Returns the names of all runs, with the collection of each.
   private func runs(_ work: (ProcedureQueue) async throws -> Void) async throws -> [(name: String, collection: String?)]
   {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)

@@ -267,7 +267,7 @@ import TestingProcedureKit
     }
     let handle = queue.add(graph)
     try await eventually { queue.snapshot().procedures.contains { $0.wait == .procedures([awaited.identity]) } }
-    // The awaited procedure ends first. Its end resumes the node at once, before the graph has been told that it is cancelled.
+    // The awaited procedure ends first. Its end resumes the node immediately, before the cancellation has reached the graph.
     queue.cancelAll(TestError(code: 1))
     await #expect(throws: TestError(code: 1)) { try await handle.value }
     await queue.shutDown()
@@ -322,7 +322,7 @@ import TestingProcedureKit
     handle.cancel()
     #expect(await handle.outcome.isCancelled)
     #expect(count.load(ordering: .relaxed) == 1)
-    // A cancellation before the elements are known applies to them, too.
+    // A cancellation also applies to elements that are not known yet.
     let early = queue.add(
       ProcedureTask("early") {
         ProcedureContext.current?.cancel()

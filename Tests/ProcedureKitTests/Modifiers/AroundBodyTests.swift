@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// `configured`, `reusing`, `intercepted`, and the interceptor of a queue.
+/// Tests `configured`, `reusing`, `intercepted`, and the interceptor of a queue.
 @Suite(.timeLimit(.minutes(10))) struct AroundBodyTests {
   struct Request: Sendable {
     var host: String
@@ -14,7 +14,7 @@ import TestingProcedureKit
     @TaskLocal static var name = ""
   }
 
-  /// Whether the parts of a lookup execute one at a time, by host.
+  /// Returns a procedure that claims the host of its request, and enters the monitor.
   private static func fetch(_ monitor: ConcurrencyMonitor) -> ProcedureTask<Request, String> {
     ProcedureTask("fetch") { (request: Request) in
       await monitor.during(request.host) { for _ in 0..<5 { await Task.yield() } }
@@ -123,7 +123,7 @@ import TestingProcedureKit
       journal.value == ["body in each 1", "each failed", "body in each 2", "each ended", "all ended"])
   }
 
-  /// A queue whose interceptor notes names and errors.
+  /// Creates a queue whose interceptor records names and errors.
   private static func queue(_ journal: Box<[String]>) -> ProcedureQueue {
     var configuration = ProcedureQueue.Configuration("intercepting")
     configuration.clock = VirtualClock()

@@ -6,14 +6,14 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-/// Thousands of modifiers around one procedure: neither the stack nor the time of a run grows with the square of their number.
+/// Tests thousands of modifiers around one procedure: the time of a run must not grow with the square of their number.
 @Suite(.timeLimit(.atDepth)) struct DepthTests {
   typealias Task = ProcedureTask<Int, Int>
 
   struct Nest: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let wrap: @Sendable (Task) -> Task
-    /// Whether each layer claims a resource. A claim lists the claims around it, so that n of them within each other take O(n²).
+    /// Whether each layer claims a resource. A claim lists the claims around it, so n nested claims take O(n²).
     let claims: Bool
 
     init(_ name: String, claims: Bool = false, _ wrap: @escaping @Sendable (Task) -> Task) {
@@ -55,7 +55,7 @@ import TestingProcedureKit
     Nest("configured") { $0.map { $0 + 1 }.configured { _, procedure in procedure } },
   ]
 
-  /// At most 10,000, since the value of a procedure is released layer by layer, on the stack.
+  /// At most 10,000, because the value of a procedure is released layer by layer, on the stack.
   private static let depth = min(TestDepth.count(10_000, least: 1_000), 10_000)
 
   @Test("A value passes through thousands of layers, and so does a failure", arguments: nests)
@@ -144,9 +144,9 @@ import TestingProcedureKit
   }
 }
 
-/// Executes the jobs of a queue, one after another, and measures the time of the processor.
+/// Executes the jobs of a queue, one after another, and measures the processor time.
 ///
-/// The time of a clock would depend on the tests beside this one.
+/// The time of a clock would depend on the other tests that are running.
 private final class MeasuringExecutor: TaskExecutor {
   private let queue = DispatchQueue(label: "DepthTests")
   private let total = Mutex(Duration.zero)
@@ -160,7 +160,7 @@ private final class MeasuringExecutor: TaskExecutor {
     }
   }
 
-  /// The time that a run of the task takes.
+  /// Returns the time that a run of the task takes.
   static func measure(_ task: ProcedureTask<Int, Int>) async throws -> Duration {
     let executor = MeasuringExecutor()
     var configuration = ProcedureQueue.Configuration("measured")
@@ -168,7 +168,7 @@ private final class MeasuringExecutor: TaskExecutor {
     let queue = ProcedureQueue(configuration)
     _ = await queue.add(task, input: 0).outcome
     await queue.waitUntilIdle()
-    // The jobs have ended when the line behind them is reached.
+    // The jobs have ended when the next job in line is reached.
     await withCheckedContinuation { executor.queue.async(execute: $0.resume) }
     return executor.total.withLock { $0 }
   }

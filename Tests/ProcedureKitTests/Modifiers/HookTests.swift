@@ -6,7 +6,7 @@ import TestingProcedureKit
 
 private struct Failure: Error, Equatable {}
 
-/// What was called, in order.
+/// The calls, in order.
 private final class Journal: Sendable {
   private let lines = Mutex<[String]>([])
 
@@ -16,28 +16,28 @@ private final class Journal: Sendable {
 }
 
 extension Procedure {
-  /// Notes each of its hooks under a name.
+  /// Returns the procedure with hooks that record each call with a name.
   fileprivate func noting(_ name: String, in journal: Journal) -> ProcedureTask<Input, Output> {
     noting(name, journal.note).onDidFinish { journal.note("\(name) didFinish \($0.word)") }
   }
 }
 
-/// The time of the queues. It moves by the few nanoseconds that timeouts last: the second copy of a hedge never starts.
+/// The clock of the queues. It moves only by the few nanoseconds of the timeouts, so the second copy of a hedge never starts.
 private let clock = VirtualClock()
 
-/// Lets a timeout of a nanosecond fire, and waits until the current task is cancelled.
+/// Makes a timeout of one nanosecond fire, and waits until the current task is cancelled.
 private func untilTimedOut() async {
   clock.advance(by: .nanoseconds(1))
   await untilCancelled()
 }
 
 extension Way {
-  /// Those that this suite looks at; the rules that hold in every way are in `WayTests`.
+  /// The ways that this suite tests. The rules that hold in every way are in `WayTests`.
   fileprivate static let hooked = allCases.filter { ![.child, .level, .secondAttempt].contains($0) }
-  /// Those of which what the body produces is a part: of all others it is.
+  /// The ways in which children that the body produces belong to the procedure.
   fileprivate static let whole = hooked.filter { $0 != .part }
 
-  /// Runs the procedure in this way, on a queue of this suite's time.
+  /// Runs the procedure in this way, on a queue with the suite's clock.
   fileprivate func outcome(of procedure: ProcedureTask<Void, Int>) async -> Result<Int, any Error> {
     await outcome(of: procedure, on: ProcedureQueue("hooks", clock: clock))
   }

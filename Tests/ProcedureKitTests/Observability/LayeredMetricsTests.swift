@@ -5,11 +5,11 @@ import TestingProcedureKit
 
 /// Retries and pauses count wherever a modifier stands: totals, metrics, states and snapshots agree with the events.
 @Suite(.timeLimit(.minutes(10))) struct LayeredMetricsTests {
-  /// One way to put modifiers around a procedure that fails twice, and is tried again after 5 s each.
+  /// A way to put modifiers around a procedure that fails twice, and is retried after 5 s each time.
   struct Stack: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let wrap: @Sendable (ProcedureTask<Void, Int>) -> ProcedureTask<Void, Int>
-    /// Seconds of pauses besides those of the retry.
+    /// The seconds of the pauses other than those of the retry.
     var otherPauses = 0
 
     init(
@@ -84,7 +84,7 @@ import TestingProcedureKit
     }.retry(.constant(.seconds(5)), maxAttempts: 3)
   }
 
-  /// Advances from second to second until the run has ended, and collects the states in between, with what the run waits for.
+  /// Advances the clock second by second until the run has ended, and collects the states in between, with the waits of the run.
   private func advance(
     _ handle: ProcedureHandle<Int>, _ queue: ProcedureQueue? = nil
   ) async throws -> [(ProcedureState, QueueSnapshot.Wait?)] {
@@ -128,7 +128,7 @@ import TestingProcedureKit
     }
   }
 
-  /// The places of a procedure that waits for a rate limiter.
+  /// The positions of a procedure that waits for a rate limiter.
   enum Limited: CaseIterable {
     case outermost, mapped, retried, delayedInside, exclusive, called, node, nodeInside, child
   }
@@ -216,7 +216,7 @@ import TestingProcedureKit
     #expect(metrics["flaky"] == ProcedureMetrics(executing: .seconds(3), paused: .seconds(10), attempts: 3))
   }
 
-  /// The events of a run's queue: how many retries there were, and the metrics of each name.
+  /// Returns the number of retries, and the metrics for each name, from the events of a run's queue.
   private func read(_ reader: AsyncStream<ProcedureEvent>) async -> (retries: Int, metrics: [String: ProcedureMetrics])
   {
     var retries = 0

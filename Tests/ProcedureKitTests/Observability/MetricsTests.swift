@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// `ProcedureEvent.metrics`, `slot` and `dependencies`.
+/// Tests `ProcedureEvent.metrics`, `slot` and `dependencies`.
 @Suite(.timeLimit(.minutes(10))) struct MetricsTests {
   private let clock = VirtualClock()
 
@@ -17,7 +17,7 @@ import TestingProcedureKit
     return ProcedureQueue(configuration)
   }
 
-  /// The metrics of all procedures that end while the body executes, by their names; advances the clock whenever somebody sleeps.
+  /// Returns the metrics of all procedures that end while the body executes, by their names. The clock advances whenever a task sleeps.
   private func metrics(
     on queue: ProcedureQueue, _ body: @escaping @Sendable () async throws -> Void
   ) async throws -> [String: ProcedureMetrics] {
@@ -44,7 +44,7 @@ import TestingProcedureKit
     ProcedureTask(name) { [clock] in try await clock.sleep(for: .seconds(seconds)) }
   }
 
-  /// Advances the clock by each sleep, as soon as there is one, until the work has ended.
+  /// Advances the clock to the end of each sleep, as soon as there is one, until the work has ended.
   private func advancing(_ handles: [ProcedureHandle<Void>]) async throws {
     try await eventually {
       if clock.sleeperCount > 0 { clock.advance(by: .seconds(1)) }
@@ -111,7 +111,7 @@ import TestingProcedureKit
       let parent = ProcedureTask("parent") { [self] in
         _ = ProcedureContext.current?.produce(sleeping("child", 4))
       }
-      // One after another: the clock advances whenever a body or a hook sleeps.
+      // The procedures run one after another, because the clock advances whenever a body or a hook sleeps.
       try await advancing([queue.add(sleeping("ran", 3).onWillFinish(hook))])
       try await advancing([queue.add(ProcedureTask("never") {}.condition("no") { false }.onWillFinish(hook))])
       try await advancing([queue.add(parent)])

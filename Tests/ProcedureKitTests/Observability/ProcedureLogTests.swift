@@ -42,7 +42,7 @@ import TestingProcedureKit
 
   // MARK: Procedures
 
-  /// A queue, and the collector of its messages.
+  /// Creates a queue, and the collector of its messages.
   private static func queue(_ level: ProcedureLog.Level = .trace) -> (ProcedureQueue, LogCollector) {
     let collector = LogCollector()
     var configuration = ProcedureQueue.Configuration("logged")
@@ -201,7 +201,7 @@ import TestingProcedureKit
   }
 }
 
-/// Keeps the messages in a box, and signals each.
+/// A log handler that keeps the messages in a box, and signals each message.
 private struct SignallingLogHandler: ProcedureLogHandler {
   let messages: Box<[ProcedureLogMessage]>
   let arrival: Signal
@@ -212,7 +212,7 @@ private struct SignallingLogHandler: ProcedureLogHandler {
   }
 }
 
-/// The log of the process: the only tests that change it.
+/// The only tests that change the log of the process.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SharedLogTests {
   @Test("A queue without a log uses the log that the process has at the time of the message")
   func shared() async throws {

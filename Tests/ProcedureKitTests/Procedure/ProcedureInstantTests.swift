@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-/// The ends of time: sums saturate, and nothing traps.
+/// Tests the first and the last instants: sums saturate, and nothing traps.
 @Suite(.timeLimit(.minutes(10))) struct ProcedureInstantTests {
   private static let extremes: [Duration] = [
     Duration(attoseconds: .min), Duration(attoseconds: .min + 1), .zero - .longest, .seconds(-1), .zero,

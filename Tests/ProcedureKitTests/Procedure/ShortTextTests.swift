@@ -2,7 +2,7 @@ import ProcedureKit
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ShortTextTests {
-  /// Texts that would do harm on a terminal or in a message.
+  /// Tests texts that would do harm on a terminal or in a message.
   static let hostile = [
     "\u{1b}[2J", "a\u{9b}31mb", "\u{0}", "a\rb", "a\r\nb", "two\nlines", "\u{85}\u{2028}\u{2029}\u{b}\u{c}", "\u{7f}",
     "\u{202e}cba", "\u{2066}\u{200f}\u{61c}", "\u{feff}\u{200b}\u{ad}", "\u{e0001}", "\u{1b}]0;title\u{7}",

@@ -20,11 +20,11 @@ import Testing
   func otherTask() async {
     let wasCalled = Locked(false)
     await withCheckedContinuation { continuation in
-      // A thread that waits within a call, so that the loop is still there.
+      // The thread waits within a call, so that the loop has not ended.
       Thread.detachNewThread {
         Trampoline.call {
           let isDone = DispatchSemaphore(value: 0)
-          // Ends by itself.
+          // The task ends without cancellation.
           Task {
             let inner = Locked(false)
             Trampoline.call { inner.withLock { $0 = true } }

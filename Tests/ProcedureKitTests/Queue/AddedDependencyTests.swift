@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-/// Dependencies that are added to a run that has not started.
+/// Tests dependencies that are added to a run that has not started.
 @Suite(.timeLimit(.atDepth)) struct AddedDependencyTests {
   private let gate = Signal()
 
@@ -12,7 +12,7 @@ import TestingProcedureKit
     queue.add(ProcedureTask(name) { await gate.wait() })
   }
 
-  /// A run that does not start, since another one has the only slot.
+  /// Adds a run that does not start, because another run has the only slot.
   private func blocked(_ task: ProcedureTask<Void, Int>) async -> (ProcedureHandle<Int>, release: Signal) {
     let (queue, started, release) = (ProcedureQueue("q", maxConcurrentProcedures: 1), Signal(), Signal())
     queue.add("busy") {

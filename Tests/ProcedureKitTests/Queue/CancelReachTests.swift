@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// What a cancellation, or the failure of a child, reaches.
+/// Tests how far a cancellation, or the failure of a child, reaches.
 @Suite(.timeLimit(.minutes(10))) struct CancelReachTests {
   @Test("C3: a body that sleeps ends when a produced child fails")
   func sleepingBody() async throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// What `CancelRules` does not say for each way of running: the order of admission, several runs, and random moments.
+/// Tests what `CancelRules` does not cover for each way of running: the order of admission, several runs, and random times.
 @Suite(.timeLimit(.minutes(10))) struct CancellationTests {
   @Test("C1: the first cancellation wins, and one after the body has returned is ignored")
   func firstCancelWins() async throws {

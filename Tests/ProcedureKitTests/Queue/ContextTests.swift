@@ -13,7 +13,7 @@ private enum Trace {
     let queue = ProcedureQueue("q")
     let seen = try await Trace.$id.withValue("caller") { try await queue.run(ProcedureTask { Trace.id }) }
     #expect(seen == "caller")
-    // The base priority, because this test raises the current one when it awaits the task.
+    // The test reads the base priority, because it raises the current priority when it awaits the task.
     let priority = try await Task(priority: .low) { try await queue.run(ProcedureTask { Task.basePriority }) }.value
     #expect(priority == .low)
   }
@@ -144,7 +144,7 @@ private enum Trace {
     let seen = Box<String?>(nil)
     let graph = ProcedureGraph("graph") { g in
       let first = g.add("first") {
-        // The task outlives its node on purpose, and ends after the signal of the next node.
+        // The task intentionally outlives its node, and ends after the signal of the next node.
         Task {
           await isNext.wait()
           let context = ProcedureContext.current

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// `shutDown(grace:)` and `cancelWaiting(_:)`.
+/// Tests `shutDown(grace:)` and `cancelWaiting(_:)`.
 @Suite(.timeLimit(.minutes(10))) struct EndingTests {
   private let clock = VirtualClock()
 
@@ -91,7 +91,7 @@ import TestingProcedureKit
     try await clock.nextSleep()
     async let short: Void = queue.shutDown(grace: .seconds(5))
     defer { handle.cancel() }
-    // Otherwise, the time could pass before the second call has begun.
+    // Without this wait, the time could pass before the second call has begun.
     try await eventually { clock.nextDeadline == VirtualClock.Instant().advanced(by: .seconds(5)) }
     clock.advance(by: .seconds(5))
     try await eventually { handle.state == .finished }

@@ -57,6 +57,6 @@ import Testing
 }
 
 extension ProcedureHandle {
-  /// The value, if it can be read already.
+  /// The value; `nil` if it cannot be read yet.
   fileprivate var readyValue: Output? { run.isFinished ? try? finishedValue() : nil }
 }

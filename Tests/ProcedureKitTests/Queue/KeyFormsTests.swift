@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// A key holds in whatever way the procedure is run and composed.
+/// Tests that the limit of a key applies, whichever way a procedure is run and composed.
 @Suite(.timeLimit(.minutes(10))) struct KeyFormsTests {
-  /// Counts the bodies of one key that execute at once.
+  /// Counts the bodies of one key that execute concurrently.
   private final class Counter: Sendable {
     private let counts = Box((now: 0, most: 0))
     var most: Int { counts.value.most }

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-/// Makes a queue with the settings of keys.
+/// Creates a queue with the settings of keys.
 private func makeQueue(
   width: Int = 8, isSuspended: Bool = false, clock: any Clock<Duration> = ContinuousClock(),
   _ change: (inout ProcedureQueue.Configuration) -> Void

@@ -1,7 +1,7 @@
 import ProcedureKit
 import Testing
 
-/// Programming mistakes that cannot be errors trap with a message that names them.
+/// Tests that programming mistakes that cannot be errors trap with a message that names them.
 @Suite(.timeLimit(.minutes(10))) struct MistakeTests {
   private func message(_ result: ExitTest.Result?) -> String {
     String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)

@@ -2,7 +2,7 @@ import ProcedureKit
 import TestSupport
 import Testing
 
-/// Q7: a run has at least the priority of the runs that wait for it.
+/// Tests rule Q7: a run has at least the priority of the runs that wait for it.
 @Suite(.timeLimit(.atDepth)) struct RaiseTests {
   private let order = Box<[String]>([])
 

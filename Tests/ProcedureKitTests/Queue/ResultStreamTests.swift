@@ -3,13 +3,13 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// `results(of:over:limit:ordered:)`.
+/// Tests `results(of:over:limit:ordered:)`.
 @Suite(.timeLimit(.minutes(10))) struct ResultStreamTests {
-  /// The same inputs, as a sequence and as an asynchronous one.
+  /// The same inputs, as a sequence and as an asynchronous sequence.
   enum Source: CaseIterable, Sendable {
     case sequence, stream
 
-    /// Iterates over the values for the inputs.
+    /// Returns the values for the inputs by iterating over them.
     func forEach(
       on queue: ProcedureQueue, of task: ProcedureTask<Int, Int>, over inputs: some Sequence<Int> & Sendable,
       limit: Int? = nil, ordered: Bool = true, _ visit: (Int) async throws -> Bool
@@ -41,7 +41,7 @@ import TestingProcedureKit
     }
   }
 
-  /// A sequence that gives way before each element, and fails after the last one if it is to.
+  /// A sequence that yields before each element, and optionally fails after the last one.
   struct Later<Base: Sequence & Sendable>: AsyncSequence, Sendable where Base.Element: Sendable {
     let base: Base
     var error: TestError?
@@ -111,12 +111,12 @@ import TestingProcedureKit
       return true
     }
     #expect(read.value == 100)
-    // The value that the caller works on is not taken yet for the counter.
+    // The counter does not yet include the value that the caller is processing.
     #expect(most.value <= limit + 1)
     #expect(limit == 1 || most.value > 1)
   }
 
-  /// A lazy sequence counts what is read; its closure is sendable.
+  /// A lazy sequence counts the elements that are read. Its closure is sendable.
   struct Lazily<Base: Sequence>: Sequence, @unchecked Sendable {
     let inputs: Base
     func makeIterator() -> Base.Iterator { inputs.makeIterator() }
@@ -183,7 +183,7 @@ import TestingProcedureKit
     }
     #expect(error as? TestError == TestError(code: 7))
     #expect(values == [0])
-    // At the time of the throw, nothing is left. The fourth place may have been cancelled before its start.
+    // When the error is thrown, no element is executing. The fourth element may have been cancelled before its start.
     #expect(ended.value >= 2)
     #expect(queue.snapshot().procedures.isEmpty)
     #expect(unobserved.value == [])
@@ -276,7 +276,7 @@ import TestingProcedureKit
       g.map(numbers, with: picky.catchingErrors(), maxConcurrentElements: 2)
     }
     #expect(try await queue.run(graph, input: [2, 3]).map { (try? $0.get()) ?? -1 } == [-1, 3])
-    // A cancel is no value.
+    // A cancellation is not a value.
     let handle = queue.add(ProcedureTask("stuck") { await untilCancelled() }.catchingErrors())
     handle.cancel(TestError(code: 9))
     await #expect(throws: TestError(code: 9)) { try await handle.value.get() }

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-/// `tryAdd` and the variants of `enqueue`.
+/// Tests `tryAdd` and the variants of `enqueue`.
 @Suite(.timeLimit(.minutes(10))) struct RoomTests {
   private func makeQueue(_ limit: Int, overflow: QueueOverflow = .refuse, isSuspended: Bool = true) -> ProcedureQueue {
     var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1, isSuspended: isSuspended)
@@ -31,7 +31,7 @@ import TestingProcedureKit
     #expect(kind { try queue.tryAdd(ProcedureTask {}) } == nil)
   }
 
-  /// The kind of the error that `tryAdd` throws; `nil` if it throws none.
+  /// Returns the kind of the error that `tryAdd` throws; `nil` if it throws no error.
   private func kind<Output>(_ tryAdd: () throws -> ProcedureHandle<Output>) -> ProcedureError.Kind? {
     do {
       _ = try tryAdd()
@@ -327,7 +327,7 @@ import TestingProcedureKit
       let elapsed = ProcessorTime.measure {
         for number in limit..<limit + more { handles.append(queue.add(tasks[number % keys], input: number)) }
       }
-      // Replacing the newest leaves the first ones of each key, and the very last.
+      // Replacing the newest procedure leaves the first procedures of each key, and the very last one.
       let isLeft = { overflow == .replaceOldest ? $0 >= more : $0 < limit - keys || $0 >= limit + more - keys }
       let wrong = handles.indices.filter { handles[$0].state.isFinished == isLeft($0) }
       #expect(wrong.isEmpty, "\(wrong.prefix(10))")

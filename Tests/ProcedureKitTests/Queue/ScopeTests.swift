@@ -3,13 +3,13 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// DESIGN.md 3.2: a scope throws what has failed in it.
+/// Tests DESIGN.md 3.2: a scope throws the failures of its procedures.
 @Suite(.timeLimit(.minutes(10))) struct ScopeTests {
   private static func failing(_ code: Int) -> ProcedureTask<Void, Void> {
     ProcedureTask("failing \(code)") { throw TestError(code: code) }
   }
 
-  /// Ends when it is cancelled, and never before.
+  /// A procedure that ends only when it is cancelled.
   private static let endless = ProcedureTask("endless") { await untilCancelled() }
 
   @Test("The failure of an added procedure whose handle was dropped is thrown")
@@ -103,7 +103,7 @@ import TestingProcedureKit
       try await withProcedureQueue { queue in
         let running = queue.add(Self.endless)
         queue.add(Self.failing(2))
-        // Ends with a `CancellationError`, since the failure has cancelled it.
+        // The wait ends with a `CancellationError`, because the failure has cancelled it.
         try await running.value
       }
     }
@@ -135,7 +135,7 @@ import TestingProcedureKit
   }
 }
 
-/// DESIGN.md 3.2: failures that nobody but the scope can tell.
+/// Tests DESIGN.md 3.2: failures that only the scope can report.
 @Suite(.timeLimit(.minutes(10))) struct ScopeFailureTests {
   private static func failing(_ code: Int) -> ProcedureTask<Void, Void> {
     ProcedureTask("failing \(code)") { throw TestError(code: code) }

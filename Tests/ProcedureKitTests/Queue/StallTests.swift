@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-/// `stallTimeout` and `onStall`; the times are those of `StallRuleTests`.
+/// Tests `stallTimeout` and `onStall`. `StallRuleTests` tests the times.
 @Suite(.timeLimit(.atDepth)) struct StallTests {
   private let clock = VirtualClock()
 
@@ -32,7 +32,7 @@ import TestingProcedureKit
         await goOn.wait()
         return 1
       }, on: queue)
-    // Otherwise, the time could pass before the subject is on the queue.
+    // Without this wait, the time could pass before the subject is on the queue.
     await started.wait()
     try await clock.nextSleep()
     try await eventually {

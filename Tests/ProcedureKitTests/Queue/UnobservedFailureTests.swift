@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// DESIGN.md 3.2: no failure on a plain queue is lost.
+/// Tests DESIGN.md 3.2: no failure on a plain queue is lost.
 @Suite(.timeLimit(.minutes(10))) struct UnobservedFailureTests {
-  /// A queue, and the names of the procedures whose failures it reports.
+  /// Creates a queue, and a list of the names of the procedures whose failures it reports.
   private static func queue() -> (ProcedureQueue, Box<[String]>) {
     let told = Box<[String]>([])
     var configuration = ProcedureQueue.Configuration("plain")

@@ -14,7 +14,7 @@ import TestingProcedureKit
     if case .admitted(let permit) = machine.callWanted(at: now) { permit } else { nil }
   }
 
-  /// Makes one call that ends at once. Says whether it was admitted.
+  /// Makes one call that ends immediately. Returns whether it was admitted.
   @discardableResult
   private func call(_ machine: inout Machine, _ ending: Machine.Ending, at now: Duration) -> Bool {
     guard let permit = permit(&machine, at: now) else { return false }

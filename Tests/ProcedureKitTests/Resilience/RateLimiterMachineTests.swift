@@ -65,7 +65,7 @@ import TestingProcedureKit
     }
   }
 
-  /// One random script. Whoever looks does so every second, so that a grant is seen when it comes.
+  /// Runs one random script. Every waiting call checks the limiter once per second, so that a grant is seen on time.
   private func run(_ random: inout SeededGenerator) -> String? {
     let (burst, interval) = (1 + random.below(4), 1 + random.below(4))
     var machine = machine(burst: burst, every: interval)
@@ -90,7 +90,7 @@ import TestingProcedureKit
         machine.callAbandoned(abandoned, at: .seconds(now))
         grants.removeLast()
         latest = nil
-        // Whoever may go on by that does so at once.
+        // Every call that has been granted continues immediately.
         let granted = machine.timePassed(to: .seconds(now))
         waiting.removeFirst(granted.count)
         grants += granted.map { _ in now }
@@ -98,7 +98,7 @@ import TestingProcedureKit
       }
       if !waiting.isEmpty, random.chance(percent: 20) { machine.left(waiting.remove(at: random.below(waiting.count))) }
       guard machine.waitingCount == waiting.count else { return "\(now): \(machine.waitingCount) wait" }
-      // No stretch has more than the burst and what has come back; while somebody waits the latest such has all of it.
+      // No period has more grants than the burst plus the refill. While a call is waiting, the latest period has exactly that number.
       for (index, start) in grants.enumerated() where grants.count - index > burst + (now - start) / interval {
         return "\(now): \(grants.count - index) since \(start)"
       }

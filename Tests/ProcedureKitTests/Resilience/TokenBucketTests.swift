@@ -51,7 +51,7 @@ import TestingProcedureKit
       var random = SeededGenerator(seed: seed)
       let (capacity, interval, parts) = (1 + random.below(5), 1 + random.below(9), 1 + random.below(4))
       var bucket = TokenBucket(capacity: capacity, interval: .seconds(interval * parts))
-      // Counted in parts: each second gives one, an interval is `parts` times as many as a token's share of seconds.
+      // The model counts in parts of a token, and adds one part per second.
       var (now, held) = (0, capacity * interval * parts)
       for step in 0..<200 {
         let passed = random.below(interval * 2)

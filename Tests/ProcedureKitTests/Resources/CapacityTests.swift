@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// The capacity of a resource, changed while it is used, and declarations that disagree.
+/// Tests the capacity of a resource that changes while the resource is in use, and declarations that disagree.
 @Suite(.timeLimit(.minutes(10)))
 struct CapacityTests {
   private let table = ResourceTable()
@@ -48,7 +48,7 @@ struct CapacityTests {
     for handle in handles { try await handle.value }
     #expect(table.count == 0)
 
-    // The capacity holds although nobody has used the resource meanwhile, until the declared one is set again.
+    // The capacity remains although the resource has not been used in the meantime, until the declared one is set again.
     await #expect(throws: ProcedureError.self) { try await queue.run(ProcedureTask {}.uses(gpu, units: 2)) }
     table.setCapacity(2, of: gpu)
     try await queue.run(ProcedureTask {}.uses(gpu, units: 2))
@@ -159,7 +159,7 @@ struct CapacityTests {
     }
     probe.finish(())
     try await holder.value
-    // Nobody uses the resource, so that the other declaration is the only one.
+    // The resource is not in use, so the other declaration is the only one.
     try await queue.run(ProcedureTask {}.uses(Resource("gpu", capacity: 3), units: 3))
 
     let both = ProcedureTask("both") {}.uses(gpu).uses(Resource("gpu", capacity: 3))

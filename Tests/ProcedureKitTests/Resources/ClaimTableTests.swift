@@ -90,7 +90,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
   }
 }
 
-/// The rules of ``ClaimTable`` over lists that are searched.
+/// A model with the rules of ``ClaimTable`` that searches lists.
 struct ClaimModel {
   struct Claim {
     let run: RunNumber
@@ -106,7 +106,7 @@ struct ClaimModel {
   }
 
   var capacities: [Int32]
-  /// In the order of the requests.
+  /// The requests, in order.
   var claims: [Claim] = []
 
   func claim(_ run: RunNumber) -> Claim? { claims.first { $0.run == run } }
@@ -162,13 +162,13 @@ struct ClaimModel {
   }
 }
 
-/// Random requests and ends, for a table and for the model.
+/// A random script of requests and ends, for a table and for the model.
 struct ClaimScript {
   private var random: SeededGenerator
   private(set) var table = ClaimTable()
   private var model: ClaimModel
   private var open: [Int: ResourceNumber] = [:]
-  /// The runs that are not known to have ended, each with its ancestors.
+  /// The runs that are not known to have ended, with their ancestors.
   private(set) var chains: [RunNumber: [RunNumber]] = [:]
   private var nextRun: RunNumber = 1
   private(set) var trace: [String] = []
@@ -178,7 +178,7 @@ struct ClaimScript {
     model = ClaimModel(capacities: random.pick(from: [[all, all, 3], [all, 2, 4], [5, 3, 4]]))
   }
 
-  /// Returns whether the table has done what the model does.
+  /// Returns whether the table agrees with the model.
   mutating func run(steps: Int) -> Bool {
     for _ in 0..<steps {
       if random.chance(percent: 15) {
@@ -199,14 +199,14 @@ struct ClaimScript {
     {
       chain = [parent] + (chains[parent] ?? [])
     }
-    // An ancestor that has ended, or never was: what runs inside of it stands in line.
+    // If the ancestor has ended, or never existed, the runs within it wait in line.
     if random.chance(percent: 10) { chain = [1 + RunNumber(random.below(Int(run)))].filter { $0 != run } }
     var demands: [Int: Int32] = [:]
     for _ in 0..<random.pick(from: [1, 1, 2, 3]) {
       let resource = random.below(model.capacities.count)
       let capacity = model.capacities[resource]
       demands[resource] = capacity == all ? random.pick(from: [1, all]) : 1 + Int32(random.below(Int(capacity)))
-      // A run inside of a holder can go on with the holder's units although the capacity is smaller now.
+      // A run within a holder can continue with the holder's units, although the capacity has shrunk.
       let more = Int32(1 + random.below(6))
       if capacity < more, let number = open[resource], table.covers(more, of: number, chain) {
         demands[resource] = more

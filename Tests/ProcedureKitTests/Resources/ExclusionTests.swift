@@ -9,7 +9,7 @@ import TestingProcedureKit
   private enum Scanner {}
   private enum Plotter {}
 
-  /// The description of what a procedure on a queue waits for.
+  /// Returns the description of a procedure's wait on a queue.
   private func wait<Output>(of handle: ProcedureHandle<Output>, _ queue: ProcedureQueue) -> String? {
     queue.snapshot().procedures.first { $0.procedure.id == handle.id }?.wait.map { "\($0)" }
   }

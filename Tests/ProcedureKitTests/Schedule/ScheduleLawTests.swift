@@ -4,9 +4,9 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-/// What holds for all schedules, tried with random ones.
+/// Tests the laws of all schedules with random ones.
 @Suite struct ScheduleLawTests {
-  /// Tries a law with random seeds. Says which seed broke it.
+  /// Tests a law with random seeds, and reports the seed that violates it.
   private func holds(_ law: (inout SeededGenerator) -> Bool) {
     for seed in 0..<UInt64(TestDepth.count(500)) {
       var random = SeededGenerator(seed: seed)
@@ -77,7 +77,7 @@ import TestingProcedureKit
 }
 
 extension Schedule {
-  /// A schedule that draws no random numbers.
+  /// Returns a schedule that draws no random numbers.
   fileprivate init(fixed random: inout SeededGenerator, depth: Int = 3) {
     let (one, other) = (Duration.seconds(random.below(10)), Duration.seconds(random.below(10) - 2))
     switch random.below(depth > 0 ? 12 : 5) {
@@ -95,7 +95,7 @@ extension Schedule {
     }
   }
 
-  /// A schedule that may draw random numbers.
+  /// Returns a schedule that may draw random numbers.
   fileprivate init(random: inout SeededGenerator) {
     let fixed = Schedule(fixed: &random)
     switch random.below(4) {

@@ -164,7 +164,7 @@ import TestingProcedureKit
   }
 }
 
-/// A combinator, applied to the schedule made so far, or the other way round.
+/// Returns a combination of a schedule and the schedule so far, in either order.
 private struct Combinator: CustomTestStringConvertible, Sendable {
   let testDescription: String
   let apply: @Sendable (Schedule) -> Schedule

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-/// Two spellings of one text, which Swift's `==` takes for equal.
+/// Tests two spellings of one text, which are equal according to Swift's `==`.
 private let composed = "caf\u{e9}"
 private let decomposed = "cafe\u{301}"
 
@@ -58,7 +58,7 @@ private let decomposed = "cafe\u{301}"
     #expect(InternedKey.of(1) == InternedKey.of(1))
     #expect(InternedKey.of(composed) != InternedKey.of(decomposed))
     #expect(InternedKey.of(composed) == InternedKey.of("caf" + "\u{e9}"))
-    // A part of a text is the key that a text of the same bytes is.
+    // A part of a text is the same key as a text with the same bytes.
     #expect(InternedKey.of(Substring(composed)) == InternedKey.of(composed))
     #expect(InternedKey.of("a \(composed)".dropFirst(2)) == InternedKey.of(composed))
     #expect(InternedKey.of(Substring(decomposed)) != InternedKey.of(Substring(composed)))

@@ -1,4 +1,5 @@
-/// Executes each job at once, in the thread that enqueues it: what a call resumes continues before the call returns.
+/// An executor that executes each job immediately, on the thread that enqueues it. A task that a call resumes continues before the call
+/// returns.
 final class InlineExecutor: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     UnownedJob(job).runSynchronously(on: asUnownedTaskExecutor())

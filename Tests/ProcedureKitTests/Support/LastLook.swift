@@ -1,4 +1,4 @@
-/// A user's value that calls a function when it is released. If a lock were held, the function would deadlock.
+/// A user's value that calls a function when it is released. The function would deadlock if a lock were held.
 final class LastLook: Sendable {
   private let look: @Sendable () -> Void
 

@@ -1,13 +1,13 @@
 @testable import ProcedureKit
 
-/// What becomes of somebody who wants to go on, in the end.
+/// The result of waiting for a rate limiter.
 enum Entry: Equatable {
   case granted
   case refused(Duration?)
 }
 
 extension RateLimiter {
-  /// Waits, if that is necessary, until the caller may go on.
+  /// Waits until the limiter admits the caller, if necessary, and returns the result.
   func enter(_ timers: Timers) async throws -> Entry {
     try Task.checkCancellation()
     switch arrive() {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A flag that tasks can wait for: how tests make an order happen instead of sleeping.
+/// A flag that tasks can wait for. Tests use it to enforce an order without sleeping.
 final class Signal: Sendable {
   private struct Contents {
     var isSet = false
@@ -20,7 +20,7 @@ final class Signal: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Returns once the flag is set; cancellation changes nothing.
+  /// Waits until the flag is set. Cancellation has no effect.
   func wait() async {
     await withCheckedContinuation { continuation in
       let isSet = contents.withLock { contents in

@@ -1,4 +1,4 @@
-/// Counts its instances.
+/// An object that counts its instances.
 final class Tracked: Sendable {
   private let live: Box<Int>
 

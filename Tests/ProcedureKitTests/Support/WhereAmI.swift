@@ -6,7 +6,7 @@ private let mainQueueKey = {
   return key
 }()
 
-/// Whether the current code executes on the main queue, and so on the main actor.
+/// Whether the current code executes on the main queue, and therefore on the main actor.
 func isOnMainActor() -> Bool {
   DispatchQueue.getSpecific(key: mainQueueKey) ?? false
 }
@@ -18,7 +18,7 @@ final class CountingExecutor: TaskExecutor {
 
   init() { queue.setSpecific(key: Self.key, value: true) }
 
-  /// Whether the current code executes on such an executor.
+  /// Whether the current code executes on an executor of this type.
   static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) ?? false }
 
   func enqueue(_ job: consuming ExecutorJob) {

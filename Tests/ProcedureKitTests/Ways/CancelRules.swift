@@ -17,12 +17,12 @@ extension Rule {
         let result = await running.result
         #expect(result.failure is CancellationError, "\(result)")
         stage.expect([])
-        // In the other ways the enclosing body does not execute, so the subject has no run.
+        // In the other ways, the enclosing body does not execute, so the subject has no run.
         if [.run, .alone].contains(stage.way) { stage.expectTold { $0.isCancelled } }
       },
       Rule(id: "C1 late", sentence: "a cancellation after the outcome was decided is ignored") { stage in
         let subject = stage.subject().onWillFinish { _ in ProcedureContext.current?.cancel(Side.reason) }
-        // Around a part, a layer, an attempt or a copy, the enclosing run continues and is cancelled.
+        // If the subject is a part, a layer, an attempt or a copy, the enclosing run continues and is cancelled.
         let result = await stage.result(of: subject)
         if [.run, .add, .alone, .child].contains(stage.way) { #expect(result.value == 1, "\(result)") }
         stage.expectTold { $0.value == 1 }

@@ -75,7 +75,7 @@ extension Rule {
       #expect(await running.result.value == 1)
       stage.expect(["resumed", "condition", "body"])
     },
-    // The exception that names the caller's task: what `run` executes in it waits for the condition, what was added does not.
+    // This is the exception for the caller's task: a run in this task waits for the condition, but an added run does not.
     Rule(
       id: "K1 deaf added", sentence: "a condition that ignores its cancellation does not delay an added run",
       ways: Way.leavingConditionsBehind
@@ -242,7 +242,7 @@ extension Rule {
 }
 
 extension Way {
-  /// Those in which an added procedure does not wait for conditions that ignore their cancellation: all but calls, which are structured.
+  /// The ways in which an added procedure does not wait for conditions that ignore their cancellation: all but calls, which are structured.
   static let leavingConditionsBehind = allCases.filter { ![.run, .alone, .part].contains($0) }
 }
 
@@ -253,7 +253,7 @@ extension Condition {
 }
 
 extension Stage {
-  /// A condition that ignores its cancellation until `release`, and notes "condition" then.
+  /// Returns a condition that ignores its cancellation until `release`, and then records "condition".
   fileprivate func deafCondition() -> Condition {
     Condition("deaf") { [self] in
       started.set()

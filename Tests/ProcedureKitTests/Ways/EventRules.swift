@@ -81,7 +81,7 @@ extension Rule {
         let own = run.filter { $0.child == nil && $0.awaited == nil }
         #expect(own.map(\.attempt) == (isRetried ? [0, 1, 1, 1, 2, 2, 2, 2] : [0, 1, 1, 1, 1]), "\(run)")
       }
-      // One who subscribes late reads the same.
+      // A late subscriber reads the same events.
       guard let handle = stage.ownHandle(running) else { return }
       let late = await handle.allEvents()
       let facts = { (events: [ProcedureEvent]) in
@@ -110,7 +110,7 @@ extension Rule {
 }
 
 extension Stage {
-  /// The steps of the one run of that name, which has the same outcome as the hook was told.
+  /// Returns the steps of the only run of the given name, whose outcome is the one that the hook received.
   fileprivate func steps(
     of subject: ProcedureTask<Void, Int>, outcome: (ProcedureOutcome<Void>) -> Bool
   ) async throws -> [ProcedureEvent.Kind] {

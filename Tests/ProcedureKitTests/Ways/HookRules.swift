@@ -73,7 +73,7 @@ extension Rule {
     Rule(id: "L3 slot", sentence: "end hooks hold no slot", ways: Way.queued) { stage in
       let subject = stage.subject().onWillFinish { _ in
         let executed = stage.signal()
-        // What waits here waits for no procedure, which would lend the slot anyway.
+        // The wait is not for a procedure, because such a wait would release the slot anyway.
         stage.queue.add(ProcedureTask("next") { executed.set() })
         await executed.wait()
       }
@@ -90,7 +90,7 @@ extension Rule {
 }
 
 extension Procedure {
-  /// Notes each of its hooks that are awaited before the outcome can be read.
+  /// Returns the procedure with hooks that record their calls, and that are awaited before the outcome can be read.
   func noting(_ name: String, _ note: @escaping @Sendable (String) -> Void) -> ProcedureTask<Input, Output> {
     onWillExecute { _ in note("\(name) willExecute") }
       .onDidExecute { note("\(name) didExecute \($0.word)") }
@@ -100,7 +100,7 @@ extension Procedure {
 }
 
 extension ProcedureOutcome {
-  /// What kind of outcome it is.
+  /// The kind of the outcome.
   var word: String {
     switch self {
     case .finished: "finished"

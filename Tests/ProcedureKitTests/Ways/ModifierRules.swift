@@ -2,7 +2,7 @@ import ProcedureKit
 import Testing
 import TestingProcedureKit
 
-/// What is around or before the body: `configured`, `reusing`, `intercepted`.
+/// The rules of the modifiers around or before the body: `configured`, `reusing`, `intercepted`.
 extension Rule {
   static let modifiers = [
     Rule(id: "configured", sentence: "modifiers that depend on the input apply only to the body") {

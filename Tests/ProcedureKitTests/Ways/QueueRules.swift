@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// What a body has of its queue and of its caller: a slot, a state, an executor, and task-local values.
+/// The rules about the things that a body gets from its queue and its caller: a slot, a state, an executor, and task-local values.
 extension Rule {
   static let queues = [
     Rule(id: "L1", sentence: "the state follows the run, which finishes once", ways: Way.handled) { stage in

@@ -1,6 +1,6 @@
 import Testing
 
-/// A rule of DESIGN.md, section 4, that has to hold in each way.
+/// A rule of DESIGN.md, section 4, that must hold in each way.
 struct Rule: Sendable {
   /// The number of the rule, and the aspect that is checked.
   let id: String
@@ -10,7 +10,7 @@ struct Rule: Sendable {
   var width = 1
   let check: @Sendable (Stage) async throws -> Void
 
-  /// One rule in one way.
+  /// A rule in one of its ways.
   struct Case: Sendable, CustomTestStringConvertible {
     let rule: Rule
     let way: Way
@@ -41,7 +41,7 @@ struct Rule: Sendable {
 }
 
 extension [Rule] {
-  /// Each rule in each of its ways.
+  /// All rules, each in all of its ways.
   var cases: [Rule.Case] {
     flatMap { rule in rule.ways.map { Rule.Case(rule: rule, way: $0) } }
   }

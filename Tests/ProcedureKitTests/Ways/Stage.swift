@@ -3,13 +3,13 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// Where one rule is tried in one way: queues, a virtual clock, and the signals that make an order happen.
+/// The environment in which one rule is tested in one way: queues, a virtual clock, and signals that enforce an order.
 final class Stage: Sendable {
-  /// What has been started.
+  /// A subject that has been started.
   struct Running: Sendable {
-    /// Runs it, or awaits the handle.
+    /// The task that runs the subject, or awaits its handle.
     let caller: Task<Result<Int, any Error>, Never>
-    /// Of the outermost run, if that was added.
+    /// The handle of the outermost run, if the run was added.
     let handle: ProcedureHandle<Int>?
 
     var result: Result<Int, any Error> { get async { await caller.value } }
@@ -17,11 +17,11 @@ final class Stage: Sendable {
 
   /// The variants in which each rule is checked.
   enum Variant: CaseIterable, Sendable {
-    /// The subject as the rule has written it.
+    /// The subject as it is written in the rule.
     case bare
-    /// With a hook around the subject that records its outcome.
+    /// The subject with a hook that records its outcome.
     case watched
-    /// As `bare`, on a queue with an executor of its own.
+    /// The subject as in `bare`, on a queue with its own executor.
     case onExecutor
   }
 
@@ -35,9 +35,9 @@ final class Stage: Sendable {
   let others: ProcedureQueue
   /// The category that the subject claims.
   let category = UInt64.random(in: 0 ... .max)
-  /// Set when the subject executes, or reaches the corresponding point of the rule.
+  /// The signal that is set when the subject executes, or reaches the corresponding point of the rule.
   let started = Signal()
-  /// Set when the subject may continue.
+  /// The signal that is set when the subject may continue.
   let release = Signal()
 
   private let lines = Box<[String]>([])
@@ -68,7 +68,7 @@ final class Stage: Sendable {
 
   func note(_ line: String) { lines.update { $0.append(line) } }
 
-  /// A signal that is set at the latest when the stage is cleared.
+  /// Returns a signal that is set when the stage is cleared, if not earlier.
   func signal() -> Signal {
     let signal = Signal()
     signals.update { $0.append(signal) }
@@ -76,7 +76,7 @@ final class Stage: Sendable {
     return signal
   }
 
-  /// Called first by what executes for the subject.
+  /// Records that the subject executes. The subject's body calls this function first.
   func enter() {
     context.update { $0 = ProcedureContext.current }
     let task = Self.currentTask
@@ -85,10 +85,10 @@ final class Stage: Sendable {
     started.set()
   }
 
-  /// Whether the body executes in the task of who called `run`: the exception of C3.
+  /// Whether the body executes in the task of the caller of `run`, which is the exception of C3.
   var isInCallersTask: Bool { executesInCallersTask.value }
 
-  /// A procedure that notes "body" and returns 1.
+  /// Returns a procedure that records "body" and returns 1.
   func subject() -> ProcedureTask<Void, Int> {
     ProcedureTask("subject") { [self] in
       note("body")
@@ -96,7 +96,7 @@ final class Stage: Sendable {
     }
   }
 
-  /// A procedure that executes until `release`, notes "body", and returns 1.
+  /// Returns a procedure that executes until `release`, records "body", and returns 1.
   func waitingSubject() -> ProcedureTask<Void, Int> {
     ProcedureTask("subject") { [self] in
       enter()
@@ -120,8 +120,8 @@ final class Stage: Sendable {
   /// - Parameters:
   ///   - subject: The procedure under test.
   ///   - isAdded: Whether the outermost run is added to the queue.
-  ///   - isReady: What the calling task waits for before it calls.
-  /// - Returns: What runs.
+  ///   - isReady: The signal for which the calling task waits before it calls.
+  /// - Returns: The started subject.
   func start(
     _ subject: ProcedureTask<Void, Int>, isAdded: Bool = false, after isReady: Signal? = nil
   ) -> Running {
@@ -147,12 +147,12 @@ final class Stage: Sendable {
     return running
   }
 
-  /// Runs `subject` to its end.
+  /// Runs `subject` to completion.
   func result(of subject: ProcedureTask<Void, Int>) async -> Result<Int, any Error> {
     await start(subject).result
   }
 
-  /// Of the produced procedure itself, or of the added one.
+  /// The handle of the produced or added procedure.
   func ownHandle(_ running: Running) -> ProcedureHandle<Int>? {
     way == .child ? produced.value : running.handle
   }
@@ -181,10 +181,10 @@ final class Stage: Sendable {
     for _ in 0..<50 { await Task.yield() }
   }
 
-  /// Lets a limit that the subject is given run out.
+  /// Moves the clock until a time limit of the subject has expired.
   var limit: Duration { way == .alone ? .milliseconds(1) : .seconds(5) }
 
-  /// Advances the clock until the run has ended. Without a queue the subject uses the clock of the machine, and its body waits.
+  /// Advances the clock until the run has ended. Without a queue, the subject uses the clock of the machine, and its body waits.
   func passTime(until running: Running) async -> Result<Int, any Error> {
     let hasEnded = Box(false)
     let end = Task {
@@ -203,13 +203,13 @@ final class Stage: Sendable {
     return await end.value
   }
 
-  /// Lets the time of a subject expire, and expects that its caller receives the timeout.
+  /// Lets the time of a subject expire, and expects its caller to receive the timeout.
   func expectTimedOut(_ running: Running, sourceLocation: SourceLocation = #_sourceLocation) async {
     let result = await passTime(until: running)
     #expect((result.failure as? ProcedureError)?.kind == .timedOut, "\(result)", sourceLocation: sourceLocation)
   }
 
-  /// A subject whose body waits for a procedure on another queue, which ends with `end`.
+  /// Returns a subject whose body waits for a procedure on another queue. That procedure ends with `end`.
   func waitingSubject(until end: Signal) -> ProcedureTask<Void, Int> {
     let other = others.add(ProcedureTask("other") { await end.wait() })
     return ProcedureTask<Void, Int>("subject") { [self] in
@@ -219,7 +219,7 @@ final class Stage: Sendable {
     }
   }
 
-  /// Lets the body that calls this produce a child that executes until it is cancelled, and notes that.
+  /// Produces a child of the calling body that executes until it is cancelled, and then records the cancellation.
   func produceUntilCancelled(_ name: String, started: Signal) {
     ProcedureContext.current?.produce(
       ProcedureTask(name) { [self] in
@@ -229,7 +229,7 @@ final class Stage: Sendable {
       })
   }
 
-  /// Adds a holder of the category to another queue. The holder ends with `end`, and then notes "holder".
+  /// Adds a holder of the category to another queue. The holder ends with `end`, and then records "holder".
   func hold(until end: Signal) async {
     let holds = signal()
     others.add(

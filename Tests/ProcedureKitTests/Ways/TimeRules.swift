@@ -73,7 +73,7 @@ extension Rule {
       if stage.way != .alone { await stage.started.wait() }
       await stage.expectTimedOut(running)
       stage.expectTold { $0.error(as: ProcedureError.self)?.kind == .timedOut }
-      // Without a queue the time may have expired before the child has started.
+      // Without a queue, the time may have expired before the child has started.
       if stage.way != .alone { stage.expect(["child is cancelled"]) }
     },
     Rule(id: "T2 attempts", sentence: "the successful attempt, or the last error, decides") { stage in

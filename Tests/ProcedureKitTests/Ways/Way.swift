@@ -2,15 +2,15 @@ import ProcedureKit
 
 /// The ways in which a procedure can be run.
 enum Way: String, CaseIterable, Sendable {
-  /// By `run`, and by `add`.
+  /// A procedure that is run, and one that is added.
   case run, add
-  /// Without a queue.
+  /// A procedure without a queue.
   case alone
-  /// Produced by the body of another.
+  /// A child that another procedure's body produces.
   case child
-  /// Called by the body of another.
+  /// A procedure that another procedure's body calls.
   case part
-  /// Inside of a modifier that opens a level around it.
+  /// A procedure within a modifier that opens a level around it.
   case level
   /// A node of a graph, without and with an input.
   case node, nodeWithInput
@@ -21,22 +21,22 @@ enum Way: String, CaseIterable, Sendable {
   /// An element of a result sequence that the body of another iterates, in order and as the values come.
   case element, unorderedElement
 
-  /// Those that are on a queue.
+  /// The ways on a queue.
   static let queued = allCases.filter { $0 != .alone }
-  /// Those that are elements, of which an ignored one is left out.
+  /// The ways that are elements. An ignored element is left out.
   static let elements: [Way] = [.element, .unorderedElement]
-  /// Those that are no elements.
+  /// The ways that are not elements.
   static let withoutElements = allCases.filter { !elements.contains($0) }
-  /// Those that have a handle of their own.
+  /// The ways that have their own handles.
   static let handled: [Way] = [.add, .child]
-  /// Those that have events of their own which a queue tells; a run without a queue has no stream that can be had.
+  /// The ways whose own events a queue publishes. The events of a run without a queue are not available.
   static let eventful: [Way] = [.run, .add, .child, .node, .nodeWithInput]
 
-  /// The procedure as it is run so that `subject` is executed in this way.
+  /// Returns the procedure that must be run to execute `subject` in this way.
   ///
   /// - Parameters:
   ///   - subject: The procedure under test.
-  ///   - didProduce: Given the handle of a produced one.
+  ///   - didProduce: A function that receives the handle of a produced procedure.
   /// - Returns: The outermost procedure, whose value is that of `subject`.
   func whole(
     _ subject: ProcedureTask<Void, Int>,
@@ -74,7 +74,7 @@ enum Way: String, CaseIterable, Sendable {
     }
   }
 
-  /// Runs `subject` in this way, outermost in the task of the caller but for `add`.
+  /// Runs `subject` in this way. The outermost procedure runs in the caller's task, except for `add`.
   func outcome(
     of subject: ProcedureTask<Void, Int>, on queue: ProcedureQueue = ProcedureQueue("ways")
   ) async -> Result<Int, any Error> {
@@ -92,6 +92,6 @@ enum Way: String, CaseIterable, Sendable {
 }
 
 extension ProcedureTask where Input == Void {
-  /// What `try await procedure(())` does: the one place where that is written.
+  /// Calls the procedure, as `try await procedure(())` does. The tests call procedures in this way only through this function.
   @concurrent func called() async throws -> Output { try await execute(()) }
 }

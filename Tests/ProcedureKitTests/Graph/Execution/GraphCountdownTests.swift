@@ -2,7 +2,7 @@ import Testing
 
 @testable import ProcedureKit
 
-/// What workers do at the same time, which `GraphScript` does not show: its workers take turns.
+/// Tests concurrent workers, which `GraphScript` does not cover because its workers take turns.
 @Suite(.timeLimit(.minutes(10))) struct GraphCountdownTests {
   private func shape(
     _ count: Int, _ edges: [(Int32, Int32)], accepting: [(Int32, Int32)] = []
@@ -28,7 +28,7 @@ import Testing
     let width = 8
     for _ in 0..<200 {
       let countdown = GraphCountdown(shape(width + 1, (0..<Int32(width)).map { ($0, Int32(width)) }))
-      // The memory is not atomic: only the countdown orders the writes before the reads.
+      // The memory is not atomic, so only the countdown orders the writes before the reads.
       let written = UnsafeMutablePointer<Int>.allocate(capacity: width)
       written.initialize(repeating: 0, count: width)
       let address = Int(bitPattern: written)

@@ -1,13 +1,13 @@
 @testable import ProcedureKit
 
-/// What decides how a run of a graph goes on, used as `GraphRun` does.
+/// The machines that decide how a run of a graph continues, used as in `GraphRun`.
 @dynamicMemberLookup
 struct GraphDecisions {
   typealias Advance = GraphProgress.Advance
 
   let countdown: GraphCountdown
   var progress: GraphProgress
-  /// Where a worker went straight on with another node than it would have been given.
+  /// Descriptions of the cases in which a worker continued with a node other than the one that it would have been given.
   private(set) var contradictions: [String] = []
 
   init(shape: GraphShape, limit: Int, stopsAtFirstFailure: Bool) {

@@ -1,14 +1,14 @@
 @testable import ProcedureKit
 
-/// What a run of a graph is meant to be, told node by node and edge by edge, without any of the machine's bookkeeping.
+/// A model of a run of a graph, node by node and edge by edge, without the machine's bookkeeping.
 ///
-/// It follows the machine and objects to what is not allowed.
+/// The model follows the machine, and objects to every step that is not allowed.
 struct GraphModel {
   typealias Edge = (from: Int32, to: Int32, kind: GraphShape.Edge)
 
   enum Status: Equatable {
     case waiting
-    /// Since which event.
+    /// The node has been ready since the given event.
     case ready(since: Int)
     case executing
     case settled(GraphProgress.Ending)
@@ -24,7 +24,7 @@ struct GraphModel {
   private(set) var statuses: [Status]
   private(set) var isStopping = false
   private(set) var workerIsOrdered = false
-  /// Whether a worker will ask again when it is its turn.
+  /// Whether a worker will ask again in its turn.
   var someoneWaits = false
   private(set) var objections: [String] = []
   private var event = 0
@@ -58,7 +58,7 @@ struct GraphModel {
     }
   }
 
-  /// Whether a failure of this node reaches a node that nothing depends on, with nobody on the way who accepts it.
+  /// Returns whether a failure of this node reaches a node without dependents, and no node on the way accepts the failure.
   func reachesEnd(_ node: Int32) -> Bool {
     let outgoing = edges.filter { $0.from == node }
     if outgoing.isEmpty { return node != acceptedOutput }
@@ -87,7 +87,7 @@ struct GraphModel {
     statuses[Int(node)] = .settled(ending)
   }
 
-  /// Carries out what the machine says of the nodes that will not be executed because of one that did not succeed.
+  /// Applies the machine's decision about the nodes that are not executed because another node did not succeed.
   mutating func skip(_ skipped: [GraphCountdown.Skipped], because node: Int32, _ ending: GraphProgress.Ending) {
     var reached: [Int32] = [node]
     for skip in skipped {
@@ -115,11 +115,11 @@ struct GraphModel {
 
   // MARK: What follows
 
-  /// Checks what the machine says that follows, and takes it over.
+  /// Checks the machine's next step, and applies it to the model.
   ///
   /// - Parameters:
-  ///   - advance: What it says.
-  ///   - asks: Whether a worker asks for a node.
+  ///   - advance: The machine's next step.
+  ///   - asks: Whether a worker is asking for a node.
   ///   - finished: The node that the worker has executed.
   mutating func follow(_ advance: GraphProgress.Advance, asks: Bool, finished: Int32? = nil) {
     if advance.next >= 0 { start(advance.next, after: finished) }

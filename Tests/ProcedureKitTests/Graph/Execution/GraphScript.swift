@@ -3,7 +3,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-/// A random graph and one random run of it, carried out as `GraphRun` does, and checked by a ``GraphModel``.
+/// A random graph with one random run, performed as in `GraphRun`, and checked by a ``GraphModel``.
 struct GraphScript: CustomStringConvertible {
   private var random: SeededGenerator
   private let endings: [GraphProgress.Ending]
@@ -12,7 +12,7 @@ struct GraphScript: CustomStringConvertible {
   private(set) var model: GraphModel
   private var trace: [String] = []
   private var step = 0
-  /// Workers that have put their nodes back, and wait for their turn.
+  /// The workers that have put their nodes back, and are waiting for their turns.
   private var waitingWorkers = 0
 
   init(seed: UInt64) {
@@ -33,7 +33,7 @@ struct GraphScript: CustomStringConvertible {
     self.random = random
   }
 
-  /// What each node would come to: in half of the graphs everything succeeds.
+  /// The outcome that each node would have. In half of the graphs, everything succeeds.
   private static func randomEndings(_ count: Int, _ random: inout SeededGenerator) -> [GraphProgress.Ending] {
     let failures = [0, 0, 5, 30].randomElement(using: &random) ?? 0
     return (0..<count).map { _ in
@@ -42,7 +42,7 @@ struct GraphScript: CustomStringConvertible {
     }
   }
 
-  /// Up to three dependencies for each node, near or far, also the same one twice.
+  /// Up to three dependencies for each node, near or far, sometimes the same one twice.
   private static func randomEdges(_ count: Int, _ random: inout SeededGenerator) -> [GraphModel.Edge] {
     var edges: [GraphModel.Edge] = []
     for node in 1..<max(1, Int32(count)) {
@@ -59,7 +59,7 @@ struct GraphScript: CustomStringConvertible {
 
   // MARK: The run
 
-  /// Runs the graph to its end. The objections are in `model`.
+  /// Runs the graph until it ends. The objections are in `model`.
   mutating func run() {
     var advance = started()
     while advance.next >= 0, !advance.addsWorker {
@@ -73,7 +73,7 @@ struct GraphScript: CustomStringConvertible {
       if advance.next >= 0 { putBack(advance.next) }
       if !decisions.isComplete { runWorkers() }
     }
-    // Workers that wait or had been ordered for nothing may still come, and a cancel too late.
+    // Workers that are waiting or have been requested unnecessarily can still arrive, and so can a late cancellation.
     while waitingWorkers > 0 { _ = askAgain() }
     if model.workerIsOrdered { _ = startWorker() }
     _ = cancel()
@@ -114,7 +114,7 @@ struct GraphScript: CustomStringConvertible {
     note("\(node) put back")
   }
 
-  /// It is a worker's turn that had to put its node back.
+  /// Gives a turn to a worker that had to put its node back.
   private mutating func askAgain() -> GraphProgress.Advance {
     waitingWorkers -= 1
     model.someoneWaits = waitingWorkers > 0
@@ -133,9 +133,9 @@ struct GraphScript: CustomStringConvertible {
     return follow(advance, "cancelled", asks: false)
   }
 
-  /// A worker goes on with a node: puts it back and waits for its turn, evaluates its conditions, or executes it.
+  /// Continues a worker with a node, which it puts back until its turn, prepares by evaluating conditions, or executes.
   ///
-  /// - Returns: What follows, `nil` if the worker waits.
+  /// - Returns: The next step; `nil` if the worker is waiting.
   private mutating func advance(_ node: Int32) -> GraphProgress.Advance? {
     if random.chance(percent: 8) {
       waitingWorkers += 1
@@ -146,7 +146,7 @@ struct GraphScript: CustomStringConvertible {
     return end(node)
   }
 
-  /// A worker has executed a node, or does not, because the run is stopping.
+  /// Records that a worker has executed a node, or does not execute it because the run is stopping.
   private mutating func end(_ node: Int32) -> GraphProgress.Advance {
     if decisions.isStopping, Bool.random(using: &random) {
       let advance = decisions.progress.nodeAbandoned()
@@ -190,7 +190,7 @@ struct GraphScript: CustomStringConvertible {
     if decisions.workerIsStarting != model.workerIsOrdered { object("worker ordered: \(model.workerIsOrdered)") }
   }
 
-  /// The graph, and what has happened to it.
+  /// A description of the graph and of the steps of the run.
   var description: String {
     let edges = model.edges.map { "\($0.from)\($0.kind == .requiresSuccess ? "→" : "⇢")\($0.to)" }
     return (["edges: \(edges.joined(separator: " ")), limit \(model.limit)"] + trace).joined(separator: "\n")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ProcedureKit
 
-/// What a shape makes of its edges is checked by `GraphScript`.
+/// `GraphScript` checks the edges of shapes.
 @Suite(.timeLimit(.minutes(10))) struct GraphShapeTests {
   @Test(
     "An edge that leads backwards, to itself or out of the graph traps", arguments: [(2, 1), (1, 1), (0, 3), (-1, 1)])

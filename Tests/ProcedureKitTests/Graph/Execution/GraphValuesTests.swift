@@ -6,7 +6,7 @@ import TestingProcedureKit
 @testable import ProcedureKit
 
 @Suite(.timeLimit(.atDepth)) struct GraphValuesTests {
-  /// A value that counts how many of its kind live.
+  /// A value that counts the existing values of its kind.
   private final class Value: Sendable {
     let number: Int
     private let living: Count
@@ -25,7 +25,7 @@ import TestingProcedureKit
     var now: Int { value.load(ordering: .relaxed) }
   }
 
-  /// The values of a run whose slots have so many consumers; before each slot lies a byte, which needs no counting.
+  /// Creates the values of a run whose slots have the given numbers of consumers. Before each slot is a byte, which is not counted.
   private func values(consumers: [Int]) -> (values: GraphValues, slots: [ValueSlot<Value>], bytes: [ValueSlot<UInt8>]) {
     var layout = ValueLayout()
     var (slots, bytes): ([ValueSlot<Value>], [ValueSlot<UInt8>]) = ([], [])
@@ -50,7 +50,7 @@ import TestingProcedureKit
     do {
       let consumers = (0..<20).map { _ in Int.random(in: 0...4, using: &random) }
       let (values, slots, bytes) = values(consumers: consumers)
-      // For each slot: whether the value has been produced, and how many consumers are left.
+      // For each slot, these are whether the value has been produced, and the number of remaining consumers.
       var model = consumers.map { (isProduced: false, left: $0) }
       for _ in 0..<200 {
         let index = Int.random(in: 0..<20, using: &random)

@@ -6,7 +6,7 @@ import TestingProcedureKit
 @Suite(.timeLimit(.minutes(10))) struct ProgressTests {
   private struct Failure: Error {}
 
-  /// A stream from which each body takes what it reports, until there is nothing more.
+  /// A stream from which each body takes its reports, until the stream ends.
   private typealias Reports = AsyncStream<Double>
 
   private func reporting(_ name: String, _ reports: Reports) -> ProcedureTask<Void, Void> {
@@ -135,7 +135,7 @@ import TestingProcedureKit
     _ = await starts.next()
     var late = handle.progress.makeAsyncIterator()
     var fraction = 0.0
-    // Half of the graph is the first node, and a quarter of the other half the first element.
+    // The first node is half of the graph, and the first element is a quarter of the other half.
     while fraction < 0.625, let next = isReadBefore ? await values?.next() : await late.next() {
       fraction = next.fraction
     }

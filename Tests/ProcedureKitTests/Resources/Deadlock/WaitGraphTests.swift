@@ -153,7 +153,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
       }
       table.checkInvariants()
     }
-    // Each run ends when all inside of it have.
+    // Each run ends when all runs within it have ended.
     while let run = (1...14).first(where: { run in table.isGranted(run) && !parents.values.contains(run) }) {
       table.ended(run, &granted, vacated: &vacated)
       parents[run] = nil

@@ -41,7 +41,7 @@ import TestingProcedureKit
   }
 }
 
-/// A random script of events for one machine with keys, and a naive view of who may come next.
+/// A random script of events for one machine with keys, with a naive model of the runs that may start next.
 private struct KeyScript {
   typealias Machine = QueueMachine
 
@@ -52,7 +52,7 @@ private struct KeyScript {
   private var random: SeededGenerator
   private var machine: Machine
   private let limit: Int
-  /// For each run that is the first of its key and may start: how often other keys have started before it.
+  /// For each run that is the first of its key and may start, the number of times that other keys have started before it.
   private var overtaken: [MemberID: [Int32: Int]] = [:]
   private(set) var seen: Set<String> = []
   private(set) var objections: [String] = []
@@ -183,7 +183,7 @@ private struct KeyScript {
     isWaiting(member) && !machine.ready.contains(member) && !machine.returning.contains(member)
   }
 
-  /// The runs that may start: the most urgent of each key that has room.
+  /// The runs that may start, which are the most urgent ones of each key that has room.
   private func candidates(of machine: Machine) -> [MemberID] {
     let waiting = machine.present.filter { machine[$0].phase == .ready && !machine[$0].isNested }
     let keys = Set(waiting.map { machine[$0].key }).filter { !isFull($0, of: machine) }

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-/// Which phases an event may meet, and where it may lead; what the random scripts do is compared with this table.
+/// A table of the phases in which an event can arrive, and of their successors. The random scripts are compared with this table.
 private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
   "dependenciesSettled": [.pending: [.held, .evaluating, .pausing, .claiming, .ready, .starting]],
   "evaluationStarts": [.evaluating: [.evaluating, .held, .pending]],
@@ -100,26 +100,26 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
   func successors() {
     var pairs: [RunPhase: Set<RunPhase>] = [:]
     for (from, to) in phaseTable.values.joined() { pairs[from, default: []].formUnion(to.subtracting([from])) }
-    // A run that executes a retry may stand in starting once more when its pause has ended.
+    // A run that executes a retry can be in the phase `starting` again when its pause has ended.
     for phase in RunPhase.allCases {
       #expect(pairs[phase, default: []] == phase.successors.subtracting([phase]), "\(phase)")
     }
   }
 }
 
-/// A random script of events for one machine, with a naive view of who has to come next.
+/// A random script of events for one machine, with a naive model of the run that must start next.
 private struct QueueScript {
   typealias Machine = QueueMachine
 
   private var random: SeededGenerator
   private var machine: Machine
   private var steps: [MemberID: RunStep] = [:]
-  /// Runs whose conditions are being evaluated.
+  /// The runs whose conditions are being evaluated.
   private var evaluated: Set<MemberID> = []
   private var workersStarting = 0
   private var workers = 0
   private(set) var seen: [String: [RunPhase: Set<RunPhase>]] = [:]
-  /// The events that came late, by the phases of the runs.
+  /// The events that arrived late, by the phases of the runs.
   private(set) var lateEvents: [RunPhase: Set<RunEvent>] = [:]
   private(set) var objections: [String] = []
   private(set) var trace: [String] = []
@@ -132,7 +132,7 @@ private struct QueueScript {
 
   mutating func run() {
     for _ in 0..<80 where objections.isEmpty { step() }
-    // Everything ends: nothing may be left that nobody would ever lead on.
+    // Everything ends, and no run may be left that no event would ever continue.
     event("resumed", nil) { $0.resumed(&$1) }
     var turns = 0
     while machine.count > 0 || !steps.isEmpty || machine.present.count > 0, objections.isEmpty {
@@ -184,7 +184,7 @@ private struct QueueScript {
     if step != .wait, step != .releaseClaim { steps[member] = step }
   }
 
-  /// Something happens to one run, or a worker asks.
+  /// Sends an event to one run, or lets a worker ask for a run.
   private mutating func follow(isEnding: Bool) {
     if workersStarting > 0, chance(40) {
       workersStarting -= 1
@@ -224,7 +224,7 @@ private struct QueueScript {
     }
   }
 
-  /// An event comes to a run that has advanced: it changes nothing.
+  /// Sends an event to a run that has already advanced. The event changes nothing.
   private mutating func comeLate(to member: MemberID) {
     let phase = machine[member].phase
     guard let event = RunEvent.allCases.filter({ $0.isLate(in: phase) }).randomElement(using: &random) else { return }
@@ -340,7 +340,7 @@ private struct QueueScript {
       if MemberID(index) == member {
         seen[name, default: [:]][previous.phase, default: []].insert(to)
       } else if previous.phase != to {
-        // A run that stood in line has started, or the whole queue was suspended or resumed.
+        // A run that was in line has started, or the whole queue was suspended or resumed.
         let event = previous.phase == .ready && to == .starting ? "started" : name
         seen[event, default: [:]][previous.phase, default: []].insert(to)
       }

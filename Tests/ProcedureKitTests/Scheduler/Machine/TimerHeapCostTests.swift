@@ -3,7 +3,7 @@ import Testing
 
 @testable import ProcedureKit
 
-/// Compares two sizes in one run: where the cost grows with the square, a timer costs ten times as much in the larger.
+/// Compares two sizes in one run. If the cost grew with the square, a timer would cost ten times as much in the larger one.
 @Suite(.enabled(if: TestDepth.isAtLeastGate)) struct TimerHeapCostTests {
   enum Deadlines: CaseIterable {
     case ascending
@@ -30,7 +30,7 @@ import Testing
     #expect(many < few * 5)
   }
 
-  /// Half are cancelled, in an order that has nothing to do with their deadlines, and half come due.
+  /// Returns the cost of timers, half of which are cancelled in an order that is unrelated to their deadlines, while half become due.
   private func costOfEach(of count: Int, _ deadlines: Deadlines) -> Duration {
     var heap = TimerHeap()
     let elapsed = ProcessorTime.measure {

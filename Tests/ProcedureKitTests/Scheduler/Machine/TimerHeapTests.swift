@@ -41,7 +41,7 @@ import TestingProcedureKit
     }
   }
 
-  /// One random script, checked after each step. Returns what was wrong.
+  /// Runs one random script, and checks the heap after each step. Returns a description of the first problem.
   private func compare(_ random: inout SeededGenerator) -> String? {
     var heap = TimerHeap()
     var pending: [(id: TimerHeap.ID, deadline: Int)] = []
@@ -79,7 +79,7 @@ import TestingProcedureKit
 }
 
 extension TimerHeap {
-  /// Traps where positions and entries contradict each other, an entry comes before its parent, or a slot is lost.
+  /// Traps if positions and entries contradict each other, an entry precedes its parent, or a slot is lost.
   func checkInvariants() {
     for (position, entry) in heap.entries.enumerated() {
       precondition(positions[Int(entry.index)] == position)

@@ -4,16 +4,17 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-/// A worker yields between bodies that do not suspend, so that it does not keep the thread from other tasks.
+/// Tests that a worker yields between bodies that do not suspend, so that other tasks can use the thread.
 @Suite(.timeLimit(.minutes(10))) struct FairnessTests {
   private static let count = 10_000
 
-  /// Executes one task at a time.
+  /// An executor that executes one task at a time.
   private let executor = MeteredExecutor()
   private let executed = Box(0)
   private let other = Box<Task<Int, Never>?>(nil)
 
-  /// A body that does not suspend. The first one starts another task, which returns the number of bodies executed before it.
+  /// Returns a procedure whose body does not suspend. The first body starts another task, which returns the number of bodies that executed
+  /// before it.
   private func body() -> ProcedureTask<Void, Void> {
     ProcedureTask("short") { [executor, executed, other] in
       let number = executed.update {

@@ -6,7 +6,7 @@ import TestingProcedureKit
 @testable import ProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct TimersTests {
-  /// Timers on a clock of their own, and what they have called.
+  /// Timers on their own clock, with a record of their calls.
   private struct Bench {
     let clock = VirtualClock()
     let timers: Timers
@@ -19,7 +19,7 @@ import TestingProcedureKit
       timers.schedule(after: duration) { [calls] in calls.update { $0.append(name) } }
     }
 
-    /// Waits until exactly one task sleeps, until that offset, then lets the time come, and waits for the call.
+    /// Waits until exactly one task is sleeping, until the given offset, then moves the clock to the offset and waits for the call.
     func pass(to offset: Duration, calls count: Int) async throws {
       #expect(try await clock.nextSleep().offset == offset)
       #expect(clock.sleeperCount == 1)
@@ -31,7 +31,7 @@ import TestingProcedureKit
     }
   }
 
-  /// Counts the jobs that it is given, and passes them on.
+  /// An executor that counts its jobs, and passes them on.
   private final class JobCounter: TaskExecutor {
     private let jobs = Atomic(0)
 
