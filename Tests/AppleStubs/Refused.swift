@@ -1,4 +1,4 @@
-// The check of the symbols' versions has to refuse the marked lines on visionOS, and no other.
+// The check of the symbols' versions must refuse the marked lines on visionOS, and no other lines.
 import CoreLocation
 import PassKit
 

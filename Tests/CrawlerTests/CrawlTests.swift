@@ -14,7 +14,7 @@ import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct CrawlTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "crawl-\(UUID().uuidString)")
-  /// With time enough for each attempt, also on a busy machine.
+  /// Creates a crawl with enough time for each attempt, even on a busy machine.
   private static let limits = Limits(jobs: 20, perHost: 2, rate: 10_000, attempts: 1, timeout: 600)
 
   private func withFolder(_ body: (OutputFolder) async throws -> Void) async throws {
@@ -62,7 +62,7 @@ import TestingProcedureKit
     try await withFolder { folder in
       let summary = await Crawl(addresses: addresses, folder: folder.url, limits: Self.limits, print: { _ in }).run()
       #expect(summary.text.hasPrefix("20 of 40 downloaded, 160 bytes; 20 failed"))
-      // Two may be under way when the breaker opens.
+      // Two requests may be in progress when the breaker opens.
       #expect((5...6).contains(bad.requests.count))
       #expect(names.count == 20)
     }
@@ -185,7 +185,7 @@ import TestingProcedureKit
       gate.open()
       await #expect { try await first.value } throws: { ($0 as? NetworkError)?.status?.rawValue == status }
       clock.advance(by: .seconds(1))
-      // The page waits once more, or sends its request.
+      // The page waits again, or sends its request.
       while clock.sleeperCount == 0, server.requests.count == 1 {
         try Task.checkCancellation()
         await Task.yield()
@@ -229,7 +229,7 @@ import TestingProcedureKit
       let time = Task {
         while !Task.isCancelled {
           let end = try await clock.nextSleep()
-          // The time limit of an attempt, which is a day, is not to pass.
+          // The time limit of an attempt, which is one day, must not pass.
           if clock.now.duration(to: end) < .seconds(2) { clock.advance(to: end) }
           await Task.yield()
         }

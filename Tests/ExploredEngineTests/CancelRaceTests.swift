@@ -1,19 +1,19 @@
 import Testing
 import TestingProcedureKit
 
-/// Cancellations and other ends between every two lockings of a registration.
+/// Tests cancellations and other ends between any two lock acquisitions of a registration.
 ///
-/// What registers looks a second time after it has registered, since its run may have ended, or its queue may have been resumed, in
-/// between. Without the second look of a pause, a claim, a deadline, a suspended graph or the sleeping task of the timers, one of these
+/// After a registration, the code checks the state a second time, because its run may have ended, or its queue may have been resumed, in
+/// between. Without the second check of a pause, a claim, a deadline, a suspended graph or the sleeping task of the timers, one of these
 /// tests fails.
 @Suite(.timeLimit(.minutes(10))) struct CancelRaceTests {
-  /// The time after which the clock of a schedule finds a timer that has stayed.
+  /// The time after which the clock of a schedule finds a timer that was left behind.
   private static let long = Duration.seconds(1_000)
 
-  /// Keeps the category, since whether the process knows it already would be state that outlives a schedule.
+  /// A reference to the category. Without it, whether the process already knows the category would be state that outlives a schedule.
   private static let claims = ProcedureTask("claims") {}.exclusive("x")
 
-  /// Fails if a task still sleeps after all other tasks have done their work: the clock moves only then.
+  /// Fails if a task is sleeping after all other tasks have done their work. The clock moves only then.
   private func checkNoTimerIsLeft(_ env: ExplorationEnvironment) async throws {
     try await env.clock.sleep(for: .milliseconds(1))
     env.check(env.clock.sleeperCount == 0, "\(env.clock.sleeperCount) tasks sleep")
@@ -45,7 +45,7 @@ import TestingProcedureKit
       await cancelling
       _ = await holder?.outcome
       await queue.shutDown()
-      // A claim that has stayed would never be released.
+      // A claim that was left behind would never be released.
       try await env.makeQueue("next").run(Self.claims)
     }
   }
@@ -115,7 +115,7 @@ import TestingProcedureKit
         }
         await cancelling
       }
-      // A cancellation that is lost is a deadlock: `closed` is resumed after the end.
+      // A cancellation that is lost leads to a deadlock, because `closed` is resumed only after the end.
       let outcome = isInTaskOfCaller ? await outcome { try await queue.run(waiting) } : await queue.add(waiting).outcome
       env.check(outcome.isCancelled)
       closed.resume()
@@ -162,7 +162,7 @@ import TestingProcedureKit
       await cancelling
       env.tally(enqueued == nil ? "cancelled" : "added")
       _ = await enqueued?.outcome
-      // Room that was lost would be missing here.
+      // Room that has been lost would be missing here.
       try await queue.enqueue(work).value
       await queue.shutDown()
     }

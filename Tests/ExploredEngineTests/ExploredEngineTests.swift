@@ -1,9 +1,9 @@
 import Testing
 import TestingProcedureKit
 
-/// Every locking and every atomic operation of the core is a choice here.
+/// Tests in which every lock acquisition and every atomic operation of the core is a choice.
 ///
-/// Broken on purpose, so that `Run.register` looks in one locking and registers in the next, the core fails
+/// If the core is deliberately broken, so that `Run.register` checks the state in one lock acquisition and registers in the next, it fails
 /// within 3 to 140 schedules, depending on the seed.
 @Suite(.timeLimit(.minutes(10))) struct ExploredEngineTests {
   @Test("C4: a run can end between any two lock acquisitions of the tasks that wait for its outcome")

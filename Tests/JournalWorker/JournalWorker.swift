@@ -2,16 +2,16 @@ import Foundation
 import ProcedureKit
 import ProcedureKitDurable
 
-/// A process to be killed: runs a durable graph of 30 nodes, and notes each start of a body in a file.
+/// A process that a test kills. It runs a durable graph of 30 nodes, and records each start of a body in a file.
 ///
-/// Usage: journal-worker JOURNAL EFFECTS. Prints a line for each start and each end of a body, and at last the value. The exit status is 3 if the
-/// journal cannot be written.
+/// Usage: journal-worker JOURNAL EFFECTS. The process prints a line for each start and each end of a body, and finally the value. The exit
+/// status is 3 if the journal cannot be written.
 @main
 struct JournalWorker {
   static let nodeCount = 30
 
   static func main() async {
-    // A file that exceeds the limit of its size is an error then, and no end of the process.
+    // With the signal ignored, a file that exceeds its size limit is an error, and does not end the process.
     signal(SIGXFSZ, SIG_IGN)
     let arguments = CommandLine.arguments
     do {
@@ -27,7 +27,7 @@ struct JournalWorker {
     }
   }
 
-  /// Each node adds its number to the values of up to three nodes before.
+  /// Each node adds its number to the values of up to three earlier nodes.
   private static func graph(_ effects: Int32) -> ProcedureGraph<Void, Int> {
     ProcedureGraph("thirty") { g in
       var nodes: [Node<Int>] = []
@@ -36,7 +36,7 @@ struct JournalWorker {
         let node = g.add("node \(number)", from: inputs.map { nodes[$0] }) { values in
           write(effects, "\(number)\n")
           write(1, "start \(number)\n")
-          // Long enough that a kill can meet it.
+          // The pause is long enough for a kill to interrupt it.
           var rest = UInt64(number)
           for _ in 0..<2_000 { rest = rest &* 6_364_136_223_846_793_005 &+ 1 }
           write(1, "end \(number)\n")

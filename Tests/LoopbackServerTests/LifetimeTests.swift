@@ -76,7 +76,7 @@ import Testing
       try socket.send(Data("GET \(path) HTTP/1.1\r\n\r\n".utf8))
       return socket
     }
-    // A client that has sent nothing.
+    // This client has sent nothing.
     let silent = try #require(RawClient.connect(port: server.port))
     try await server.waitForRequests(3)
     let waiting = Task { try await server.waitForRequests(4) }
@@ -95,7 +95,7 @@ import Testing
     weak let reference = server
     server = nil
     #expect(reference == nil)
-    // The threads end by themselves; each connection that is accepted meanwhile is closed.
+    // The threads end on their own. Each connection that is accepted in the meantime is closed.
     while let socket = RawClient.connect(port: port) {
       socket.close()
       await Task.yield()

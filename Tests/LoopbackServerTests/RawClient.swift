@@ -2,18 +2,18 @@ import Foundation
 
 @testable import LoopbackServer
 
-/// A client of bytes: what URLSession would hide can be seen.
+/// A client that sends and receives bytes, and so shows details that URLSession would hide.
 struct RawClient: Sendable {
-  /// The bytes until the end of the connection.
+  /// The bytes that were received before the end of the connection.
   var bytes = Data()
-  /// The error that ended the connection; 0 where the server has closed it properly.
+  /// The error that ended the connection; 0 if the server closed it properly.
   var code: Int32 = 0
 
   var text: String { String(decoding: bytes, as: UTF8.self) }
   var head: String { text.components(separatedBy: "\r\n\r\n")[0] }
   var body: String { text.components(separatedBy: "\r\n\r\n").dropFirst().joined(separator: "\r\n\r\n") }
 
-  /// Sends a text, after that more when the first bytes have come, and reads to the end, on a thread of its own.
+  /// Sends a text, sends more when the first bytes have arrived, and reads to the end, on a separate thread.
   static func exchange(_ server: LoopbackServer, _ text: String, then more: String? = nil) async -> RawClient {
     let port = server.port
     return await withCheckedContinuation { continuation in

@@ -6,7 +6,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// The server with the client that it is made for.
+/// Tests the server with the client for which it is made.
 @Suite(.timeLimit(.minutes(10))) struct SessionTests {
   private static func fetch(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {
     let session = URLSession(configuration: .ephemeral)

@@ -4,7 +4,7 @@ import Testing
 @testable import Benchmark
 
 @Suite struct ReportTests {
-  /// ProcedureKit's way costs a tenth of the floor.
+  /// Measurements in which ProcedureKit's overhead is a tenth of the floor.
   static let report: Report = {
     let workload = Workload("W0", "made up", units: 1_000, [])
     var report = Report(samples: 3)
@@ -69,7 +69,7 @@ import Testing
     ] {
       #expect(lines[1].contains(text), "\(text)")
     }
-    // Flush right, under its heading.
+    // The number is flush right, under its heading.
     let heading = lines[0].firstRange(of: "ProcedureKit").map { lines[0][..<$0.upperBound].count }
     let cell = lines[1].firstRange(of: " 200 ±38%").map { lines[1][..<$0.upperBound].count }
     #expect(heading != nil && heading == cell)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Benchmark
 
-/// One after another: the bodies of all contestants are counted in one place.
+/// The tests run one after another, because the bodies of all contestants are counted in one place.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct WorkloadTests {
   static let timed = Workload.all.filter { !$0.countsBytes }
 
@@ -14,7 +14,7 @@ import Testing
     defer { server.stop() }
     try await HTTPWork.$server.withValue(server.url("/")) {
       for contestant in workload.contestants {
-        // A program that some machines do not have.
+        // Some machines do not have this program.
         if workload.needsServer, case .bare = contestant.role, !HTTPWork.hasCurl { continue }
         for units in [1, 2, 3, 10, 100, 301] {
           let trial = try #require(try contestant.trial(units: units))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import kitten
 
-/// `kitten --journal`, as a user meets it.
+/// Tests `kitten --journal` as a user runs it.
 @Suite(.timeLimit(.minutes(10))) final class JournalTests {
   private let directory: TemporaryDirectory
 
@@ -24,7 +24,7 @@ import Testing
 
   @Test("A job that is killed partway is continued, and its journal is removed when the job has finished")
   func killed() async throws {
-    // Seconds of work for a debug build, which begins when the first picture is done.
+    // This is work of several seconds for a debug build, which begins when the first picture is done.
     let raster = [UInt8](repeating: 7, count: 3 * 4_000 * 4_000)
     try directory.write(Array("P6 4000 4000 255\n".utf8) + raster, to: "in/b.ppm")
     let wasSent = Atomic(false)
@@ -34,7 +34,7 @@ import Testing
     }
     #expect(run.status == -SIGKILL)
     #expect(try directory.names(in: "out") == ["a-4.png"])
-    // Another process uses the journal meanwhile.
+    // Another process is using the journal in the meantime.
     let lock = try FileJournal("\(directory.path)/j")
     let refused = try await kitten()
     #expect(refused.status == 1)

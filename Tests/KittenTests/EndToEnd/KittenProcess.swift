@@ -4,26 +4,26 @@ import Testing
 
 /// The built executable, run as a user would.
 struct KittenProcess {
-  /// The exit status; the negative number of the signal that ended it.
+  /// The exit status, or the negative number of the signal that ended the process.
   let status: Int32
   let output: String
   let errors: String
 
-  /// Beside the bundle of the tests, where the package manager puts all products.
+  /// The executable beside the bundle of the tests, where the package manager puts all products.
   private static var executable: URL {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
     let products = bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL
     return products.appending(path: "kitten")
   }
 
-  /// Runs it to its end.
+  /// Runs the executable until it ends.
   ///
   /// - Parameters:
   ///   - arguments: The command line.
-  ///   - directory: Where it runs.
-  ///   - terminal: What its standard output is; a pipe if there is none.
-  ///   - onOutput: Called with everything that it has printed, and its process identifier, when it has printed more.
-  /// - Throws: What `Process` throws when there is no such executable.
+  ///   - directory: The working directory.
+  ///   - terminal: The standard output; `nil` for a pipe.
+  ///   - onOutput: A function that is called after each output, with all output so far and the process identifier.
+  /// - Throws: The error of `Process` if the executable does not exist.
   init(
     _ arguments: [String], in directory: SystemText, terminal: PseudoTerminal? = nil,
     onOutput: @escaping @Sendable (String, pid_t) -> Void = { _, _ in }
@@ -42,7 +42,7 @@ struct KittenProcess {
       exit.finish()
     }
     try process.run()
-    // Only the child must hold these, so that reading ends when it does.
+    // Only the child may hold these descriptors, so that reading ends when the child ends.
     try outputPipe.fileHandleForWriting.close()
     try errorPipe.fileHandleForWriting.close()
     try terminal?.childSide.close()
@@ -54,8 +54,8 @@ struct KittenProcess {
     status = try #require(await exits.first { _ in true })
   }
 
-  /// Begins to read to the end, at once and on a thread of its own: neither do the threads of the tests wait for a child, nor
-  /// does a child whose output is acted upon wait until one of them is free.
+  /// Starts reading to the end immediately, on a separate thread, so that the threads of the tests do not wait for a child, and a child
+  /// does not wait for a free thread.
   private static func text(
     from file: FileHandle, onMore: @escaping @Sendable (String) -> Void
   ) -> AsyncStream<String> {
@@ -63,7 +63,7 @@ struct KittenProcess {
     Thread.detachNewThread {
       var text: [UInt8] = []
       var buffer = [UInt8](repeating: 0, count: 4096)
-      // A terminal whose other side has gone gives an error instead of an end.
+      // A terminal whose other side has been closed returns an error instead of an end of file.
       while case let count = read(file.fileDescriptor, &buffer, buffer.count), count > 0 {
         text += buffer.prefix(count)
         onMore(String(decoding: text, as: UTF8.self))

@@ -77,7 +77,7 @@ import Testing
     #expect(run.output.contains("caf\\xe9-3.png"))
     let names = try directory.names(in: "out")
     #expect(names.contains("\(latin)-3.png") && names.count == 3)
-    // Two files that are missing are two failures, though the messages are equal as strings.
+    // Two missing files are two failures, although their messages are equal as strings.
     let missing = try await KittenProcess(["x\u{e9}.ppm", "xe\u{301}.ppm", "--output=out3"], in: directory.path)
     #expect(missing.errors.split(separator: "\n").count == 2, "\(missing.errors)")
     // No name controls a terminal, wherever it is printed.
@@ -92,7 +92,7 @@ import Testing
       #expect(printed.contains("[2J") || printed.contains("#91;2J"), "\(printed)")
       #expect(printed.unicodeScalars.allSatisfy { $0 == "\n" || $0.harmless() == $0 }, "\(printed)")
     }
-    // As many as there are, also in a run that is continued.
+    // The number is that of all pictures, even in a run that is continued.
     let again = try await KittenProcess(["in", "--sizes=3", "--output=out2", "--journal=j"], in: directory.path)
     #expect(again.status == 0)
     #expect(try directory.names(in: "out2") == names)
@@ -170,8 +170,8 @@ import Testing
     arguments: [SIGINT, SIGTERM])
   func interrupted(signal: Int32) async throws {
     let directory = try TemporaryDirectory()
-    // Minutes of work for a debug build, on every thread of the pool. Neither the line that the test waits for nor the
-    // signal may have to wait until one is free.
+    // This is work of several minutes for a debug build, on every thread of the pool. Neither the line that the test waits for nor the
+    // signal may have to wait for a free thread.
     let sizes = (["64"] + (0..<32).map { "\(3_999 - $0)" }).joined(separator: ",")
     let raster = [UInt8](repeating: 7, count: 3 * 4_000 * 4_000)
     let large = try directory.write(Array("P6 4000 4000 255\n".utf8) + raster, to: "kitten.ppm")
@@ -208,7 +208,7 @@ import Testing
     #expect(run.status == 0)
     let parts = run.output.split(separator: "\r\u{1b}[K", omittingEmptySubsequences: false)
     #expect(parts.count >= 2)
-    // The counts grow while the steps are told. Between two steps nothing may be running.
+    // The counts grow while the steps are reported. Between two steps, nothing may be running.
     #expect(parts.dropLast().allSatisfy { $0.wholeMatch(of: #/\[\d/\d\]( .*)?/#) != nil && $0.count < 40 })
     #expect(parts.last?.hasPrefix("5 finished in ") == true)
     #expect(parts.last?.contains("kitten-9.png  9 × 6") == true)

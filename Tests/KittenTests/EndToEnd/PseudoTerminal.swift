@@ -1,6 +1,6 @@
 import Foundation
 
-/// A terminal for a child process, the other side of which the test reads.
+/// A terminal for a child process. The test reads the other side.
 struct PseudoTerminal {
   let testSide: FileHandle
   let childSide: FileHandle

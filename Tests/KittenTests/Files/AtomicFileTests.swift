@@ -45,7 +45,7 @@ import Testing
 
   @Test("A full disk leaves nothing behind")
   func fullDisk() throws {
-    // Writing to /dev/full fails as a full disk does; the rename never happens.
+    // Writing to /dev/full fails like writing to a full disk, so the file is never renamed.
     let full = try SystemFiles.open("/dev/full", O_WRONLY)
     #expect(throws: POSIXError(.ENOSPC)) { try AtomicFile.fill(full, with: [1]) }
   }

@@ -4,7 +4,7 @@ import Testing
 @testable import kitten
 
 @Suite(.timeLimit(.minutes(10))) struct ImageResizingTests {
-  /// The definition, in floating point: every pixel the mean of the area that it covers.
+  /// Resizes an image according to the definition, in floating point: every pixel is the mean of the area that it covers.
   private func average(_ image: Image, toFit size: Int) -> [Double] {
     let (width, height) = image.dimensions(toFit: size)
     func overlap(_ target: Int, _ targets: Int, _ source: Int, _ sources: Int) -> Double {

@@ -4,7 +4,7 @@ import Testing
 @testable import kitten
 
 @Suite struct PPMHeaderTests {
-  /// The header of a file that holds `raster` bytes after `text`.
+  /// Returns the header of a file that contains `raster` bytes after `text`.
   private func header(_ text: String, raster: Int = 1_000_000) throws(PPMProblem) -> PPMHeader {
     try PPMHeader(prefix: Array(text.utf8), fileSize: text.utf8.count + raster)
   }

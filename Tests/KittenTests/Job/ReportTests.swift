@@ -51,7 +51,7 @@ import Testing
     #expect(report.sourceCount == 3 && report.failedSourceCount == 2)
   }
 
-  /// The identity of some run; there is no other way to one.
+  /// The identity of an arbitrary run. An identity cannot be created in any other way.
   private static var anyID: ProcedureID? {
     get async { ProcedureQueue("tests").add(ProcedureTask("any") {}).id }
   }

@@ -32,7 +32,7 @@ import Testing
     #expect(filter.filter([UInt8](repeating: 0, count: 30)).first == PNGFilter.none.rawValue)
     #expect(filter.filter(ramp).first == PNGFilter.sub.rawValue)
     #expect(filter.filter(ramp).first == PNGFilter.up.rawValue)
-    // Every pixel adds the same to the one at its left as the row above does: left + above - corner hits it.
+    // Every pixel differs from the pixel on its left by as much as in the row above, so left + above - corner predicts it.
     #expect(filter.filter(ramp.map { $0 + 60 }).first == PNGFilter.paeth.rawValue)
   }
 

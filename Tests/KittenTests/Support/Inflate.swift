@@ -1,4 +1,4 @@
-/// Decodes a zlib stream: written from RFC 1950 and 1951 alone, slow and strict, so that it shares no mistake with the
+/// A decoder of zlib streams. It is slow and strict, and was written only from RFC 1950 and 1951, so that it shares no mistake with the
 /// compressor.
 struct Inflate {
   enum Damage: Error {
@@ -9,7 +9,7 @@ struct Inflate {
   private var bitPosition = 0
   private var output: [UInt8] = []
 
-  /// The kinds of the blocks that were seen: 0 stored, 1 fixed, 2 dynamic.
+  /// The kinds of the blocks so far: 0 for stored, 1 for fixed, and 2 for dynamic.
   private(set) var kinds: Set<Int> = []
 
   private init(_ input: [UInt8]) {
@@ -132,7 +132,7 @@ struct Inflate {
     throw Damage.badCode
   }
 
-  /// A canonical code: how many symbols have each length, and the symbols in order of their codes.
+  /// A canonical code, with the number of symbols of each length, and the symbols in the order of their codes.
   private struct Code {
     var counts = [Int](repeating: 0, count: 16)
     var symbols: [Int] = []

@@ -1,6 +1,6 @@
 @testable import kitten
 
-/// A PNG taken apart by the specification, independently of the encoder: chunks, checksums, filters.
+/// A PNG file that is parsed according to the specification, independently of the encoder, with its chunks, checksums and filters.
 struct PNGFile {
   enum Damage: Error {
     case signature, chunk, checksum, header, rowLength, filter
@@ -12,7 +12,7 @@ struct PNGFile {
   let bitDepth: Int
   let image: Image
 
-  /// The filters that occur.
+  /// The filters that occur in the file.
   let filters: Set<UInt8>
 
   init(_ file: [UInt8]) throws {
@@ -79,7 +79,7 @@ struct PNGFile {
     return (result, filters)
   }
 
-  /// Bit by bit, as in the specification.
+  /// Returns the CRC, which is computed bit by bit, as in the specification.
   private static func crc(_ bytes: ArraySlice<UInt8>) -> Int {
     var register: UInt32 = 0xffff_ffff
     for byte in bytes {

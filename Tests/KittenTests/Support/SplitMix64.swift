@@ -1,4 +1,4 @@
-/// A small generator with a seed, so that a random test can be repeated: the seed is the test's argument.
+/// A small generator with a seed, which is the test's argument, so that a random test can be repeated.
 struct SplitMix64: RandomNumberGenerator {
   private var state: UInt64
 

@@ -2,7 +2,7 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// A directory of its own for one test, removed at the end.
+/// A directory for a single test, which is removed when the test ends.
 struct TemporaryDirectory: ~Copyable {
   let path: SystemText
 
@@ -16,12 +16,12 @@ struct TemporaryDirectory: ~Copyable {
     try? FileManager.default.removeItem(atPath: path.description)
   }
 
-  /// A path inside.
+  /// Returns the path of a file in the directory.
   func path(_ name: SystemText) -> SystemText {
     path.appending(path: name)
   }
 
-  /// Writes a file and returns its path; directories on the way are created.
+  /// Writes a file, creating its parent directories, and returns its path.
   @discardableResult
   func write(_ bytes: some Sequence<UInt8>, to name: SystemText) throws -> SystemText {
     let path = path(name)
@@ -32,7 +32,7 @@ struct TemporaryDirectory: ~Copyable {
     return path
   }
 
-  /// The names in a directory inside, hidden ones too, sorted.
+  /// Returns the sorted names in a directory within this one, including hidden names.
   func names(in directory: SystemText = "") throws -> [SystemText] {
     try SystemFiles.names(in: path(directory))
   }

@@ -1,6 +1,6 @@
 import Testing
 
-/// A line of Prometheus's text format, read strictly.
+/// A line of Prometheus's text format, which is parsed strictly.
 struct PrometheusSample: Equatable {
   var name: String
   var labels: [String: String]
@@ -10,7 +10,7 @@ struct PrometheusSample: Equatable {
     let line: Substring
   }
 
-  /// Reads a page: every metric has its help and type before its samples, once; every series is there once.
+  /// Reads a page, and checks that each metric has one help and one type before its samples, and that each series occurs once.
   static func read(_ page: String) throws -> [PrometheusSample] {
     #expect(page.hasSuffix("\n"))
     var samples: [PrometheusSample] = []

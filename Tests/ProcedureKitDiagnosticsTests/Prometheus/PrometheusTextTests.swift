@@ -53,7 +53,7 @@ import TestingProcedureKit
       #expect(metrics[name]?.attempts == 3 && metrics[name]?.paused == .seconds(10), "\(name)")
       #expect(runs[name]?.executionTime == .zero, "\(name)")
     }
-    // A node is a part of the time of its graph.
+    // The time of a node is a part of the time of its graph.
     var sum = ProcedureMetrics()
     for (name, part) in metrics where name != "node" { sum += part }
     #expect(

@@ -4,7 +4,7 @@ import Foundation
   import FoundationXML
 #endif
 
-/// The elements of a page or a picture, read by a parser of XML.
+/// The elements of a page or a picture, as read by an XML parser.
 struct Markup {
   struct Element {
     let name: String

@@ -3,7 +3,7 @@ import ProcedureKitDiagnostics
 import TestingProcedureKit
 
 extension RunRecording {
-  /// A recording that could come from a queue: runs in slots that execute one after the other, with retries, children and failures.
+  /// Returns a recording that could come from a queue, with runs that execute one after another in slots, retries, children and failures.
   static func random(count: Int, slots: Int, seed: UInt64, names: [String] = ["load", "resize", "write"])
     -> RunRecording
   {
@@ -30,7 +30,7 @@ extension RunRecording {
     return RunRecording(runs: runs, duration: free.max() ?? .zero)
   }
 
-  /// Identities of runs, which only queues give.
+  /// Returns identities of runs, which only queues can create.
   static func identities(_ count: Int) -> [ProcedureID] {
     let queue = ProcedureQueue("identities")
     return (0..<count).map { _ in queue.add(ProcedureTask("one") {}).id }

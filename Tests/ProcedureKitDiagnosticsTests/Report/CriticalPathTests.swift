@@ -18,7 +18,7 @@ struct CriticalPathTests {
     return ProcedureQueue(configuration)
   }
 
-  /// Records queues, which share the clock, until all that `work` adds has ended.
+  /// Records queues that share the clock, until everything that `work` adds has ended.
   private func record(_ queues: [ProcedureQueue], _ work: () -> Void) async throws -> RunRecording {
     let feeds = queues.map { $0.feed() }
     work()
@@ -37,7 +37,7 @@ struct CriticalPathTests {
     ProcedureTask(name) { [clock] in try await clock.sleep(for: .seconds(seconds)) }
   }
 
-  /// The steps as names and seconds.
+  /// Returns the steps as names and seconds.
   private func steps(_ recording: RunRecording) -> [String] {
     CriticalPath(recording).steps.map { "\($0.name) \($0.duration.components.seconds)" }
   }
@@ -237,7 +237,7 @@ struct CriticalPathTests {
   }
 }
 
-/// A random program: bodies that sleep, and await others in every way.
+/// A random program, whose bodies sleep and await others in every way.
 private final class Plan: Sendable {
   private let generator: Mutex<SeededGenerator>
 
@@ -248,7 +248,7 @@ private final class Plan: Sendable {
   func task(
     _ name: String, _ depth: Int, _ queues: [ProcedureQueue], _ clock: VirtualClock
   ) -> ProcedureTask<Void, Void> {
-    // Decided when the program is made, so that it does not depend on the order of execution.
+    // The parts are chosen when the program is made, so that they do not depend on the order of execution.
     let parts = (0..<1 + below(3)).map { index in
       let seconds = below(5)
       let inner = depth > 0 ? task("\(name).\(index)", depth - 1, queues, clock) : nil

@@ -5,7 +5,7 @@ import Testing
 @testable import ProcedureKitDiagnostics
 
 @Suite(.timeLimit(.minutes(10))) struct RunReportTests {
-  /// load (0–10 ms) → resize (12–40 ms) → write (40–45 ms), beside other work (0–20 ms), as nodes of a graph.
+  /// Returns a recording with the nodes load (0–10 ms) → resize (12–40 ms) → write (40–45 ms) of a graph, and other work (0–20 ms).
   private func graph() -> (RunRecording, ids: [ProcedureID]) {
     let ids = RunRecording.identities(5)
     func run(_ index: Int, _ name: String, _ begin: Int, _ start: Int, _ end: Int, after: [Int] = []) -> RunRecord {
@@ -41,7 +41,7 @@ import Testing
       recording.runs[index].dependencies = [recording.runs[(index + 1) % recording.runs.count].id]
       recording.runs[index].parent = recording.runs[index / 2].id
     }
-    // Of another run between two steps of one, no more than there are waits.
+    // The number of steps of other runs between two steps of one run does not exceed the number of waits.
     #expect(CriticalPath(recording).duration <= recording.duration)
   }
 
@@ -59,7 +59,7 @@ import Testing
     _ = await second.outcome
     let recording = await recorder.finish()
     let path = CriticalPath(recording)
-    // The graph takes moments in between.
+    // The graph takes short times in between.
     #expect(path.steps.map(\.name).filter { $0 != "graph" } == ["first", "a", "b"])
     let end = try #require(recording.runs.first { $0.name == "graph" }?.end)
     let begin = try #require(recording.runs.first { $0.name == "first" }?.begin)
@@ -79,7 +79,7 @@ import Testing
     #expect(text.contains("  resize: no memory\n"))
     #expect(text.contains("  write: skipped because resize failed\n"))
     #expect(text.contains(/resize +28 ms +1 +28 ms +0 s +56%\n/))
-    // The time of a graph is the time of its nodes, but for what the graph itself adds to the critical path.
+    // The time of a graph is the time of its nodes, except for the time that the graph itself adds to the critical path.
     #expect(text.matches(of: #/  graph/#).count == 1)
     #expect(text.contains(/graph +6 ms +6 ms +12%\n/))
   }
@@ -106,7 +106,7 @@ import Testing
     let groups = RunReport(recording).groups.filter { $0.name == composed }
     #expect(groups.map(\.count).sorted() == [1, 2])
     #expect(Set(groups.map { Array($0.name.utf8) }).count == 2)
-    // Slots: that of the graph, that of the node of the queue "q", and one of each spelling, of which one has two lanes.
+    // The slots are those of the graph, of the node on the queue "q", and of each spelling, one of which has two lanes.
     #expect(TimelineLanes(recording).names.count { !$0.isEmpty } == 4)
     let snapshots = [ProcedureQueue(composed), ProcedureQueue(decomposed), ProcedureQueue(composed)].map {
       $0.snapshot()

@@ -2,7 +2,7 @@ import ProcedureKitDiagnostics
 import Synchronization
 import TestingProcedureKit
 
-/// A terminal that understands what a `TerminalProgress` may write, and nothing else.
+/// A terminal that understands only the output that a `TerminalProgress` may write.
 final class TerminalModel: Sendable {
   private struct State {
     var writes: [String] = []
@@ -28,16 +28,16 @@ final class TerminalModel: Sendable {
       })
   }
 
-  /// Waits until `condition` holds for what is shown.
+  /// Waits until `condition` holds for the lines that are shown.
   func wait(until condition: ([String]) -> Bool) async {
     if condition(lines) { return }
     for await _ in news.stream where condition(lines) { return }
   }
 
   var writes: [String] { state.withLock { $0.writes } }
-  /// The lines that are shown, the last one being the one of the cursor.
+  /// The lines that are shown. The last one is the line with the cursor.
   var lines: [String] { state.withLock { $0.lines } }
-  /// What a terminal would have been harmed by.
+  /// Descriptions of output that would have harmed a terminal.
   var problems: [String] { state.withLock { $0.problems } }
 
   private func write(_ text: String) {

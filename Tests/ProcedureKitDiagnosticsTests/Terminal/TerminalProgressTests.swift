@@ -17,7 +17,7 @@ import TestingProcedureKit
     TerminalProgress(on: terminal.output(usesColor: usesColor), every: .seconds(1), clock: clock)
   }
 
-  /// Four nodes: one succeeds, one fails, one is skipped, one is reused.
+  /// A graph with four nodes, one of which succeeds, one fails, one is skipped, and one is reused.
   private let graph = ProcedureGraph("job", returning: Void.self) { g in
     let load = g.add(ProcedureTask("load") { 1 })
     let failing = g.add(ProcedureTask("fail") { throw Failure() }, after: [load])
@@ -166,7 +166,7 @@ import TestingProcedureKit
     #expect(status.counts == [.failed: 1])
   }
 
-  /// Lets the clock go on until the terminal shows what is expected.
+  /// Advances the clock until the terminal shows the expected lines.
   private func advance(until terminal: TerminalModel, _ condition: @escaping @Sendable ([String]) -> Bool) async {
     let clock = clock
     await withTaskGroup(of: Void.self) { group in
@@ -263,7 +263,7 @@ import TestingProcedureKit
 
   @Test("Text is written to its file, and a file that cannot be written harms nothing")
   func file() async throws {
-    // No pipe: programs that other tests start could keep its other end open.
+    // The test does not use a pipe, because programs that other tests start could keep its other end open.
     let place = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).txt")
     try Data().write(to: place)
     defer { try? FileManager.default.removeItem(at: place) }

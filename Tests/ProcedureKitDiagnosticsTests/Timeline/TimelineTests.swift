@@ -15,7 +15,7 @@ import Testing
       #expect(element.number("x") >= 0 && element.number("x") + element.number("width") <= width + 1)
       #expect(element.number("y") + element.number("height") <= height)
     }
-    // An execution is a bar, and the legend has a bar of each outcome.
+    // Each execution is a bar, and the legend has a bar for each outcome.
     let executionCount = recording.runs.reduce(0) { $0 + $1.executions.count }
     #expect(picture.all("g").count == executionCount)
     #expect(picture.all("title").count == executionCount)
@@ -58,7 +58,7 @@ import Testing
     #expect(try Markup(svg).all("g").isEmpty == false)
     #expect(svg.utf8.count < 100_000)
     let report = RunReport(recording)
-    // The page has one line that XML does not know.
+    // The page has one line that is not XML.
     let page = report.html.replacingOccurrences(of: "<!DOCTYPE html>", with: "")
     #expect(try Markup(page).all("h1").count == 1)
     #expect(report.html.utf8.count < 200_000)

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A trace that was read by a parser of JSON.
+/// A trace that was read by a JSON parser.
 struct TraceFile {
   struct Line: Decodable {
     struct Arguments: Decodable {
@@ -11,7 +11,7 @@ struct TraceFile {
       let id: String?
     }
 
-    /// Arrows have numbers, waits the identity of their run.
+    /// The key of an arrow is a number, and that of a wait is the identity of its run.
     enum Key: Decodable, Hashable {
       case text(String)
       case number(Int)
@@ -37,7 +37,7 @@ struct TraceFile {
     lines = try JSONDecoder().decode([Line].self, from: data)
   }
 
-  /// Reads the lines of a file that was cut off, each by itself; the last may be torn.
+  /// Reads each line of a file that was cut off separately. The last line may be incomplete.
   static func wholeLines(of data: Data) throws -> [Line] {
     try data.split(separator: UInt8(ascii: "\n")).dropLast().map { line in
       let object = line.drop { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "[") }
@@ -47,7 +47,7 @@ struct TraceFile {
 
   func lines(_ phase: String) -> [Line] { lines.filter { $0.ph == phase } }
 
-  /// The problems of the slices: a slice that ends without a beginning, does not end, or ends before it begins.
+  /// The problems of the slices, which are slices that end without a beginning, do not end, or end before they begin.
   var problems: [String] {
     var problems: [String] = []
     var open: [String: [Double]] = [:]

@@ -51,7 +51,7 @@ import TestingProcedureKit
     #expect(instants.contains("never: cancelled"))
     #expect(trace.lines("M").compactMap(\.args?.name).contains("images"))
     #expect(trace.lines("M").compactMap(\.args?.name).contains("slot 0"))
-    // An arrow from the end of the one slice to the beginning of the other.
+    // The arrow leads from the end of one slice to the beginning of the other.
     let (start, end) = (trace.lines("s"), trace.lines("f"))
     #expect(start.count == 1 && end.count == 1 && start[0].id == end[0].id)
     #expect(start[0].ts <= end[0].ts)
@@ -148,7 +148,7 @@ import TestingProcedureKit
     }
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 4)
     recorder.record(queue.feed(bufferingNewest: 100))
-    // Far more than is buffered: with a disk that stands still, all of them end.
+    // The procedures are far more than the buffer holds, and all of them end although the disk is blocked.
     for _ in 0..<3_000 { try await queue.run(ProcedureTask("one") {}) }
     isOpen.withLock { $0 = true }
     gate.signal()
@@ -180,7 +180,8 @@ import TestingProcedureKit
       try await recorder.finish()
     }
     try await task.value
-    // All that the recorder keeps of a trace is the piece that is not written yet, which one event can exceed by its lines.
+    // The recorder keeps only the piece of the trace that has not been written yet. The lines of a single event can exceed the size of a
+    // piece.
     let largest = pieces.withLock { $0.max() ?? 0 }
     #expect(largest < TraceWriter.pieceSize + 8_192)
     let data = try Data(contentsOf: file)

@@ -295,7 +295,7 @@ import TestingProcedureKit
     await journal.remove { $0.path != "replaced/download" }
     let key = try #require(await journal.latestKey(at: "replaced/download"))
     let before = try #require(await journal.read(key))
-    // Another run that had started earlier has downloaded 12.
+    // Another run, which started earlier, has downloaded 12.
     let swapping = SwappingJournal(journal, key) { before.dropLast() + [0x32] }
     let error = await #expect(throws: JournalError.self) {
       try await graph.maxConcurrentNodes(1).durable(in: swapping)()

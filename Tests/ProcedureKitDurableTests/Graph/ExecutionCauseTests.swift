@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// Why a node of a durable graph is executed again: in events, snapshots, reports and progress.
+/// Tests the reasons why nodes of a durable graph are executed again, as shown in events, snapshots, reports and progress.
 @Suite(.timeLimit(.minutes(10))) struct ExecutionCauseTests {
   private let journal = InMemoryJournal()
   private let snapshots = Record<QueueSnapshot>()
@@ -100,7 +100,7 @@ import TestingProcedureKit
     let graph = ProcedureGraph("weighted") { g in
       let heavy = g.add(ProcedureTask("heavy") { 1 }.progressWeight(3))
       return g.add("light", from: heavy) { number in
-        // From here on, somebody reports.
+        // After this point, a body reports progress.
         ProcedureContext.current?.progress.report(0)
         fractions.append(queue.snapshot().procedures.first { $0.procedure.name == "weighted" }?.progress ?? -1)
         return number

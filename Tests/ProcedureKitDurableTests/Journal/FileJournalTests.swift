@@ -33,7 +33,7 @@ import TestingProcedureKit
     return (try folder.bytes(of: "a.journal"), ends)
   }
 
-  /// Opens a file with these bytes, and reads all entries.
+  /// Opens a file with the given bytes, and reads all entries.
   private func entries(
     in bytes: [UInt8], onDamage: FileJournal.DamagePolicy = .fail
   ) async throws -> (values: [[UInt8]?], recovery: FileJournal.Recovery?) {
@@ -148,7 +148,7 @@ import TestingProcedureKit
     @Test("A closed journal releases the file, even if a child that is being spawned still has the descriptor")
     func inherited() async throws {
       let journal = try FileJournal(path)
-      // A child has copies of all descriptors between its `fork` and its `exec`.
+      // Between its `fork` and its `exec`, a child has copies of all descriptors.
       let numbers = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter { number in
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")) == path
       }
@@ -171,7 +171,7 @@ import TestingProcedureKit
     #expect(try folder.bytes(of: "text") == text)
     try folder.write(Array("PK".utf8) + [9], to: "short")
     #expect(kind("short") == .notAJournal)
-    // The header of format 2, with its checksum.
+    // This is the header of format 2, with its checksum.
     let later = Array("PKJOURNL".utf8) + [2, 0, 0, 0] + [0x94, 0x4a, 0xa0, 0x91]
     try folder.write(later, to: "later")
     #expect(kind("later") == .unknownVersion)

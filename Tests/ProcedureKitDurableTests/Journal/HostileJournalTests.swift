@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// Journals whose checksums are right, and whose contents no library wrote; and journals with random damage.
+/// Tests journals with valid checksums whose contents the library would never write, and journals with random damage.
 @Suite(.timeLimit(.minutes(10))) struct HostileJournalTests {
   private let folder: TemporaryFolder
   private let quiet = ProcedureLog(to: LogCollector())
@@ -43,7 +43,7 @@ import TestingProcedureKit
     let length = Int(UInt32.max)
     image.add(payload: JournalImage.number(length - 35), length: length)
     try folder.write(image.bytes, to: "a")
-    // A file with a hole has the size without the bytes.
+    // A file with a hole has the size, but not the bytes.
     try #require(truncate(folder.file("a"), 16 + 12 + length) == 0)
     let error = #expect(throws: JournalError.self) { try FileJournal(folder.file("a"), log: quiet) }
     #expect(error?.kind == .damaged)
@@ -95,7 +95,7 @@ import TestingProcedureKit
     #expect(await journal.byteCount == 16)
   }
 
-  /// Runs a counted retry once, so that its entry is there, and returns the outcome of a run that finds another entry instead.
+  /// Runs a counted retry once, which writes an entry, and returns the outcome of a run that finds another entry in its place.
   private func attempts(
     _ bytes: [UInt8], _ schedule: Schedule, maxAttempts: Int
   ) async -> (attempts: [Int], error: (any Error)?) {
@@ -186,7 +186,7 @@ import TestingProcedureKit
     return image
   }
 
-  /// Damages bytes: single ones, stretches, lengths, the end; or a payload, whose checksums are right then.
+  /// Damages single bytes, ranges, lengths or the end of the journal, or a payload with valid checksums.
   private static func damaged(_ random: inout SeededGenerator) -> [UInt8] {
     var image = image(&random)
     if Bool.random(using: &random) {
@@ -228,7 +228,7 @@ import TestingProcedureKit
         for key in Self.keys { _ = try await journal.read(key) }
         let count = await journal.entryCount
         try await journal.append([4], for: Self.keys[1])
-        // A compaction flushes, which takes time on a disk.
+        // A compaction flushes the file, which takes time on a disk.
         if round % 50 == 0 { try await journal.compact() }
         try await journal.close()
         let again = try FileJournal(folder.file("f"), flush: .never, log: quiet)

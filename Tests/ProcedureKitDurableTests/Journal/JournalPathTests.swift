@@ -4,7 +4,7 @@ import ProcedureKitDurable
 import ProcedureKitFoundation
 import Testing
 
-/// What lies at the paths of a journal, before and while it is open.
+/// Tests files at the paths of a journal, before and while the journal is open.
 @Suite(.timeLimit(.minutes(10))) struct JournalPathTests {
   private let folder: TemporaryFolder
   private let path: String
@@ -59,7 +59,7 @@ import Testing
       try await journal.close()
       #expect(try SystemFiles.names(in: latin) == ["a.journal"])
     }
-    // The path itself, too.
+    // The same applies to the path itself.
     let journal = try FileJournal(path: "\(latin)/a.journal")
     #expect(try await journal.read(key) == [2])
     #expect(journal.name.hasSuffix("caf\\xe9/a.journal"))

@@ -5,11 +5,11 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// A process that runs a durable graph of 30 nodes is killed with -9 at random moments, and run again until it comes to its end.
+/// Tests a process that runs a durable graph of 30 nodes, is killed with -9 at random times, and is run again until the graph has finished.
 @Suite(.timeLimit(.atDepth)) struct KillTests {
   private static let value = "value 316542\n"
 
-  /// What a journal says of the nodes of the graph, read as the library does: the numbers of the nodes with an entry.
+  /// Returns the numbers of the nodes that have an entry in a journal, which is read as the library reads it.
   private static func recorded(_ path: String) async throws -> (entries: [JournalKey: [UInt8]], torn: Bool) {
     let journal = try FileJournal(path, log: ProcedureLog(to: LogCollector()))
     var entries: [JournalKey: [UInt8]] = [:]
@@ -38,7 +38,7 @@ import TestingProcedureKit
     var before: [JournalKey: [UInt8]] = [:]
     var seen = 0
     while true {
-      // At most five kills for each journal: later ones would seldom meet anything.
+      // Each journal has at most five kills, because later ones would rarely interrupt anything.
       let kill =
         kills < 5
         ? (lines: Int.random(in: 0...30, using: &random), turns: Int.random(in: 0..<20_000, using: &random)) : nil
@@ -52,7 +52,8 @@ import TestingProcedureKit
       let after = try await Self.recorded(journal).entries
       for (key, value) in before { #expect(after[key] == value, "seed \(seed): \(key) was lost or changed") }
       let ended = run.output.split(separator: "\n").filter { $0.hasPrefix("end ") }.count
-      // Of each node that has ended, the entry is there, unless the kill came between: at most one for each of the two slots.
+      // Each node that has ended has an entry, unless the kill came in between, which happens to at most one node for each of the two
+      // slots.
       #expect(after.count - before.count >= ended - 2, "seed \(seed): \(run.output)")
       before = after
       if run.status == 0 {
@@ -64,7 +65,7 @@ import TestingProcedureKit
     }
     if TestDepth.current == .deep { print("seed \(seed): \(kills) kills, \(seen) executions of 30 nodes") }
     #expect(before.count == 31)
-    // Each kill puts at most the two nodes that were executing in doubt.
+    // Each kill affects at most the two nodes that were executing.
     #expect(seen <= 30 + 2 * kills, "seed \(seed): \(seen) executions with \(kills) kills")
     let last = try await WorkerProcess([journal, effects])
     #expect(last.output == Self.value)

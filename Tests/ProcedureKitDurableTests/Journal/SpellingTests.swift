@@ -5,7 +5,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKitDurable
 
-/// Texts that Swift's `==` takes for equal, and whose bytes differ.
+/// Tests texts that are equal according to Swift's `==`, but whose bytes differ.
 private let spellings = ["caf\u{e9}", "cafe\u{301}"]
 
 @Suite(.timeLimit(.minutes(10))) struct SpellingTests {

@@ -34,12 +34,12 @@ import TestingProcedureKit
     let error = await #expect(throws: Problem.self) { try await upload(left)("a") }
     #expect(error?.text == "attempt 4")
     #expect(attempts.take() == ["4"])
-    // The run has ended: the next one has all attempts. So has another input.
+    // The run has ended, so the next run has all attempts, and so does a run with another input.
     await #expect(throws: Problem.self) { try await upload(left)("a") }
     #expect(attempts.take() == ["1", "2", "3", "4"])
   }
 
-  /// Returns the journal that a body leaves which ends its process.
+  /// Returns the journal that is left behind by a body that ends its process.
   private func afterCrash(
     _ journal: InMemoryJournal,
     retrying: (ProcedureTask<Void, Void>, InMemoryJournal) -> ProcedureTask<Void, Void>
@@ -168,7 +168,7 @@ import TestingProcedureKit
         } catch {
           errors.add("\(error)")
         }
-        // Numbers that a journal counts are 0 again.
+        // The numbers that the journal counts are 0 again.
         let isClean = await journal.entries.values.allSatisfy { $0.allSatisfy { $0 == 0 } }
         errors.add(isClean ? "clean" : "counted")
       })

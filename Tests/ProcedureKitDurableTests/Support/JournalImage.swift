@@ -6,7 +6,7 @@ struct JournalImage {
   static let header: [UInt8] = checked(Array("PKJOURNL".utf8) + number(1))
 
   private(set) var bytes = header
-  /// Where each entry starts, and where the last one ends.
+  /// The positions at which each entry starts, and the position at which the last entry ends.
   private(set) var ends = [16]
 
   mutating func add(_ key: JournalKey, _ value: [UInt8]) {
@@ -14,7 +14,7 @@ struct JournalImage {
     add(payload: Self.number(path.count) + path + key.fingerprint.bytes + value)
   }
 
-  /// Adds a payload with proper checksums, whatever the payload has.
+  /// Adds a payload with valid checksums, whatever the payload contains.
   mutating func add(payload: [UInt8], length: Int? = nil) {
     bytes += Self.checked(Self.number(length ?? payload.count) + Self.number(Int(Self.checksum(payload)))) + payload
     ends.append(bytes.count)
@@ -24,7 +24,7 @@ struct JournalImage {
 
   private static func checked(_ bytes: [UInt8]) -> [UInt8] { bytes + number(Int(checksum(bytes))) }
 
-  /// The CRC-32 of ISO 3309, bit by bit.
+  /// Returns the CRC-32 of ISO 3309, which is computed bit by bit.
   static func checksum(_ bytes: [UInt8]) -> UInt32 {
     ~bytes.reduce(UInt32.max) { sum, byte in
       (0..<8).reduce(sum ^ UInt32(byte)) { value, _ in value & 1 == 1 ? 0xedb8_8320 ^ value >> 1 : value >> 1 }

@@ -3,7 +3,7 @@ import ProcedureKitDurable
 import ProcedureKitFoundation
 import Synchronization
 
-/// A number that bodies count.
+/// A counter that bodies increment.
 final class Counter: Sendable {
   private let value = Atomic(0)
 
@@ -26,7 +26,7 @@ final class Names: Sendable {
 
   var count: Int { names.withLock(\.count) }
 
-  /// The names since the last call, sorted.
+  /// Returns the names since the last call, sorted.
   func take() -> [String] {
     names.withLock { names in
       defer { names = [] }
@@ -35,7 +35,7 @@ final class Names: Sendable {
   }
 }
 
-/// A journal of one's own, with the required members only, that takes a few entries and then fails.
+/// A custom journal with only the required members, which accepts a few entries and then fails.
 actor FullJournal: ProcedureJournal {
   nonisolated let name = "full"
   nonisolated let coder: any ProcedureCoder = JSONProcedureCoder()
@@ -54,7 +54,7 @@ actor FullJournal: ProcedureJournal {
   func read(_ key: JournalKey) async throws -> [UInt8]? { await inner.read(key) }
 }
 
-/// A journal in which another run replaces the entry of a key after it was read for the first time.
+/// A journal in which another run replaces the entry of a key after the entry has been read for the first time.
 actor SwappingJournal: ProcedureJournal {
   nonisolated let name = "swapping"
   nonisolated let coder: any ProcedureCoder = JSONProcedureCoder()
@@ -77,7 +77,7 @@ actor SwappingJournal: ProcedureJournal {
 }
 
 extension InMemoryJournal {
-  /// The journal as a process that is killed now would leave it.
+  /// Returns the journal that a process would leave behind if it were killed now.
   func afterKill(now: (@Sendable () -> Duration)? = nil) async -> InMemoryJournal {
     let copy = InMemoryJournal(now: now)
     for (key, bytes) in entries { await copy.append(bytes, for: key) }

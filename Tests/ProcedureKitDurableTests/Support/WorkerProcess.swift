@@ -3,24 +3,25 @@ import ProcedureKitDurable
 
 /// The process `journal-worker`, which runs a durable graph.
 struct WorkerProcess: Sendable {
-  /// The exit status; the negative number of the signal that ended it.
+  /// The exit status, or the negative number of the signal that ended the process.
   let status: Int32
   let output: String
   let errors: String
 
-  /// Beside the bundle of the tests, where the package manager puts all products.
+  /// The executable beside the bundle of the tests, where the package manager puts all products.
   private static var executable: URL {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
     return (bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL).appending(path: "journal-worker")
   }
 
-  /// Runs the worker to its end, on a thread of its own.
+  /// Runs the worker until it ends, on a separate thread.
   ///
   /// - Parameters:
-  ///   - arguments: The journal, and the file of the effects.
-  ///   - kill: After how many lines of output the worker is killed, and how many turns of a loop later; `nil` for never.
-  ///   - blocks: The largest file that the worker may write, in blocks of the shell.
-  /// - Throws: What `Process` throws when there is no such executable.
+  ///   - arguments: The paths of the journal and of the file of effects.
+  ///   - kill: The number of lines of output after which the worker is killed, and the number of loop iterations of the delay; `nil` for no
+  ///     kill.
+  ///   - blocks: The size of the largest file that the worker may write, in blocks of the shell.
+  /// - Throws: The error of `Process` if the executable does not exist.
   init(_ arguments: [String], kill: (lines: Int, turns: Int)? = nil, fileLimit blocks: Int? = nil) async throws {
     self = try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread {

@@ -3,7 +3,7 @@ import ProcedureKitFoundation
 import Testing
 import TestingProcedureKit
 
-/// What the people who use a program read.
+/// Tests the messages for the users of a program.
 @Suite struct LocalizedErrorTests {
   private struct Offline: LocalizedError {
     var errorDescription: String? { "There is no network" }

@@ -16,7 +16,7 @@ import TestingProcedureKit
     try? FileManager.default.removeItem(atPath: folder)
   }
 
-  /// A file with the permissions of `chmod`.
+  /// Creates a file with the given permissions.
   private func file(_ name: String, _ mode: Int) -> String {
     let path = "\(folder)/\(name)"
     #expect(FileManager.default.createFile(atPath: path, contents: Data(), attributes: [.posixPermissions: mode]))

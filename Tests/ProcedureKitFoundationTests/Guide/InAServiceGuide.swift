@@ -2,7 +2,7 @@ import ProcedureKit
 import ProcedureKitFoundation
 import Testing
 
-/// The guide `InAService`, as code.
+/// The code of the guide *In a service* that needs ProcedureKitFoundation.
 @Suite(.timeLimit(.minutes(10))) struct InAServiceGuide {
   @Test("A cancellation ends a service that has received no signal")
   func signals() async throws {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct FoundationProgressTests {
-  /// Waits until the object is so far. Foundation has no way to wait here.
+  /// Waits until the object has the given progress. Foundation does not provide a way to wait for it.
   private func wait(for progress: Progress, _ fraction: Double) async throws {
     try await eventually { progress.fractionCompleted == fraction }
   }

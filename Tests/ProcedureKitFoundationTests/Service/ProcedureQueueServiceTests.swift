@@ -24,7 +24,7 @@ import TestingProcedureKit
     }
   }
 
-  /// A procedure that executes until it is cancelled, or until the probe is told to finish.
+  /// Returns a procedure that executes until it is cancelled, or until the probe is finished.
   private func startedProbe() async throws -> (ProbeProcedure<Void, Int>, ProcedureHandle<Int>) {
     let probe = ProbeProcedure<Void, Int>("job")
     let handle = queue.add(probe)

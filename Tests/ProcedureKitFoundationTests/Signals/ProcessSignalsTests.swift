@@ -5,11 +5,12 @@ import Synchronization
 import Testing
 import TestingProcedureKit
 
-/// Signals that end the process if they are not received. The effect of a signal belongs to the process, so the tests run one after another.
+/// Tests signals that end the process if they are not received. The effect of a signal applies to the process, so the tests run one after
+/// another.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ProcessSignalsTests {
   private func send(_ signal: ProcessSignal) { kill(getpid(), signal.rawValue) }
 
-  /// The number of the effect that a signal has; 0 is the usual one.
+  /// Returns the number of a signal's effect. The usual effect has the number 0.
   private func effect(of signal: ProcessSignal) -> Int {
     var action = sigaction()
     sigaction(signal.rawValue, nil, &action)
@@ -97,7 +98,7 @@ import TestingProcedureKit
     }
     let width = ProcessInfo.processInfo.activeProcessorCount
     await withTaskGroup { group in
-      // One of them sends; the others, as many as the pool has threads, wait for that.
+      // One task sends the signal. The others, as many as the pool has threads, wait for it.
       group.addTask {
         for _ in 0..<2 {
           self.send(.user1)
@@ -182,7 +183,7 @@ import TestingProcedureKit
     run.cancel()
     await #expect(throws: CancellationError.self) { try await run.value }
     #expect(await job.outcome.isCancelled)
-    // The service is still there, and does not receive signals any more.
+    // The service still exists, but no longer receives signals.
     withExtendedLifetime(service) { #expect(effect(of: .user1) == 0) }
   }
 }

@@ -5,7 +5,7 @@ import ProcedureKitLocation
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct GPSDaemonTests {
-  /// The locations until the source throws, and the error.
+  /// Returns the locations until the source throws, and the error.
   private func read(_ source: GPSDaemon) async -> (locations: [Location], error: LocationError?) {
     var locations: [Location] = []
     do {

@@ -1,6 +1,6 @@
 import ProcedureKitLocation
 
-/// A source whose locations a test decides, for one subscription.
+/// A source with one subscription, whose locations a test chooses.
 final class FakeSource: LocationSource {
   private let stream: AsyncThrowingStream<Location, any Error>
   private let continuation: AsyncThrowingStream<Location, any Error>.Continuation
@@ -35,7 +35,7 @@ final class FakeSource: LocationSource {
 
   func waitUntilStarted() async { for await _ in started {} }
 
-  /// Returns when so many locations have been read.
+  /// Waits until the given number of locations have been read.
   func waitUntilRead(_ count: Int) async { for await _ in read.prefix(count) {} }
 
   func waitUntilLeft() async { for await _ in left {} }

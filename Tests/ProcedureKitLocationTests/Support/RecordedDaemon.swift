@@ -4,24 +4,24 @@ import Testing
 
 @testable import LoopbackServer
 
-/// A daemon at a port of 127.0.0.1, which serves one client by a script.
+/// A daemon at a port of 127.0.0.1, which serves one client according to a script.
 final class RecordedDaemon: Sendable {
   enum Step: Sendable {
-    /// Sends a text, in pieces that end within lines.
+    /// Sends a text in pieces that end in the middle of lines.
     case send(String)
-    /// Waits for a line of the client.
+    /// Waits for a line from the client.
     case request
-    /// Waits until the client leaves.
+    /// Waits until the client disconnects.
     case hold
   }
 
-  /// What a client gets from gpsd 3.22 that reads a walk of eight seconds, with one second without a fix.
+  /// The output of gpsd 3.22 for a walk of eight seconds, one second of which is without a fix.
   static let walk: String = {
     let place = Bundle.module.url(forResource: "gpsd-3.22", withExtension: "jsonl", subdirectory: "Recordings")
     return place.flatMap { try? String(contentsOf: $0, encoding: .utf8) } ?? ""
   }()
 
-  /// The first line of gpsd, and the rest, which gpsd sends when it is asked to.
+  /// The first line of gpsd, and the rest, which gpsd sends on request.
   static var walkSteps: [Step] {
     let end = walk.firstIndex(of: "\n").map { walk.index(after: $0) } ?? walk.endIndex
     return [.send(String(walk[..<end])), .request, .send(String(walk[end...]))]
@@ -63,10 +63,10 @@ final class RecordedDaemon: Sendable {
     }
   }
 
-  /// What the client has sent.
+  /// The text that the client has sent.
   var received: String { requests.withLock { $0 } }
 
-  /// Returns when the script has come to its end.
+  /// Waits until the script has ended.
   func waitUntilEnded() async {
     for await _ in ended {}
   }
