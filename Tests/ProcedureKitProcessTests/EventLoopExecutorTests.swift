@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import TestingProcedureKit
 
-/// What holds for bodies in the thread that waits for programs.
+/// Tests bodies that execute on the thread that waits for programs.
 @Suite(.timeLimit(.minutes(10))) struct EventLoopExecutorTests {
   private let executor: EventLoopExecutor
   private let queue: ProcedureQueue
@@ -17,7 +17,7 @@ import TestingProcedureKit
     queue = ProcedureQueue(configuration)
   }
 
-  /// The threads in which something was executed.
+  /// The threads on which bodies were executed.
   private final class Threads: Sendable {
     private let seen = Mutex<Set<ObjectIdentifier>>([])
 

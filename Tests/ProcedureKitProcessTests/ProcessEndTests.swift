@@ -7,11 +7,11 @@ import TestingProcedureKit
 
 @testable import ProcedureKitProcess
 
-/// PARITY.md: cancel, suspend and resume, and processes that a program leaves behind.
+/// Tests PARITY.md: cancelling, suspending and resuming programs, and processes that a program leaves behind.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ProcessEndTests {
   private let queue = ProcedureQueue("programs", maxConcurrentProcedures: 8)
 
-  /// Starts a program that says "ready", and returns when it has.
+  /// Starts a program that prints "ready", and returns after it has done so.
   private func start(
     _ command: String, _ change: (inout ProcessProcedure) -> Void = { _ in }
   ) async throws -> (ProcedureHandle<ProcessResult>, ProcessControl) {
@@ -101,7 +101,7 @@ import TestingProcedureKit
     var procedure = ProcessProcedure()
     let launched = Mutex<ProcessControl?>(nil)
     procedure.onLaunch = { control in launched.withLock { $0 = control } }
-    // The status is taken after the output, so this function is earlier. The program ends without delay.
+    // The status is collected after the output, so this function is called earlier. The program ends without delay.
     procedure.onLine = { _ in
       guard let id = launched.withLock({ $0 })?.processIdentifier else { return }
       while waitpid(id, nil, 0) < 0, errno == EINTR {}
@@ -149,7 +149,7 @@ import TestingProcedureKit
     #expect(!control.resume())
   }
 
-  /// Whether the system shows the state of a process at last. A process that is gone counts as `Z`.
+  /// Returns whether the system eventually shows the given state of a process. A process that no longer exists is treated as `Z`.
   private func state(of pid: Int32, becomes state: Character) -> Bool {
     for _ in 0..<1_000_000 {
       guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else {

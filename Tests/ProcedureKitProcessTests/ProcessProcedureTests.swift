@@ -5,11 +5,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// PARITY.md: ProcessProcedure.
+/// Tests PARITY.md: `ProcessProcedure`.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ProcessProcedureTests {
   private let queue = ProcedureQueue("programs", maxConcurrentProcedures: 8)
 
-  /// The queue, or one that executes its bodies in the thread that waits for programs.
+  /// Returns a queue, which may execute its bodies on the thread that waits for programs.
   private func queue(onEventLoop: Bool) throws -> ProcedureQueue {
     guard onEventLoop else { return queue }
     var configuration = ProcedureQueue.Configuration("event loop", maxConcurrentProcedures: 8)
@@ -194,7 +194,7 @@ import Testing
       (0..<1_000).map { ProcessRequest.shell("echo \($0)") }, with: ProcessProcedure().map(\.text),
       maxConcurrentElements: 8)
     #expect(results == (0..<1_000).map { "\($0)\n" })
-    // Other tests of the process have descriptors, too, for a while.
+    // Other tests in the process also have descriptors open for a while.
     try await eventually { openFileCount() <= before + 4 }
   }
 

@@ -3,16 +3,17 @@ import ProcedureKit
 import ProcedureKitProcess
 import Testing
 
-/// PARITY.md: the environment and the working directory of a program.
+/// Tests PARITY.md: the environment and the working directory of a program.
 @Suite(.timeLimit(.minutes(10))) struct SurroundingsTests {
   private let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
     .appendingPathComponent("ProcedureKit-\(UUID().uuidString)")
 
   private func run(_ request: ProcessRequest) async throws -> String { try await ProcessProcedure()(request).text }
 
-  /// Makes a folder with a program that says its name, and removes the folder at the end.
+  /// Creates a folder with a program that prints its name, and removes the folder afterwards.
   ///
-  /// A shell writes the program: a file that this process has just written may be open in a child that starts at the same time.
+  /// A shell writes the program, because a file that this process has just written may be open in a child that is starting at the same
+  /// time.
   private func withProgram(
     _ name: String, text: String = "#!/bin/sh\necho this is $0", _ body: (String) async throws -> Void
   ) async throws {
@@ -92,7 +93,7 @@ import Testing
         try await run(ProcessRequest("./program", workingDirectory: SystemText(folder)))
       }
       #expect(error?.kind == .noInterpreter && error?.description.contains(reason) == true, "\(error!)")
-      // The interpreter of the interpreter, too: the system starts scripts that name scripts.
+      // This includes the interpreter of the interpreter, because the system starts scripts that name scripts.
       try Data("#!\(folder)/program\n".utf8).write(to: URL(filePath: "\(folder)/outer"))
       _ = try await run(.shell(SystemText("chmod +x '\(folder)/outer'")))
       let outer = await #expect(throws: ProcessError.self) { try await run(ProcessRequest("\(folder)/outer")) }
@@ -143,7 +144,7 @@ import Testing
   #if os(Linux)
     @Test("A program has its own session without a terminal, so reading from the terminal fails immediately")
     func terminal() async throws {
-      // The sixth field is the session; the eighth is the group in the foreground of the terminal, -1 without one.
+      // The sixth field is the session. The eighth is the group in the foreground of the terminal, or -1 without a terminal.
       let command = "cut -d' ' -f6,8 < /proc/$$/stat; echo $$; { : < /dev/tty; } 2>&1 && echo there is a terminal"
       var procedure = ProcessProcedure()
       procedure.acceptsStatus = { _ in true }

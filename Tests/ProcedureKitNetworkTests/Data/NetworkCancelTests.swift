@@ -82,7 +82,7 @@ import TestingProcedureKit
     let count = TestDepth.count(1_000, least: 100)
     let handles = (0..<count).map { _ in queue.add(NetworkDataProcedure(), input: URLRequest(server.url("/"))) }
     for (index, handle) in handles.enumerated() {
-      // Each is cancelled at another moment: in the queue, before the connection, in the body, after the end.
+      // Each request is cancelled at a different time: in the queue, before the connection, in the body, or after the end.
       if index % 3 == 0 { _ = await handle.outcome } else { await Task.yield() }
       handle.cancel()
     }

@@ -105,7 +105,7 @@ import TestingProcedureKit
     #expect(ranges(server) == [nil, nil])
   }
 
-  /// Sends a part of a compressed body, and the whole the next time.
+  /// Sends a part of a compressed body, and the whole body the next time.
   private final class Compressed: HTTPTransport {
     let ranges = Mutex<[String?]>([])
 
@@ -238,7 +238,7 @@ import TestingProcedureKit
   }
 }
 
-/// Downloads in parts, through a transport without a network: what each answer says about its part.
+/// Tests downloads in parts through a transport without a network, with different descriptions of the parts.
 @Suite(.timeLimit(.minutes(10))) struct PartTests {
   private static let bytes = Data((0..<1_000).map { UInt8($0 % 251) })
   private static let url = URL(string: "https://kitten.example/")!
@@ -248,7 +248,7 @@ import TestingProcedureKit
     folder = try TemporaryFolder()
   }
 
-  /// Sends the first 500 bytes, breaks off, and then sends what the script says.
+  /// Sends the first 500 bytes, breaks off, and then sends the responses of the script.
   private func download(
     attempts: Int = 3, _ first: [String: String] = ["ETag": "\"1\"", "Content-Length": "1000"],
     change: (inout TransferSettings) -> Void = { _ in },

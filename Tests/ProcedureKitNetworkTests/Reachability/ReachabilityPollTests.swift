@@ -6,7 +6,7 @@ import Testing
 
 @testable import ProcedureKitNetwork
 
-/// Name servers that are slow, and that answer with too much.
+/// Tests name servers that are slow, or that return too many addresses.
 @Suite(.timeLimit(.minutes(10))) struct ReachabilityPollTests {
   private static func addresses(_ port: Int) -> [SocketAddress] {
     SocketAddress.addresses(of: "127.0.0.1", UInt16(port), isSearching: false)
@@ -36,7 +36,7 @@ import Testing
         return running == count
       }
       try await poll.connect(to: "fast", UInt16(server.port))
-      // Those that nobody waits for any more are not connected.
+      // Names that no procedure is waiting for any longer are not connected.
       group.cancelAll()
     }
     try await server.waitUntilUnconnected()

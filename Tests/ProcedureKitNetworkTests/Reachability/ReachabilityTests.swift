@@ -77,7 +77,7 @@ import TestingProcedureKit
     let outcome = await ProcedureQueue("network").add(
       work.condition(.reachable(server.url("/"), within: Duration(attoseconds: .min)))
     ).outcome
-    // The connection may be made before the time is over.
+    // The connection may be made before the time has expired.
     #expect(outcome.isFinished || outcome.isFailed)
   }
 
@@ -116,7 +116,8 @@ import TestingProcedureKit
     let handles = (1...1_000).map { _ in queue.add(work.condition(condition)) }
     try await clock.nextSleep(count: 1_000)
     #if os(Linux)
-      // The port's own eight, and one more for all; a new attempt for each would be a thousand.
+      // There are the port's own eight connections, and one more for all procedures. A new attempt for each procedure would make a
+      // thousand.
       #expect(try port.machineConnectionCount <= port.connectionCount + 1)
       #expect(try threadCount() < 500)
     #endif
@@ -128,7 +129,7 @@ import TestingProcedureKit
       await #expect { try await handle.value } throws: { ($0 as? ProcedureError)?.kind == .conditionFailed }
     }
     #if os(Linux)
-      // Without waiters, the attempt ends.
+      // If no procedure is waiting, the attempt ends.
       try await settle { try port.machineConnectionCount <= port.connectionCount }
     #endif
   }
@@ -151,7 +152,7 @@ import TestingProcedureKit
   }
 
   #if os(Linux)
-    /// Yields until a condition holds; the limit of the suite ends a wait in vain.
+    /// Yields until a condition holds. If it never holds, the time limit of the suite ends the wait.
     private func settle(_ condition: () throws -> Bool) async throws {
       while try !condition() {
         try Task.checkCancellation()

@@ -9,11 +9,11 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// The policy, through a transport without a network, so that each origin can be named.
+/// Tests the policy through a transport without a network, so that any origin can be used.
 @Suite(.timeLimit(.minutes(10))) struct RedirectPolicyTests {
   private static let start = URL(string: "https://kitten.example/start")!
 
-  /// Sends a request whose answer at `/start` is a redirect.
+  /// Sends a request whose response at `/start` is a redirect.
   private func load(
     _ location: String, _ status: Int = 307, _ request: URLRequest = URLRequest(url: start),
     change: (inout TransferSettings) -> Void = { _ in }
@@ -83,7 +83,7 @@ import Testing
       #expect(error?.description.contains("to another origin, https://") == true)
       let (_, requests) = try await load(other, status, request) { $0.redirects.sendsBodyToOtherOrigins = true }
       #expect(requests.last?.httpBody == Data("meow".utf8))
-      // Without a body there is nothing to keep back.
+      // Without a body, there is nothing to withhold.
       #expect(try await load(other, status, URLRequest(Self.start, method)).1.last?.httpMethod == method)
     }
     #expect(try await load("/end", status, request).1.last?.httpBody == Data("meow".utf8))

@@ -13,7 +13,7 @@ import TestingProcedureKit
 @Suite(.timeLimit(.minutes(10))) struct NetworkResilienceTests {
   private let time = PausedTime()
 
-  /// Without a timeout, the only timers are the pauses.
+  /// A request without a timeout, so that the only timers are the pauses.
   private var resilience: NetworkResilience {
     var resilience = NetworkResilience()
     resilience.attemptTimeout = .zero

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct RetryAfterTests {
   private let time = PausedTime()
 
-  /// The pause that follows a response with these header fields; `nil` if there is no further attempt.
+  /// Returns the pause after a response with the given header fields; `nil` if there is no further attempt.
   private func pause(_ headers: HeaderFields, status: Int = 429) async throws -> Duration? {
     let server = try LoopbackServer { $0.attempt == 1 ? .status(status, headers: headers) : .ok("a kitten") }
     defer { server.stop() }
@@ -44,7 +44,7 @@ import Testing
     ])
   func dates(_ date: String) async throws {
     #expect(try await pause(["Retry-After": date]) == .seconds(30))
-    // The clock of the server counts, if the server tells the time.
+    // If the server sends the time, its clock counts.
     let present = "Sun, 06 Nov 1994 08:50:02 GMT"
     #expect(try await pause(["Retry-After": date, "Date": present]) == .seconds(5))
   }

@@ -5,14 +5,15 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A server on 127.0.0.1 that answers its only request as soon as the head has arrived, and reads nothing more: a long body fills the buffers
-/// of the system, and sending stops.
+/// A server on 127.0.0.1 that responds to its only request as soon as the head has arrived, and then stops reading. A long body fills the
+/// buffers of the system, so sending stops.
 final class DeafServer: Sendable {
   let url: URL
   private let listener: Int32
   private let mayContinue = DispatchSemaphore(value: 0)
 
-  /// Starts the server, which sends an answer and then does nothing until it may continue. It sends the rest then, and resets the connection.
+  /// Starts the server, which sends a part of the response and then waits until it may continue. After that, it sends the rest and resets
+  /// the connection.
   init(_ answer: String, rest: String = "") throws {
     let listening = try ListeningSocket(backlog: 1)
     listener = listening.descriptor

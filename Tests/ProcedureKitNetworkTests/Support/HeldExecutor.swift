@@ -3,7 +3,7 @@
   import Foundation
   import Testing
 
-  /// An executor that a test stops: the tasks do nothing until it continues.
+  /// An executor that a test can stop. Its tasks do not run until it continues.
   final class HeldExecutor: TaskExecutor {
     private let queue = DispatchQueue(label: "held")
 
@@ -16,7 +16,7 @@
     func letGo() { queue.resume() }
   }
 
-  /// A value of `/proc/self/status` such as `VmRSS`, in bytes.
+  /// Returns a value of `/proc/self/status`, such as `VmRSS`, in bytes.
   func memory(_ name: String) throws -> Int {
     let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
     let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(name + ":") })

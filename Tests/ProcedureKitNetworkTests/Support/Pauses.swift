@@ -16,7 +16,7 @@ struct PausedTime {
     queue = ProcedureQueue(configuration)
   }
 
-  /// Waits for the next pause, ends the pause, and returns how long the pause was.
+  /// Waits for the next pause, ends it, and returns its duration.
   func endPause() async throws -> Duration {
     let end = try await clock.nextSleep()
     defer { clock.advance(to: end) }

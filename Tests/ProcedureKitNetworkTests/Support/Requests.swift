@@ -7,7 +7,7 @@ import ProcedureKitNetwork
 #endif
 
 extension URLRequest {
-  /// A request with a method, header fields and a body, and with a patience that a busy machine does not use up.
+  /// Creates a request with a method, header fields and a body, and with a timeout that is long enough for a busy machine.
   init(_ url: URL, _ method: String = "GET", headers: [String: String] = [:], body: String? = nil) {
     self.init(url: url, timeoutInterval: 600)
     httpMethod = method
@@ -20,7 +20,7 @@ extension HTTPPayloadResponse<Data> {
   var text: String { String(decoding: payload, as: UTF8.self) }
 }
 
-/// The error that an operation throws, if the error is one of the network.
+/// Returns the error that an operation throws if it is a network error.
 func networkError(_ operation: () async throws -> some Any) async -> NetworkError? {
   do {
     _ = try await operation()

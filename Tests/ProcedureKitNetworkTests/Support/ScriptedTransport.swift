@@ -6,7 +6,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A transport without a network: a function answers each exchange, whose number counts from 1.
+/// A transport without a network. A function responds to each exchange, whose number counts from 1.
 final class ScriptedTransport: HTTPTransport {
   private let seen = Mutex<[HTTPExchange]>([])
   private let script: @Sendable (HTTPExchange, Int) async throws -> Void
@@ -18,7 +18,7 @@ final class ScriptedTransport: HTTPTransport {
   /// The exchanges so far.
   var exchanges: [HTTPExchange] { seen.withLock { $0 } }
 
-  /// The values of a header field of the requests so far.
+  /// Returns the values of a header field in the requests so far.
   func values(of name: String) -> [String?] { exchanges.map { $0.request.value(forHTTPHeaderField: name) } }
 
   @concurrent func perform(_ exchange: HTTPExchange) async throws {

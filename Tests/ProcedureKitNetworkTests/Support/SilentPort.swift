@@ -10,7 +10,7 @@ struct ListeningSocket {
   let port: Int
   private var address = sockaddr_in()
 
-  /// Listens, with room for so many connections that wait.
+  /// Starts listening, with room for the given number of waiting connections.
   ///
   /// - Throws: `URLError`.
   init(backlog: Int32) throws {
@@ -23,7 +23,7 @@ struct ListeningSocket {
     port = Int(UInt16(bigEndian: address.sin_port))
   }
 
-  /// Begins to connect to the socket, without waiting. Returns the descriptor of the client.
+  /// Starts connecting to the socket, without waiting, and returns the descriptor of the client.
   func beginConnection() -> Int32 {
     var address = address
     let client = socket(AF_INET, Self.streamType, 0)
@@ -48,7 +48,7 @@ struct ListeningSocket {
   #endif
 }
 
-/// A port of 127.0.0.1 that neither takes nor refuses a connection: its line of waiting connections is full.
+/// A port of 127.0.0.1 that neither accepts nor refuses connections, because its line of waiting connections is full.
 final class SilentPort: Sendable {
   let port: Int
   private let descriptors: [Int32]
@@ -56,11 +56,11 @@ final class SilentPort: Sendable {
   init() throws {
     let listener = try ListeningSocket(backlog: 0)
     port = listener.port
-    // A line of length 0 takes one or two; what comes afterwards is not answered.
+    // A line of length 0 accepts one or two connections. Later ones receive no answer.
     descriptors = [listener.descriptor] + (1...8).map { _ in listener.beginConnection() }
   }
 
-  /// The connections of the port itself, which keep its line full.
+  /// The port's own connections, which keep its line full.
   var connectionCount: Int { descriptors.count - 1 }
 
   #if os(Linux)

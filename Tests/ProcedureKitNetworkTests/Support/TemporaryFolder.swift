@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that goes with the object.
+/// A folder that is removed with the object.
 final class TemporaryFolder: Sendable {
   let url: URL
 
@@ -13,7 +13,7 @@ final class TemporaryFolder: Sendable {
     try? FileManager.default.removeItem(at: url)
   }
 
-  /// The names of all files, hidden ones, too.
+  /// The names of all files, including hidden ones.
   var names: [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: url.path).sorted()) ?? []
   }

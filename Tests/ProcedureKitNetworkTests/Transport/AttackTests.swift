@@ -10,7 +10,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// Servers, redirects and surroundings that work against a program, through libcurl.
+/// Tests hostile servers, redirects and environments with libcurl.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: CurlTransport.shared != nil)) struct AttackTests {
   private static func hasIPv6() -> Bool { (try? LoopbackServer(isIPv6: true) { _ in .ok("") })?.stop() != nil }
 
@@ -107,7 +107,7 @@ import Testing
       await #expect(processExitsWith: .success) {
         let server = try LoopbackServer { _ in .ok("a kitten") }
         defer { server.stop() }
-        // Loads what is loaded with the first transfer. It opens no connection, whose end would later free a descriptor.
+        // This call loads the libraries of the first transfer. It opens no connection, whose end would later free a descriptor.
         let refused = try RefusingPort()
         _ = await networkError { try await NetworkDataProcedure()(URLRequest(refused.url("/"))) }
         var load = NetworkDataProcedure()
@@ -119,7 +119,8 @@ import Testing
         let error = await networkError { [load] in try await load(URLRequest(server.url("/"))) }
         #expect(error?.kind == .transferFailed)
         for descriptor in descriptors { close(descriptor) }
-        // Otherwise the thread sleeps for half a minute before each transfer. One on a busy machine may take long, but not all of them.
+        // If it were not woken, the thread would sleep for half a minute before each transfer. On a busy machine, one transfer may take
+        // long, but not all.
         var fastest = Duration.seconds(30)
         for _ in 0..<5 where fastest >= .seconds(15) {
           let start = ContinuousClock.now
@@ -188,7 +189,7 @@ import Testing
         var settings = TransferSettings()
         settings.transport = try #require(CurlTransport())
         let load = NetworkDataProcedure("load", settings)
-        // What a request to a CGI program can set is no proxy.
+        // A variable that a request to a CGI program can set is not used as a proxy.
         setenv("HTTP_PROXY", "http://127.0.0.1:1/", 1)
         #expect(try await load(URLRequest(server.url("/a"))).text == "direct /a")
         setenv("http_proxy", "http://me:secret@127.0.0.1:\(proxy.port)/", 1)
@@ -196,14 +197,14 @@ import Testing
         setenv("no_proxy", "127.0.0.1", 1)
         #expect(try await load(URLRequest(server.url("/b"))).text == "direct /b")
         #expect(try await load(URLRequest(URL(string: "http://kitten.invalid/c")!)).text == "http://kitten.invalid/c")
-        // The head of a proxy that opens no tunnel is not that of the server.
+        // The head from a proxy that opens no tunnel is not the head of the server's response.
         let error = await networkError { try await load(URLRequest(URL(string: "https://kitten.invalid/d")!)) }
         #expect(error?.kind == .transferFailed)
         #expect(error?.response == nil)
         #expect(error?.description.contains("secret") == false)
         #expect(proxy.requests.last?.method == "CONNECT")
 
-        // libcurl reads an address by itself: it must not find another host than Foundation, by which redirects are judged.
+        // libcurl parses addresses itself. It must find the same host as Foundation, which the checks of redirects use.
         let texts = [
           "http://a.invalid#@b.invalid/", "http://a.invalid\\@b.invalid/", "http://a@b.invalid@c.invalid/",
           "http://a.invalid;b.invalid/", "http://a.invalid%40b.invalid/", "http://a.invalid%2f@b.invalid/",
@@ -224,6 +225,6 @@ import Testing
 }
 
 extension URL {
-  /// The host without regard to case and to the dot of the root.
+  /// Returns the host without regard to case and the dot of the root.
   fileprivate var comparable: String? { host?.lowercased().trimmingCharacters(in: ["."]) }
 }

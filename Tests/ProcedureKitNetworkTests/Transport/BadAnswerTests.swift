@@ -9,7 +9,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// Whatever a server answers, the caller gets the right value or a typed error, and other transfers continue.
+/// Tests that for every response of a server, the caller gets the right value or a typed error, and other transfers continue.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: CurlTransport.shared != nil)) struct BadAnswerTests {
   static func result(of answer: BadAnswer, from url: URL, _ transport: any HTTPTransport) async -> BadAnswer.Result {
     var settings = TransferSettings()
@@ -53,13 +53,14 @@ import Testing
       let isMet = answer.isMet(by: result)
       #expect(isMet, "\(answer.name): \(result), not \(answer.expected)")
     }
-    // Eight bad answers at a time share the thread with one innocent transfer, whose share does not depend on the load of the machine.
+    // Eight malformed responses at a time share the thread with one well-formed transfer, whose share does not depend on the load of the
+    // machine.
     #expect(try await innocent > answers.count / 40)
     #expect(answers.count > 380)
     try await server.waitUntilUnconnected()
   }
 
-  /// Loads a page over and over. Returns how often.
+  /// Loads a page repeatedly, and returns the number of times.
   private func innocents(
     _ url: URL, _ transport: CurlTransport, until isOver: @Sendable () -> Bool
   ) async throws -> Int {

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackServer
 import ProcedureKitNetwork
 
-/// One line of the table of bad answers: what a server sends, and what the caller gets.
+/// A row in the table of malformed responses, with the output of a server and the result for the caller.
 struct BadAnswer: Sendable {
   enum Result: Sendable, CustomStringConvertible {
     case value(Int, String)
@@ -22,7 +22,7 @@ struct BadAnswer: Sendable {
   var method = "GET"
   var headers: [String: String] = [:]
   var sizeLimit: Int64 = 16 << 20
-  /// How many seconds nothing may arrive.
+  /// The number of seconds after which a silent transfer ends.
   var patience = 600.0
   var redirects = RedirectPolicy.never
 
@@ -42,7 +42,7 @@ struct BadAnswer: Sendable {
     return answer
   }
 
-  /// Whether a result is the expected one.
+  /// Returns whether a result is the expected one.
   func isMet(by result: Result) -> Bool {
     switch (expected, result) {
     case (.value(let status, let text), .value(let otherStatus, let other)): status == otherStatus && text == other
@@ -56,7 +56,8 @@ struct BadAnswer: Sendable {
 extension BadAnswer {
   /// "a kitten", compressed by gzip.
   static let gzip = Data(base64Encoded: "H4sIAAAAAAACA0tUyM4sKUnNAwCPiOpFCAAAAA==") ?? Data()
-  /// 64 KB of zeros in 96 bytes, compressed by gzip. Repeated, they are a bomb: streams may follow each other.
+  /// 64 KB of zeros in 96 bytes, compressed by gzip. If they are repeated, they are a decompression bomb, because several streams can
+  /// follow each other.
   static let zeros =
     Data(base64Encoded: "H4sIAAAAAAACA+3BAQEAAACAkP6v7ggK" + String(repeating: "A", count: 84) + "auuOl9cAAAEA")
     ?? Data()
@@ -68,7 +69,7 @@ extension BadAnswer {
 
   private static let head = "HTTP/1.1 200 OK\r\n"
 
-  /// Each head and body, cut at each byte.
+  /// The heads and bodies, cut at each byte.
   private static let cuts: [BadAnswer] = [
     (200, "GET", ""), (302, "GET", "Location: /elsewhere\r\n"), (401, "GET", "WWW-Authenticate: Basic realm=\"x\"\r\n"),
     (201, "PUT", ""),
@@ -117,7 +118,7 @@ extension BadAnswer {
         .with(\.sizeLimit, .max)
     }
 
-  /// The head of a stream whose name of a file does not end.
+  /// The head of a stream with a file name that does not end.
   private static let endlessName = gzip.prefix(3) + Data([8]) + gzip[4..<10] + Data(repeating: 0x61, count: 1 << 20)
 
   private static let codings: [BadAnswer] =
@@ -174,7 +175,7 @@ extension BadAnswer {
 
   private static let bomb = (0..<1_000).reduce(into: Data()) { bomb, _ in bomb += zeros }
 
-  /// Nothing, compressed by gzip, many times.
+  /// Empty data, compressed by gzip many times.
   private static let hollow = (0..<1_000).reduce(into: Data()) { data, _ in
     data += Data(base64Encoded: "H4sIAAAAAAACAwMAAAAAAAAAAAA=") ?? Data()
   }
@@ -215,8 +216,8 @@ extension BadAnswer {
       \.method, "HEAD"),
   ]
 
-  /// Heads in which a server could answer differently to libcurl and to this program. libcurl reads the status of the first line only, and
-  /// ends a head at any line that begins with CR.
+  /// Heads that libcurl and this program could interpret differently. libcurl reads the status of the first line only, and ends a head at
+  /// any line that begins with CR.
   private static let statusLines: [BadAnswer] = [
     BadAnswer("a field like a status line", head + "HTTP/1.1 204: x\r\n\(okay)", .failure(.transferFailed, bad)),
     BadAnswer("a second status line", head + "HTTP/1.1 500 Broken: x\r\n\(okay)", .failure(.transferFailed, bad)),
@@ -254,7 +255,7 @@ extension BadAnswer {
   private static let okay = "Content-Length: 2\r\n\r\nok"
   private static let bad = URLError.Code.badServerResponse
 
-  /// Bodies without a byte, whose head says that they are compressed.
+  /// Empty bodies whose heads say that they are compressed.
   private static let empties: [BadAnswer] =
     [
       ("GET", "200 OK", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), ("GET", "200 OK", "\r\n"),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ProcedureKitNetwork
 
-/// The decisions about a transfer, without libcurl.
+/// Tests the decisions about a transfer, without libcurl.
 @Suite struct CurlTransferMachineTests {
   private let now = ContinuousClock.now
 
@@ -17,7 +17,7 @@ import Testing
     return machine
   }
 
-  /// A whole head: its first line, and its end.
+  /// Sends a complete head, which consists of its first line and its end.
   private func answer(
     _ machine: inout CurlTransferMachine, _ status: Int, length: Int64? = nil
   ) -> CurlTransferMachine.HeadEnd {
@@ -68,7 +68,7 @@ import Testing
     var machine = started()
     let answer9 = answer(&machine, 200)
     #expect(answer9 == .final)
-    // The piece that reaches the limit is kept: libcurl has it in memory already.
+    // The piece that reaches the limit is kept, because libcurl already has it in memory.
     for _ in 1...2 {
       let answer10 = machine.bodyArrived(5)
       #expect(answer10)
@@ -138,7 +138,7 @@ import Testing
     #expect(early == .refused)
     #expect(interim.failure == .badStatusLine)
 
-    // libcurl has seen the end of a head that is none.
+    // libcurl has seen the end of a head that is not a head.
     let isKept = machine.bodyArrived(1)
     #expect(isKept == false)
     #expect(machine.failure == .badStatusLine)

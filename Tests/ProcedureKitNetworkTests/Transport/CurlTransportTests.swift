@@ -153,7 +153,7 @@ import Testing
     let exchange = HTTPExchange(request, onResponse: { _ in }, onData: { _ in })
     do {
       try await transport.perform(exchange)
-      // Foundation may refuse the value by itself.
+      // Foundation itself may refuse the value.
       #expect(server.requests.allSatisfy { $0.headers["X"] == nil && $0.headers["Authorization"] == nil })
     } catch {
       #expect((error as? NetworkError)?.kind == .invalidRequest)
@@ -252,7 +252,7 @@ import Testing
     #expect(server.peakRequests <= 3)
   }
 
-  /// What a transport has made of a request: the answer, and what the server has seen.
+  /// The result of a request, with the response and the request as the server received it.
   private struct Outcome: Equatable {
     var result: String
     var fields: [String: String?]
@@ -309,7 +309,7 @@ import Testing
           outcome.result = "\(error.kind)"
         }
         outcome.seen = server.requests[before...].map { seen in
-          // For a request without a body, a length of 0 says the same as none.
+          // For a request without a body, a length of 0 is equivalent to no length.
           let length = seen.headers["Content-Length"] ?? "0"
           let fields = ["Content-Type", "X-One", "Accept"].map { seen.headers[$0] ?? "-" } + [length]
           return "\(seen.method) \(seen.path)?\(seen.query ?? "") \(fields) \(seen.body.count)"

@@ -3,7 +3,7 @@ import LoadedLibraries
 import LoopbackServer
 import Testing
 
-/// libcurl and zlib of this machine, called as the transport and the example `Temporal` call them.
+/// Tests libcurl and zlib of this machine, with the calls that the transport and the example `Temporal` make.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: pk_curl_load() && pk_zlib_load())) struct LoadedLibrariesTests {
   private final class Received {
     var head = ""

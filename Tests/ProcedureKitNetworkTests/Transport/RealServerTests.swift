@@ -11,7 +11,8 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// The libcurl transport and the servers that the world uses: nginx, with TLS and HTTP/2, and Python's. Deep tests: `apt-get install nginx python3 openssl`.
+/// Tests the libcurl transport with widely used servers: nginx, with TLS and HTTP/2, and Python's. These deep tests need `apt-get install
+/// nginx python3 openssl`.
 @Suite(
   .serialized, .timeLimit(.minutes(10)), .enabled(if: CurlTransport.shared != nil, "libcurl is missing"),
   .enabled(if: TestDepth.current == .deep, "real servers are for the deep tests")
@@ -32,7 +33,7 @@ import Testing
     try Data(count: 50_000_000).write(to: folder.file("site/large"))
   }
 
-  /// Runs a program. A server is ended after `body`; another program comes to its end by itself.
+  /// Runs a program. A server is stopped after `body`. Any other program ends on its own.
   private func withProgram(
     _ path: String, _ arguments: [String], isServer: Bool = true, _ body: () async throws -> Void
   ) async throws {
@@ -47,7 +48,8 @@ import Testing
     try process.run()
     let result: Result<Void, any Error>
     do { result = .success(try await body()) } catch { result = .failure(error) }
-    // The threads of Swift's concurrency block most signals, and a program that is started on one inherits that: SIGTERM would not arrive.
+    // The threads of Swift's concurrency block most signals, and a program that is started on such a thread inherits this, so SIGTERM would
+    // not arrive.
     if isServer { kill(process.processIdentifier, SIGKILL) }
     for await _ in ends {}
     try result.get()
@@ -57,7 +59,7 @@ import Testing
     try await withProgram(try #require(Self.path(of: "openssl")), arguments, isServer: false) {}
   }
 
-  /// A certificate that signs itself.
+  /// Creates a self-signed certificate.
   private func makeAuthority(_ name: String) async throws -> (certificate: URL, key: URL) {
     let (certificate, key) = (folder.file("\(name).pem"), folder.file("\(name).key"))
     try await openssl(
@@ -66,7 +68,7 @@ import Testing
     return (certificate, key)
   }
 
-  /// A certificate for `localhost` that an authority has signed.
+  /// Creates a certificate for `localhost` that is signed by an authority.
   private func makeCertificate(by authority: (certificate: URL, key: URL)) async throws -> (certificate: URL, key: URL)
   {
     let (certificate, key) = (folder.file("server.pem"), folder.file("server.key"))
@@ -127,7 +129,7 @@ import Testing
     return try await load(URLRequest(url))
   }
 
-  /// A server needs a moment before it takes connections.
+  /// Waits until a server accepts connections.
   private func waitUntilReady(_ url: URL, _ transport: CurlTransport) async throws {
     for _ in 1...200 {
       if (try? await load(url, transport)) != nil { return }
@@ -150,7 +152,7 @@ import Testing
       for (scheme, port) in [("http", plain), ("https", secure)] {
         try await exchange(scheme, port, transport)
       }
-      // The certificate is a private one.
+      // The certificate is private.
       let stranger = try #require(CurlTransport())
       let error = await networkError { try await load(url("https", secure, "/kitten.txt"), stranger) }
       #expect(error?.code == .serverCertificateUntrusted)
@@ -160,7 +162,7 @@ import Testing
     for version in ["HTTP/1.1", "HTTP/2.0"] {
       let connections = lines.filter { $0[0] == version }.map { $0[1] }
       #expect(connections.count >= 200, "\(version)")
-      // 16 at a time, over connections that are kept.
+      // The requests are sent 16 at a time, over connections that are kept.
       #expect(Set(connections).count < 60, "\(version): \(Set(connections).count) connections")
     }
   }
@@ -192,7 +194,7 @@ import Testing
       "nginx: a reader that does not read pauses its transfer over HTTP/2, too, so memory is bounded, and others continue",
       .enabled(if: path(of: "nginx") != nil, "nginx is missing"))
     func pausedReaders() async {
-      // A process of its own, whose memory no other test uses.
+      // The test runs in a separate process, whose memory no other test uses.
       await #expect(processExitsWith: .success) { try await RealServerTests().holdReaders() }
     }
 
@@ -252,7 +254,7 @@ import Testing
     _ = try await download(URLRequest(url(scheme, port, "/large")))
     #expect(try Data(contentsOf: folder.file("large")).count == 50_000_000)
 
-    // A body of which little is wanted leaves the others alone.
+    // A body of which only a little is read does not affect the others.
     var short = NetworkDataProcedure()
     short.settings.transport = transport
     short.settings.sizeLimit = 1_000

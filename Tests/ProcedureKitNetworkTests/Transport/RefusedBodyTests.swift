@@ -7,14 +7,14 @@
   import Synchronization
   import Testing
 
-  /// Servers that answer, or close the connection, while the body of the request is still sent or produced.
+  /// Tests servers that respond or close the connection while the body of the request is still being sent or produced.
   @Suite(.timeLimit(.minutes(10)), .enabled(if: CurlTransport.shared != nil)) struct RefusedBodyTests {
     private struct Broken: Error {}
 
     enum Source: CaseIterable {
-      /// Bytes that are there.
+      /// Bytes that are available from the start.
       case bytes
-      /// A stream without an end, with a length or without one.
+      /// An endless stream, with or without a length.
       case endless, endlessWithLength
       /// A stream that produces one piece, and stops.
       case silent, silentWithLength
@@ -41,7 +41,7 @@
       }
     }
 
-    /// What an exchange has received.
+    /// The data that an exchange has received.
     private final class Answer: Sendable {
       let status = Mutex(0)
       let body = Mutex(Data())
@@ -65,8 +65,8 @@
       return answer.text
     }
 
-    /// Sends a body that is refused. The last byte of the answer arrives when the thread of the transport has performed fifty other transfers
-    /// since the head: turns enough to send more of the body.
+    /// Sends a body that is refused. The last byte of the response arrives when the transport's thread has performed fifty other transfers
+    /// since the head, which would be enough time to send more of the body.
     private func sendRefused(_ body: HTTPBody, onHead: @escaping @Sendable () -> Void) async throws -> String {
       let (gate, transport) = (ServerGate(), try #require(CurlTransport()))
       let server = try LoopbackServer(
@@ -114,7 +114,7 @@
     func production(_ source: Source) async throws {
       let (pieces, atHead) = (Counter(), Counter())
       #expect(try await sendRefused(source.body { pieces.add(1) }) { atHead.add(pieces.value) } == "413 no")
-      // One piece waits, and another is being produced.
+      // One piece is waiting, and another is being produced.
       #expect(pieces.value <= atHead.value + 2)
     }
 
@@ -132,7 +132,7 @@
       #expect(text == "413 no")
     }
 
-    /// An answer of a server that closes the connection afterwards, and what the caller gets.
+    /// A response of a server that closes the connection afterwards, and the result for the caller.
     struct Closing: Sendable {
       var response: ServerResponse
       var text: String?

@@ -9,7 +9,8 @@
   import TestSupport
   import Testing
 
-  /// What readers that do not read, and bodies in tiny pieces, cost. Each test has a process of its own, whose memory nothing else uses.
+  /// Tests the costs of readers that do not read, and of bodies in tiny pieces. Each test has its own process, whose memory nothing else
+  /// uses.
   @Suite(.timeLimit(.minutes(10)), .enabled(if: CurlTransport.shared != nil)) struct SlowReaderTests {
     private static let count = TestDepth.current == .deep ? 1_000 : 100
     private static let size = 2 << 20
@@ -79,7 +80,7 @@
         }
         defer { server.stop() }
         let load = NetworkDataProcedure()
-        // What a process needs anyway is there afterwards.
+        // After this, the process has allocated the memory that it needs in any case.
         _ = try await load(URLRequest(server.url("/first")))
         let before = try memory("VmRSS")
         let error = await networkError { try await load(URLRequest(server.url("/"))) }

@@ -8,13 +8,13 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// The transferred bytes are the progress of the procedure. A gate holds the server until the progress is seen.
+/// Tests that the transferred bytes are the progress of the procedure. A gate stops the server until the progress has been observed.
 @Suite(.timeLimit(.minutes(10))) struct TransferProgressTests {
   private static let bytes = Data((0..<100_000).map { UInt8($0 % 251) })
   private let queue = ProcedureQueue("network")
   private let gate = ServerGate()
 
-  /// Opens the gate when so many units are done. Returns the last progress.
+  /// Opens the gate when the given number of units is done, and returns the last progress.
   private func watch<Output>(
     _ handle: ProcedureHandle<Output>, until count: Int
   ) async throws -> ProcedureProgress {
@@ -43,7 +43,7 @@ import Testing
         by: WebServiceCapability(
           "kittens", OAuthConfiguration(tokenURL: server.url("/token"), clientID: "me", clientSecret: "s")))
     }
-    // The reader is there before the token is requested.
+    // The reader has been added before the token is requested.
     queue.suspend()
     let handle = queue.add(load, input: URLRequest(server.url("/")))
     async let last = watch(handle, until: 25_000)

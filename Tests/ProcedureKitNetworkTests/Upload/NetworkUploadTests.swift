@@ -95,7 +95,7 @@ import TestingProcedureKit
       let response = try await NetworkUploadProcedure()(request)
       #expect(path == "/413" && response.status == 413)
     } catch let error as NetworkError {
-      // A connection that is closed while the body is under way may lose the response.
+      // A connection that is closed while the body is being sent may lose the response.
       #expect(error.kind == .transferFailed)
     }
     try await server.waitUntilUnconnected()
@@ -131,7 +131,7 @@ import TestingProcedureKit
       #expect(error?.kind == .fileFailed)
       #expect(error?.description.contains("stream") == true)
       for transport in transports {
-        // Without a procedure, which checks the file by itself.
+        // The transport is used directly, because a procedure would check the file itself.
         let exchange = HTTPExchange(
           URLRequest(server.url("/"), "PUT"), body: .file(url), onResponse: { _ in }, onData: { _ in })
         let error = await networkError { try await transport.perform(exchange) }

@@ -18,8 +18,8 @@ final class TokenServer: Sendable {
     let value = Mutex(State())
   }
 
-  /// Starts the service, with the `expires_in` of its tokens. The token endpoint answers when the gate is open, or with the
-  /// response of `endpoint`.
+  /// Starts the service with the `expires_in` of its tokens. The token endpoint responds when the gate is open, or sends the response of
+  /// `endpoint`.
   init(
     lifetime: Int? = 3_600, rotates: Bool = false, gate: ServerGate? = nil,
     endpoint: (@Sendable (ServerRequest) -> ServerResponse?)? = nil
@@ -44,7 +44,7 @@ final class TokenServer: Sendable {
     }
   }
 
-  /// The service forgets all tokens.
+  /// Invalidates all tokens of the service.
   func revoke() { state.value.withLock { $0.acceptedTokens = [] } }
 
   /// The forms that were sent to the token endpoint.
@@ -62,7 +62,7 @@ final class TokenServer: Sendable {
     standing(OAuthConfiguration(tokenURL: server.url("/token"), clientID: "me", refreshToken: "secret-refresh-0"))
   }
 
-  /// With a clock that stands still: on a busy machine, a request would take longer than an attempt may.
+  /// Returns the configuration with a clock that does not move, because on a busy machine, a request could take longer than an attempt may.
   private func standing(_ configuration: OAuthConfiguration) -> OAuthConfiguration {
     var configuration = configuration
     configuration.clock = VirtualClock()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ProcedureKitProcess
 
-/// What holds for the descriptors that are waited for, with `poll` and with `epoll`.
+/// Tests sets of awaited descriptors, with `poll` and with `epoll`.
 @Suite(.timeLimit(.minutes(10))) struct DescriptorSetTests {
   private static var sets: [any DescriptorSet] {
     get throws {
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  /// Waits until there are keys: an `add` may end a wait, too.
+  /// Waits until there are keys. A call of `add` can also end a wait.
   private func next(_ set: any DescriptorSet) -> [Int] {
     while true {
       let keys = set.next(within: nil)

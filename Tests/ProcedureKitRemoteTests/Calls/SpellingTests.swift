@@ -4,7 +4,7 @@ import ProcedureKitRemote
 import Testing
 import TestingProcedureKit
 
-/// Two spellings of one text, which Swift's `==` takes for equal.
+/// Tests two spellings of one text, which are equal according to Swift's `==`.
 private let spellings = ["caf\u{e9}", "cafe\u{301}"]
 
 @Suite(.timeLimit(.minutes(10))) struct SpellingTests {

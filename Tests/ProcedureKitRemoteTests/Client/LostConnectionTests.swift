@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// A server that is restarted: every connection breaks, and what the server knows is kept.
+/// Tests a server that is restarted: every connection breaks, but the server keeps its state.
 @Suite(.timeLimit(.minutes(10))) struct LostConnectionTests {
-  /// The line to an engine. A break ends each wait with `connectionLost`, and each call until the line is mended.
+  /// The connection to an engine. A break ends each wait with `connectionLost`, and also each call until the connection is restored.
   final class Line: ProcedureExecutor, RemoteTaskSource {
     private struct State {
       var isBroken = false
@@ -65,7 +65,7 @@ import TestingProcedureKit
     }
 
     func execute(_ call: RemoteCall) async throws -> [UInt8] {
-      // A server does not notice that a caller has gone: the call stays.
+      // A server does not notice that a caller has gone, so the call stays.
       let detached = Task { [engine] in try await engine.execute(call) }
       return try await send {
         try await withTaskCancellationHandler {
@@ -95,7 +95,7 @@ import TestingProcedureKit
   @Test("A restart of the server loses no call, value or work: everything is executed once")
   func restart() async throws {
     let clock = VirtualClock()
-    // The engine's time does not pass. With one clock, a slow thread would be a silent worker.
+    // The engine's time does not pass. If both used one clock, a slow thread would look like a silent worker.
     let line = Line(to: LocalEngine(clock: VirtualClock()))
     let (started, gate) = (Record<Int>(), AsyncStream<Void>.makeStream())
     let registry = ProcedureRegistry.doubling { number in
@@ -112,7 +112,7 @@ import TestingProcedureKit
       let first = queue.add(call, input: 1)
       try await started.wait(for: 1)
       line.breakDown()
-      // The body ends while the line is broken, and its answer waits.
+      // The body ends while the connection is broken, and its answer waits.
       gate.continuation.yield()
       let second = queue.add(call, input: 2)
       try await clock.pass(.seconds(2))
@@ -129,7 +129,7 @@ import TestingProcedureKit
 }
 
 extension VirtualClock {
-  /// Moves in parts of the shortest pause, so that everything that was to be tried again is tried, until a condition holds.
+  /// Moves the clock in parts of the shortest pause until a condition holds, so that every pending attempt is made.
   fileprivate func step(until condition: () -> Bool) async throws {
     try await eventually {
       advance(by: .milliseconds(50))

@@ -75,7 +75,7 @@ import TestingProcedureKit
   func silentServer() async throws {
     var (limits, short) = (RemoteLimits(), RemoteLimits())
     limits.connectionTimeout = .seconds(60)
-    // Shorter than a connection that fails: only the whole time of the call ends this one.
+    // The time is shorter than that of a failing connection, so only the call's total time ends this call.
     (short.connectionTimeout, short.deliveries) = (.seconds(10), 1)
     (short.startTimeout, short.executionTimeout) = (.seconds(100), .seconds(100))
     for (limits, longest) in [(limits, 85), (short, 225)] as [(RemoteLimits, Int)] {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// The progress of executions on other machines, as a part of the tree of progress here.
+/// Tests the progress of executions on other machines, which is a part of the local progress tree.
 @Suite(.timeLimit(.minutes(10))) struct RemoteProgressTests {
   private let clock = VirtualClock()
   private let engine: LocalEngine
@@ -15,10 +15,10 @@ import TestingProcedureKit
     here = RemoteWorkerTests.queue(clock)
   }
 
-  /// The fractions that a procedure shows, each once, until the last one.
+  /// Returns the fractions that a procedure reports, each once, until the last one.
   private func fractions(_ handle: ProcedureHandle<some Sendable>) -> Record<Double> {
     let record = Record<Double>()
-    // Ends with the run.
+    // The task ends with the run.
     Task { for await progress in handle.progress { record.append(progress.fraction) } }
     return record
   }
@@ -38,7 +38,7 @@ import TestingProcedureKit
     }
     let registry = ProcedureRegistry.doubling { number in
       for await fraction in steps[number].stream {
-        // One reports as any procedure does, the other one with a message.
+        // One body reports like any procedure, and the other one with a message.
         if number == 0 { ProcedureContext.current?.progress.report(fraction) }
         if number == 1 { RemoteExecution.current?.report(RemoteProgress(fraction, "half")) }
       }
@@ -54,11 +54,11 @@ import TestingProcedureKit
         }
       }
       defer { group.cancelAll() }
-      // The sum of both nodes, of two that count 1 and the list of both, which counts 1, too.
+      // The total consists of the two nodes and of the list of both, each with the weight 1.
       for (number, fraction, sum) in [(0, 0.3, 0.1), (1, 0.6, 0.3), (0, 0.6, 0.4)] {
         steps[number].continuation.yield(fraction)
         while !shown.values.contains(where: { abs($0 - sum) < 0.001 }) {
-          // Both workers wait for their next heartbeat, and the engine for both.
+          // Both workers are waiting for their next heartbeats, and the engine is waiting for both workers.
           try await eventually { clock.sleeperCount >= 3 }
           clock.advance(by: .seconds(10))
         }
@@ -95,7 +95,7 @@ import TestingProcedureKit
     try await wait(shown, for: 1)
     #expect(shown.values == shown.values.sorted())
     #expect(messages.values.map(\.fraction) == [0.6, 0.1, nil, 0.7])
-    // Nobody waits any more.
+    // No task is waiting any longer.
     await #expect(throws: RemoteError.self) { try await next.heartbeat(RemoteProgress(0.8)) }
   }
 

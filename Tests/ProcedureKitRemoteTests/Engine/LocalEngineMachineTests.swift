@@ -5,7 +5,7 @@ import TestingProcedureKit
 @testable import ProcedureKit
 @testable import ProcedureKitRemote
 
-/// The machine of the local engine against a model, in random order of events.
+/// Tests the machine of the local engine against a model, with events in random order.
 @Suite struct LocalEngineMachineTests {
   private typealias Machine = LocalEngineMachine
 
@@ -79,7 +79,7 @@ import TestingProcedureKit
         #expect(machine.heartbeatArrived(token, at: now) == nil && machine.ended(token, .abandoned, at: now) == nil)
       }
     }
-    // Nobody works any more: each caller that waits is answered by the time of the limits.
+    // No worker is left, so each waiting caller is answered when its limits expire.
     time += 1_000
     for _ in 0..<10 {
       fireTimers()

@@ -75,7 +75,7 @@ import Testing
     for limit in [
       \RemoteLimits.startTimeout, \.heartbeatTimeout, \.executionTimeout, \.connectionTimeout,
     ] as [WritableKeyPath<RemoteLimits, Duration>] {
-      // A call whose workers count as lost at once, each of them, would have no end.
+      // A call each of whose workers immediately counts as lost would never end.
       for deliveries in [Int.min, 1] + (duration > .nanoseconds(1) ? [.max] : []) {
         var limits = RemoteLimits()
         limits[keyPath: limit] = duration

@@ -27,11 +27,11 @@ extension ProcedureRegistry {
   }
 }
 
-/// A procedure whose body must not be executed here.
+/// A procedure whose body must not be executed in this process.
 let double = ProcedureTask<Int, Int>("double") { _ in fatalError("executed here instead of elsewhere") }
 
 extension VirtualClock {
-  /// Waits until a task sleeps no longer than `duration` from now, and moves the clock by `duration`.
+  /// Waits until a task is sleeping that wakes within `duration`, and moves the clock by `duration`.
   func pass(_ duration: Duration) async throws {
     let end = now.advanced(by: duration)
     try await eventually { nextDeadline.map { $0 <= end } ?? false }

@@ -3,12 +3,12 @@ import ProcedureKitRemote
 import Testing
 import TestingProcedureKit
 
-/// Calls that an engine or a worker refuses: each ends at once, by the clock, with an error that says why.
+/// Tests calls that an engine or a worker refuses. Each call ends immediately, according to the clock, with an error that gives the reason.
 @Suite(.timeLimit(.minutes(10))) struct RemoteRefusalTests {
   private typealias Repeat = RemoteSignature<String, String>
   private let clock = VirtualClock()
 
-  /// The error of a call that a worker of an engine gets, which transports at most 10,000 bytes.
+  /// Returns the error of a call that is executed by a worker of an engine with a limit of 10,000 bytes.
   private func error(of signature: Repeat, _ input: String) async throws -> RemoteError? {
     let engine = LocalEngine(payloadLimit: 10_000, clock: clock)
     var registry = ProcedureRegistry()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// Workers that are lost, stopped and cut off, on a virtual clock.
+/// Tests workers that are lost, stopped and cut off, on a virtual clock.
 @Suite(.timeLimit(.minutes(10))) struct RemoteWorkerTests {
   let clock = VirtualClock()
   let engine: LocalEngine
@@ -212,7 +212,7 @@ import TestingProcedureKit
     let run = here.add(call, input: 4)
     try await withWorker(registry, from: HeartbeatCounter(engine, heartbeats), on: workerClock) { _ in
       try await started.wait(for: 1)
-      // The engine's time passes when the heartbeat has arrived. With one clock, a slow thread would be a silent worker.
+      // The engine's time passes when the heartbeat has arrived. If both used one clock, a slow thread would look like a silent worker.
       for number in 1...50 {
         try await workerClock.pass(.seconds(10))
         try await heartbeats.wait(for: number)
