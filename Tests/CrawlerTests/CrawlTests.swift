@@ -14,7 +14,7 @@ import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct CrawlTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "crawl-\(UUID().uuidString)")
-  /// Creates a crawl with enough time for each attempt, even on a busy machine.
+  /// Limits with enough time for each attempt, even on a busy machine.
   private static let limits = Limits(jobs: 20, perHost: 2, rate: 10_000, attempts: 1, timeout: 600)
 
   private func withFolder(_ body: (OutputFolder) async throws -> Void) async throws {

@@ -13,9 +13,9 @@ enum Checkout {
     FileManager.default.fileExists(atPath: root.appending(path: path).path)
   }
 
-  /// The files under the folders whose paths have this ending, sorted.
+  /// Returns the sorted files in the given folders whose paths have the given suffix.
   ///
-  /// - Throws: If there is none: a check of no files cannot fail.
+  /// - Throws: An error if there is no such file, because a check of no files cannot fail.
   static func files(under folders: String..., ending: String = ".swift") throws -> [TextFile] {
     let paths = folders.flatMap { folder in
       let names = FileManager.default.enumerator(atPath: root.appending(path: folder).path)

@@ -1,13 +1,15 @@
 import Testing
 
-/// The formatter asks for comments, too, but not of the cases of an enum and the requirements of a protocol.
+/// Tests that declarations have comments. The formatter also requires comments, but not for the cases of an enum and the requirements of a
+/// protocol.
 @Suite struct DocumentationTests {
   static func findings(in file: TextFile) -> [String] {
     file.code.indices.filter { isPublic($0, in: file) && !isDocumented($0, in: file) }
       .map { file.finding($0, "is public and has no documentation") }
   }
 
-  /// Relies on the formatter: one declaration on a line, and members to the right of their type.
+  /// Returns whether the line declares something public. The function relies on the formatter, which puts one declaration on a line, and
+  /// indents members.
   private static func isPublic(_ index: Int, in file: TextFile) -> Bool {
     let line = file.code[index]
     let words = line.split { $0 == " " || $0 == "(" || $0 == "<" }
@@ -23,7 +25,7 @@ import Testing
   private static func isDocumented(_ index: Int, in file: TextFile) -> Bool {
     var above = file.lines[..<index]
     while let line = above.last?.trimmed, line.hasPrefix("@") || line == ")" {
-      // The formatter breaks a long attribute into several lines, of which the last is the parenthesis.
+      // The formatter breaks a long attribute into several lines, the last of which is the parenthesis.
       if line == ")" {
         while let part = above.last?.trimmed, !part.isEmpty, !part.hasPrefix("@") { above.removeLast() }
       }

@@ -1,6 +1,6 @@
 import Testing
 
-/// DESIGN.md 2: what each module may import. The longest key that matches counts; a key may be a single file.
+/// The imports that DESIGN.md 2 allows in each module. The longest matching key counts, and a key can be a single file.
 @Suite struct ImportsTests {
   static let allowed: [String: Set<String>] = [
     "Sources/ProcedureKit": ["Synchronization"],

@@ -1,6 +1,6 @@
 import Testing
 
-/// The tables of states and phases in the documentation, against the enums and the machine's table of successors.
+/// Tests the tables of states and phases in the documentation against the enums and the machine's table of successors.
 @Suite struct PhaseTableTests {
   static let page = "Sources/ProcedureKit/ProcedureKit.docc/ProcedureKit.md"
   static let states = "Sources/ProcedureKit/Procedure/ProcedureState.swift"
@@ -8,24 +8,25 @@ import Testing
 
   static func states(in text: String) -> [String] { text.matches(of: /\n  case (\w+)/).map { String($0.1) } }
 
-  /// The cells of the rows that begin with a word in code font: ``| `waiting` | for a slot | `executing` |``.
+  /// Returns the cells of the rows that begin with a word in code font: ``| `waiting` | for a slot | `executing` |``.
   static func rows(in text: String) -> [[String]] {
     text.split(separator: "\n").filter { $0.contains(/^(?:\/\/\/ )?\| `\w+`/) }.map {
       $0.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast().map { String($0).trimmed }
     }
   }
 
-  /// The words of the last cell of each row, by the word of the first.
+  /// Returns the words in the last cell of each row, by the word in the first cell.
   static func lastCells(in text: String) -> [String: Set<String>] {
     Dictionary(rows(in: text).map { (words($0[0]).first ?? "", words($0[$0.count - 1])) }) { $0.union($1) }
   }
 
-  /// The phases that may follow each phase: `case .ready: [.starting, .finishing]`.
+  /// Returns the phases that may follow each phase: `case .ready: [.starting, .finishing]`.
   static func successors(in text: String) -> [String: Set<String>] {
     Dictionary(text.matches(of: /case \.(\w+): \[(.*)\]/).map { (String($0.1), words(String($0.2))) }) { $0.union($1) }
   }
 
-  /// The states that may follow each state, by the states in which a run is seen in each phase. A state goes back from `pausing` only.
+  /// Returns the states that may follow each state, derived from the state that a run has in each phase. Only from `pausing` can a state go
+  /// back.
   static func successors(
     _ phases: [String: Set<String>], _ statesOfPhase: [String: Set<String>], order: [String]
   ) -> [String: Set<

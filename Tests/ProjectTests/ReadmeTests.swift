@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct ReadmeTests {
-  /// The files and folders that a page links to, or names beginning with a folder of the package, outside of its code.
+  /// Returns the files and folders that a page links to, or names with a path that begins with a folder of the package, outside code.
   static func paths(in page: TextFile) -> [String] {
     let code = page.blocks.filter { $0.language.hasPrefix("swift") }.map(\.lines)
     return page.lines.enumerated().filter { line in !code.contains { $0.contains(line.offset) } }.flatMap { _, line in
@@ -18,7 +18,7 @@ import Testing
     #expect(!paths.isEmpty)
   }
 
-  /// The number of lines of each function at the top level of a file.
+  /// Returns the number of lines of each function at the top level of a file.
   static func lineCounts(in file: TextFile) -> [Int] {
     let starts = file.lines.indices.filter { file.lines[$0].hasPrefix("func ") }
     return starts.compactMap { start in file.lines[start...].firstIndex(of: "}").map { $0 - start + 1 } }

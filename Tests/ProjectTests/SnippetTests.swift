@@ -1,8 +1,8 @@
 import Testing
 
-/// The code that the README and the guides show is a piece of a test or an example, which is compiled and run.
+/// Tests that the code in the README and the guides is a piece of a test or an example, which is compiled and run.
 @Suite struct SnippetTests {
-  /// The Swift blocks of a page that stand in none of the files, line for line, and the blocks that nothing closes.
+  /// Returns the Swift blocks of a page that occur, line for line, in none of the files, and the blocks that are not closed.
   static func findings(in page: TextFile, comparedWith files: [TextFile]) -> [String] {
     page.blocks.compactMap { block in
       let isClosed = page.lines[block.lines.upperBound...].first?.trimmed == "```"
@@ -56,7 +56,7 @@ import Testing
 }
 
 extension TextFile {
-  /// The fenced blocks of a Markdown page, without their fences. One that nothing closes reaches to the end.
+  /// Returns the fenced blocks of a Markdown page, without their fences. A block that is not closed reaches to the end.
   var blocks: [(language: String, lines: Range<Int>)] {
     let fences = lines.indices.filter { lines[$0].trimmed.hasPrefix("```") }
     return stride(from: 0, to: fences.count, by: 2).map { index in
@@ -65,7 +65,7 @@ extension TextFile {
     }
   }
 
-  /// Whether the lines stand here in a row, and some of them is code.
+  /// Returns whether the lines occur consecutively in the file, and at least one of them is code.
   fileprivate func compiles(_ snippet: [String]) -> Bool {
     guard let first = snippet.first?.trimmed, text.has(first), lines.count >= snippet.count else { return false }
     return (0...lines.count - snippet.count).contains { start in
@@ -77,7 +77,7 @@ extension TextFile {
 }
 
 extension ArraySlice<String> {
-  /// The lines without the indentation that all of them share, and without white space at their ends.
+  /// Returns the lines without their common indentation, and without trailing white space.
   fileprivate var withoutCommonIndentation: [String] {
     let common = filter { !$0.trimmed.isEmpty }.map(\.indentation).min() ?? 0
     return map { $0.trimmed.isEmpty ? "" : String(repeating: " ", count: $0.indentation - common) + $0.trimmed }

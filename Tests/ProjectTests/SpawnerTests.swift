@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What starts an unstructured task decides its executor, its priority and its end: one file of a module does.
+/// Tests that only one file of each module starts unstructured tasks, whose executor, priority and end it determines.
 @Suite struct SpawnerTests {
   static let spawners: Set = [
     "Sources/ProcedureKit/Scheduler/Tasks/Spawner.swift", "Sources/ProcedureKitProcess/Running/LaunchedProcess.swift",
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  /// Whether `Task` between these pieces of a line is called, and not part of a name or a declared type.
+  /// Returns whether `Task` between these pieces of a line is called, and is not part of a name or a declared type.
   private static func isStart(before: String, after: String) -> Bool {
     if let last = before.last, last.isLetter || last.isNumber || last == "_" { return false }
     if after.hasPrefix("<") { return !before.hasSuffix("-> ") && !before.hasSuffix(": ") && after.has("> {") }

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// A wait that never ends is a failure after a while, and says which test waits.
+/// Tests that suites have time limits, so that a wait that never ends is a failure that names the waiting test.
 @Suite(.timeLimit(.minutes(10))) struct SuiteTests {
   static func unlimited(in file: TextFile) -> [String] {
     guard file.text.has("await") else { return [] }
     return file.lines.enumerated().compactMap { index, line in
-      // The traits may stand on the following lines.
+      // The traits may be on the following lines.
       let declaration = file.lines[index...].prefix(3)
       return line.has("@Suite") && !line.has("\"@Suite") && !declaration.contains { $0.has(".timeLimit") }
         && !line.trimmed.hasPrefix("//")

@@ -5,9 +5,9 @@ struct TextFile: Sendable {
   let path: String
   let text: String
   let lines: [String]
-  /// The lines of a Swift file without comments and plain literals.
+  /// The lines of a Swift file, without comments and plain literals.
   let code: [String]
-  /// The indices of the lines that begin inside a literal of several lines.
+  /// The indices of the lines that begin inside a multiline literal.
   let literal: Set<Int>
 
   init(_ path: String, _ text: String) {
@@ -27,10 +27,10 @@ struct TextFile: Sendable {
     self.literal = literal
   }
 
-  /// A line, as editors print it, and what is wrong there.
+  /// A description of a line in the form that editors print, and of the problem there.
   func finding(_ index: Int, _ message: String) -> String { "\(path):\(index + 1): \(message)" }
 
-  /// The findings on lines of the code, where `complaint` has one.
+  /// Returns the findings for the lines of code for which `complaint` returns a problem.
   func findings(_ complaint: (String) -> String?) -> [String] {
     code.enumerated().compactMap { index, line in complaint(line).map { finding(index, $0) } }
   }
@@ -40,10 +40,10 @@ extension String {
   var indentation: Int { utf8.prefix { $0 == UInt8(ascii: " ") }.count }
   var trimmed: String { trimmingCharacters(in: .whitespaces) }
 
-  /// Much faster than a regular expression, which most lines need not be asked.
+  /// Returns whether the line contains `text`. This is much faster than a regular expression, which most lines do not need.
   func has(_ text: String) -> Bool { range(of: text, options: .literal) != nil }
 
-  /// Without the literals that interpolate nothing, and without a comment at the end.
+  /// The line without literals that have no interpolation, and without a trailing comment.
   fileprivate var withoutCommentsAndLiterals: String {
     has("\"") || has("//") ? replacing(/"[^"\\]*"/, with: "").replacing(/\/\/.*/, with: "") : self
   }

@@ -4,7 +4,7 @@ import Testing
 @Suite struct TopLevelTests {
   static let allowed: Set = ["Package.swift", "Sources", "Tests", "Examples", "README.md", "LICENSE"]
 
-  /// The names that do not belong there. An ignored name may begin with a `*`, and end with one.
+  /// Returns the names that do not belong at the top level. An ignored name can begin with a `*` and end with one.
   static func strangers(among names: [String], ignored: [Substring]) -> [String] {
     let ignored = ignored.map { $0.split(separator: "/").joined() }
     return names.filter { name in

@@ -4,7 +4,8 @@ import Foundation
   import FoundationNetworking
 #endif
 
-// What the README's procedures do, written with tasks. The README gives the number of lines of each function; `ProjectTests` counts them.
+// The functions do the work of the README's procedures with tasks. The README gives the number of lines of each function, which
+// `ProjectTests` counts.
 
 func downloadByHand(_ urls: [URL]) async throws -> [Data] {
   try await withThrowingTaskGroup(of: (Int, Data).self) { group in

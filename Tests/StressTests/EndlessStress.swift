@@ -2,16 +2,16 @@ import Synchronization
 import Testing
 import TestingProcedureKit
 
-/// Procedures that add themselves again, for ever, until they are cancelled.
+/// Tests procedures that add themselves again, endlessly, until they are cancelled.
 extension StressTests {
   private static let links = Stress.many
 
-  /// Counts links, and lets somebody wait for a number of them.
+  /// A counter of links, which lets a task wait for a number of links.
   private final class Chain: Sendable {
     private let started = ProbeProcedure("a word for each thousand")
     private let links = Atomic(0)
 
-    /// Adds itself to the queue, unless it is cancelled.
+    /// Returns a procedure that adds itself to the queue unless it is cancelled.
     func link(_ ledger: Ledger) -> ProcedureTask<Void, Void> {
       let token = ledger.token()
       return ProcedureTask("link") { [self] in
@@ -24,12 +24,12 @@ extension StressTests {
       }
     }
 
-    /// Counts one more.
+    /// Counts one more link.
     func count() {
       if links.add(1, ordering: .relaxed).newValue == StressTests.links { started.finish() }
     }
 
-    /// Waits until so many links have executed.
+    /// Waits until the given number of links have executed.
     func waitUntilLong() async throws { try await started.execute(()) }
   }
 
@@ -83,7 +83,7 @@ extension StressTests {
     }
   }
 
-  /// Counts, and lets somebody wait for a number of executions.
+  /// A counter of executions, which lets a task wait for a number of executions.
   private func endless(_ ledger: Ledger, _ chain: Chain) -> ProcedureTask<Void, Void> {
     let token = ledger.token()
     return ProcedureTask("endless") {

@@ -2,7 +2,7 @@ import Synchronization
 import Testing
 import TestingProcedureKit
 
-/// What ends a run in `finishFromAllSides`.
+/// The ways in which a run ends in `finishFromAllSides`.
 private enum Side: Error, CaseIterable {
   case cancel
   case timeout
@@ -31,7 +31,7 @@ extension StressTests {
         await withTaskGroup(of: Void.self) { tasks in
           tasks.addTask { for index in orders[0] { probes[index].finish(index) } }
           for (order, side) in zip(orders.dropFirst(), Side.allCases) {
-            // A cancel counts at once, while a body that is told to finish has to get a thread first.
+            // A cancellation takes effect immediately, while a body that is asked to finish must first get a thread.
             let lead = number % 4
             tasks.addTask {
               for index in order {

@@ -1,11 +1,11 @@
 import Testing
 import TestingProcedureKit
 
-/// Groups are cancelled while their children add children.
+/// Tests groups that are cancelled while their children add children.
 extension StressTests {
   private static let groups = 300
 
-  /// Adds many groups, and cancels two of three of them in another order from another task, some when they execute.
+  /// Adds many groups, and cancels two out of three of them in a different order from another task, some of them while they execute.
   private func cancelGroups(
     _ group: ProcedureTask<Void, Void>, on queue: ProcedureQueue, _ ledger: Ledger, seed: UInt64
   ) async {
@@ -60,7 +60,7 @@ extension StressTests {
             scope.add(
               ProcedureTask("child") {
                 for _ in 0..<3 { ledger.watch(scope.add(ledger.worker("grandchild"))) }
-                // Not awaited: the group keeps its slot on the outer queue while it waits for the scope.
+                // The run is not awaited, so the group keeps its slot on the outer queue while it waits for the scope.
                 ledger.watch(queue.add(ledger.worker("outside")))
               })
           }

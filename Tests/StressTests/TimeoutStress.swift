@@ -6,7 +6,7 @@ import TestingProcedureKit
 @testable import ProcedureKit
 
 extension StressTests {
-  /// What they cost the benchmark measures: a test has no time of its own, and on this clock nothing times out.
+  /// The benchmark measures the cost of timeouts, because a test cannot measure its own time. On this clock, nothing times out.
   @Test("Procedures with a timeout each finish, and no timer is left")
   func timeouts() async throws {
     let queue = ProcedureQueue("timeouts", clock: VirtualClock())

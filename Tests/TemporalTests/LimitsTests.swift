@@ -4,7 +4,7 @@ import Testing
 
 @testable import temporal
 
-/// The limits of a call as the server gets them: any value that a caller can set.
+/// Tests the limits of a call as the server receives them, with all values that a caller can set.
 @Suite struct LimitsTests {
   private static let durations: [Duration] = [
     .zero, .seconds(-1), .nanoseconds(1), .seconds(600), .seconds(Int64.max), .seconds(Int64.min),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import temporal
 
-/// Messages against bytes that other implementations have written, and against bytes that nobody should write.
+/// Tests messages against bytes that other implementations have written, and against invalid bytes.
 @Suite struct MessageTests {
   static func bytes(_ build: (inout MessageWriter) -> Void) -> String {
     var message = MessageWriter()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import temporal
 
-/// Orders that nobody should send, to one worker.
+/// Tests poison orders that are sent to one worker.
 @Suite(.timeLimit(.minutes(10))) struct PoisonTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "temporal-\(UUID().uuidString)")
 

@@ -1,6 +1,6 @@
 public import Testing
 
-/// Yields until a condition holds: for what another task does without signalling it.
+/// Yields until a condition holds. Use this function to wait for a change that another task makes without signalling it.
 ///
 /// The number of yields is bounded, so a condition that never holds fails the test instead of hanging it. After the time
 /// limit of the suite has cancelled the test, each yield counts a thousandfold.
@@ -8,9 +8,9 @@ public import Testing
 /// - Parameters:
 ///   - limit: The number of yields after which the test fails. The default takes seconds on an idle machine, and longer on a
 ///     busy one.
-///   - sourceLocation: The place of the issue.
-///   - condition: Evaluated again after each yield.
-/// - Throws: `ConditionNotMet`, after an issue was recorded at the call; and the error of `condition`.
+///   - sourceLocation: The location of the issue.
+///   - condition: The condition, which is evaluated again after each yield.
+/// - Throws: `ConditionNotMet` after recording an issue at the call; the error thrown by `condition`.
 public func eventually(
   steps limit: Int = 5_000_000, sourceLocation: SourceLocation = #_sourceLocation,
   _ condition: nonisolated(nonsending) () async throws -> Bool
@@ -26,5 +26,5 @@ public func eventually(
   }
 }
 
-/// A condition did not hold in time. The issue was recorded where the condition stands.
+/// The error for a condition that did not hold in time. The issue has been recorded at the location of the condition.
 public struct ConditionNotMet: Error {}

@@ -1,7 +1,7 @@
 public import ProcedureKit
 
 extension ProcedureQueue {
-  /// A queue with the settings that tests change most often.
+  /// Creates a queue with the settings that tests change most often.
   public init(
     _ name: String, maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
     clock: any Clock<Duration> = ContinuousClock(), executor: (any TaskExecutor)? = nil,

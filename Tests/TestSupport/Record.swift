@@ -1,7 +1,7 @@
 import Synchronization
 package import Testing
 
-/// Values in the order in which they were appended. Tests look at them later, or wait for a number of them.
+/// A record of values in the order in which they were appended. Tests inspect the values later, or wait for a number of them.
 package final class Record<Value: Sendable>: Sendable {
   private let contents = Mutex<[Value]>([])
 

@@ -1,7 +1,7 @@
 package import TestingProcedureKit
 
 extension SeededGenerator {
-  /// Whether something of this probability happens.
+  /// Returns `true` with the given probability.
   package mutating func chance(percent: Int) -> Bool {
     below(100) < percent
   }

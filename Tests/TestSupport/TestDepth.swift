@@ -1,21 +1,21 @@
 import Foundation
 public import Testing
 
-/// How long the random, explored and stress tests go on: the environment variable `PROCEDUREKIT_DEPTH`.
+/// The depth of the random, explored and stress tests, which the environment variable `PROCEDUREKIT_DEPTH` determines.
 ///
-/// Each test names a count. The gate does a sixth of this count, an ordinary `swift test` a tenth, `deep` ten times as much.
-/// The seeds are the same at each depth, so that a greater depth repeats what a smaller one has tried.
+/// Each test names a count. The gate performs a sixth of this count, an ordinary `swift test` performs a tenth, and `deep` performs ten
+/// times as much. The seeds are the same at each depth, so a greater depth repeats the seeds of a smaller one.
 public enum TestDepth: String, Sendable {
-  /// The variable is not set: quick, for an ordinary `swift test`.
+  /// The quick depth of an ordinary `swift test`, which is used if the variable is not set.
   case ordinary
 
-  /// What `.ci/run` asks for.
+  /// The depth that `.ci/run` sets.
   case gate
 
-  /// Long: for a night, or after a change of the engine.
+  /// The depth for long runs, at night or after a change of the engine.
   case deep
 
-  /// The depth of this process. Traps if the variable names none.
+  /// The depth of this process. An invalid value of the variable traps.
   public static let current: TestDepth = {
     guard let name = ProcessInfo.processInfo.environment["PROCEDUREKIT_DEPTH"], !name.isEmpty else { return .ordinary }
     guard let depth = TestDepth(rawValue: name) else {
@@ -24,15 +24,15 @@ public enum TestDepth: String, Sendable {
     return depth
   }()
 
-  /// Whether this process goes at least as far as the gate.
+  /// Whether the depth of this process is at least that of the gate.
   public static var isAtLeastGate: Bool { current != .ordinary }
 
-  /// The count of seeds, schedules, scripts or procedures at the current depth.
+  /// Returns the number of seeds, schedules, scripts or procedures at the current depth.
   ///
   /// - Parameters:
   ///   - named: The count that the test names.
-  ///   - least: The smallest count that still shows something, where `named` is not smaller yet.
-  /// - Returns: The count, at least one where `named` is.
+  ///   - least: The smallest useful count, unless `named` is even smaller.
+  /// - Returns: The count, which is at least one if `named` is at least one.
   public static func count(_ named: Int, least: Int = 20) -> Int {
     switch current {
     case .ordinary: max(named / 10, min(named, least))
@@ -41,7 +41,8 @@ public enum TestDepth: String, Sendable {
     }
   }
 
-  /// A count of large things (nodes, procedures) whose number is the point: never more than at the gate's depth.
+  /// Returns a number of large objects, such as nodes or procedures, in a test of their number. The count never exceeds that at the gate's
+  /// depth.
   ///
   /// - Parameter gate: The count at the gate's depth and beyond.
   /// - Returns: The count at the current depth.
@@ -49,7 +50,7 @@ public enum TestDepth: String, Sendable {
     current == .ordinary ? gate / 10 : gate
   }
 
-  /// A count of procedures that are a load, where twice as many show nothing else.
+  /// Returns a number of procedures that serve as load, in a test in which twice as many would show nothing new.
   ///
   /// - Parameter deep: The count of a deep run.
   /// - Returns: The count at the current depth.
@@ -71,6 +72,6 @@ public enum TestDepth: String, Sendable {
 }
 
 extension TimeLimitTrait.Duration {
-  /// The limit of suites whose work grows with the depth. All tests start together, and so each takes as long as all.
+  /// The time limit of suites whose work grows with the depth. All tests start together, so each test takes as long as all of them.
   public static var atDepth: Self { .minutes(TestDepth.current == .deep ? 600 : 10) }
 }

@@ -1,8 +1,8 @@
 import ProcedureKit
 
-/// Counts the events of many runs, and says where there are too many, too few, or in the wrong order.
+/// A counter of the events of many runs, which finds events that are superfluous, missing, or in the wrong order.
 ///
-/// The kit's `orderViolations` says the same in more words; this one keeps a few bytes a run.
+/// The kit's `orderViolations` gives more detailed descriptions, but this counter needs only a few bytes per run.
 struct EventCount {
   private struct Steps {
     var last: ProcedureEvent.Kind = .didAttach
@@ -14,7 +14,7 @@ struct EventCount {
 
   private var steps: [ProcedureID: Steps] = [:]
   private var early: [String] = []
-  /// How many runs have finished.
+  /// The number of runs that have finished.
   private(set) var finishes = 0
 
   mutating func add(_ event: ProcedureEvent) {
@@ -36,7 +36,7 @@ struct EventCount {
     steps[event.id] = run
   }
 
-  /// What is wrong, in words.
+  /// Descriptions of the problems.
   var complaints: [String] {
     early
       + steps.compactMap { id, run in

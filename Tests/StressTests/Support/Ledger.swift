@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-/// Counts the bodies that execute, the runs that finish and the values that live.
+/// A counter of the executing bodies, the finished runs and the existing values.
 final class Ledger: Sendable {
   private struct Entries {
     var executing: Set<ProcedureID> = []
@@ -18,18 +18,18 @@ final class Ledger: Sendable {
   private let entries = Mutex(Entries())
   private let living = LivingCount()
 
-  /// How many bodies have started.
+  /// The number of bodies that have started.
   var startCount: Int { entries.withLock { $0.started.count } }
 
-  /// Whether the body of a run has started.
+  /// Returns whether the body of a run has started.
   func hasStarted(_ id: ProcedureID) -> Bool { entries.withLock { $0.started.contains(id) } }
 
-  /// Something that is counted as long as it is held: for bodies to capture.
+  /// A token that is counted as long as it is retained. Bodies capture it.
   func token() -> LivingCount.Token { LivingCount.Token(of: living) }
 
-  /// Counts what it is called in as the body of the current run, until `body` has ended.
+  /// Counts the caller as the body of the current run until `body` has ended.
   ///
-  /// - Throws: What `body` throws.
+  /// - Throws: The error thrown by `body`.
   func execute<R>(_ body: () async throws -> R) async rethrows -> R {
     guard let id = ProcedureContext.current?.id else { fatalError("\(#function) outside of any procedure") }
     entries.withLock { entries in
@@ -41,7 +41,7 @@ final class Ledger: Sendable {
     return try await body()
   }
 
-  /// A procedure that yields once, and holds a token as long as anybody holds it.
+  /// Returns a procedure that yields once, and retains a token as long as the procedure exists.
   func worker(_ name: String = "worker") -> ProcedureTask<Void, Void> {
     let token = token()
     return ProcedureTask(name) { [self] in
@@ -50,7 +50,7 @@ final class Ledger: Sendable {
     }
   }
 
-  /// Counts how often the run tells its dependents that it has finished.
+  /// Counts the number of times that the run notifies its dependents of its end.
   @discardableResult
   func watch<Output>(_ handle: ProcedureHandle<Output>) -> ProcedureHandle<Output> {
     entries.withLock { $0.watched += 1 }
@@ -62,11 +62,11 @@ final class Ledger: Sendable {
     return handle
   }
 
-  /// Shows that every run has finished once, none has executed twice, and nothing is held any more.
+  /// Checks that every run has finished once, that none has executed twice, and that nothing is retained any longer.
   ///
-  /// - Parameter seed: Printed with what is wrong.
+  /// - Parameter seed: The seed to print with a problem.
   func expectNothingLeft(_ seed: UInt64) async {
-    // Dependents are told after the queue is idle: until then, what tells them lives.
+    // Dependents are notified after the queue has become idle, and the objects that notify them exist until then.
     await living.waitUntilNone()
     let (executing, overlaps, finished, watched) = entries.withLock {
       ($0.executing, $0.overlaps, $0.finished, $0.watched)
@@ -76,6 +76,6 @@ final class Ledger: Sendable {
     #expect(finished.count == watched && finished.values.allSatisfy { $0 == 1 }, "seed \(seed): one finish each")
   }
 
-  /// The most bodies that have executed at once.
+  /// The largest number of bodies that have executed concurrently.
   var most: Int { entries.withLock { $0.most } }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many tokens there are, and a way to wait until there is none.
+/// The number of existing tokens, which lets a task wait until there are none.
 final class LivingCount: Sendable {
   private struct Contents {
     var count = 0
@@ -9,7 +9,7 @@ final class LivingCount: Sendable {
 
   private let contents = Mutex(Contents())
 
-  /// Returns when the last token has gone; if one leaks, never: the time limit of the tests tells.
+  /// Waits until the last token has been released. If one leaks, the wait ends with the time limit of the tests.
   func waitUntilNone() async {
     await withCheckedContinuation { continuation in
       let isNone = contents.withLock { contents in
@@ -30,7 +30,7 @@ final class LivingCount: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Is counted from its beginning to its end.
+  /// An object that is counted from its initialization to its deinitialization.
   final class Token: Sendable {
     private let living: LivingCount
 

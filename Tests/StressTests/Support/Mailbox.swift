@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Where one thread leaves what another takes.
+/// A mailbox in which one thread leaves items for another one.
 final class Mailbox<Item: Sendable>: Sendable {
   private let items = Mutex<[Item]>([])
 

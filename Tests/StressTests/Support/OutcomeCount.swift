@@ -1,13 +1,13 @@
 import TestingProcedureKit
 
-/// How many runs ended in which way.
+/// The numbers of runs by their outcomes.
 struct OutcomeCount {
   private(set) var finished = 0
   private(set) var failed = 0
   private(set) var cancelled = 0
   private(set) var ignored = 0
 
-  /// Counts all of them, as soon as they have finished.
+  /// Counts all runs, as soon as they have finished.
   init<Output>(of handles: [ProcedureHandle<Output>]) async {
     for handle in handles {
       switch await handle.outcome {

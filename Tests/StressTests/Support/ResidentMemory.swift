@@ -1,8 +1,8 @@
 import Foundation
 
-/// How much of the process is in memory.
+/// The amount of memory that is resident.
 enum ResidentMemory {
-  /// The resident set in bytes; `nil` where the system does not tell it in `/proc`.
+  /// The size of the resident set in bytes; `nil` on systems that do not report it in `/proc`.
   static var bytes: Int? {
     guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return nil }
     let fields = text.split(separator: " ")

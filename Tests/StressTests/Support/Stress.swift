@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// Runs a scenario again and again, and holds what it leaves behind against what was there before.
+/// Runs a scenario repeatedly, and compares the resources before and after it.
 struct Stress {
   /// The number of rounds of a scenario.
   static let rounds = TestDepth.rounds
@@ -11,20 +11,20 @@ struct Stress {
   /// The number of procedures in one round.
   static let many = TestDepth.load(20_000)
 
-  /// Whether this process runs nothing but stress tests, so that its memory is that of a scenario.
+  /// Whether this process runs only stress tests, in which case its memory is that of a scenario.
   static let isAlone = TestDepth.isAtLeastGate && CommandLine.arguments.contains { $0.contains("StressTests") }
 
-  /// Resident memory may differ by so many bytes: the allocator keeps what it was given back, as it likes.
+  /// The number of bytes by which resident memory may differ, because the allocator may keep memory that was freed.
   static let tolerance = 48 << 20
 
-  /// Runs a scenario on a queue of its own, often; then nothing may be left.
+  /// Runs a scenario many times on its own queue, and checks that nothing is left behind.
   ///
   /// - Parameters:
-  ///   - name: What the figures are printed with.
+  ///   - name: The name to print with the figures.
   ///   - width: The width of the queue.
   ///   - clock: The clock of the queue; `nil` for the system's.
-  ///   - scenario: Fills the queue, whose events are counted, and returns when it has seen enough. Given the seed.
-  /// - Throws: What the scenario throws.
+  ///   - scenario: A function that receives the seed, fills the queue, whose events are counted, and returns when it has seen enough.
+  /// - Throws: The error thrown by the scenario.
   static func run(
     _ name: String, width: Int, clock: (any Clock<Duration>)? = nil,
     _ scenario: (ProcedureQueue, Ledger, UInt64) async throws -> Void
@@ -42,7 +42,7 @@ struct Stress {
     print("stress: \(name): \(runs) runs, resident \(before >> 20) MB, then \(after >> 20) MB")
   }
 
-  /// - Returns: How many runs there were.
+  /// - Returns: The number of runs.
   private static func round(
     _ seed: UInt64, width: Int, _ clock: (any Clock<Duration>)?,
     _ scenario: (ProcedureQueue, Ledger, UInt64) async throws -> Void
@@ -62,7 +62,7 @@ struct Stress {
     return count.finishes
   }
 
-  /// Shows that no slot has been lost, and none won.
+  /// Checks that no slot has been lost or gained.
   private static func expectFullWidth(of queue: ProcedureQueue, _ width: Int) async throws {
     let snapshot = queue.snapshot()
     #expect(snapshot.slotsInUse == 0 && snapshot.procedures.isEmpty, "\(snapshot)")

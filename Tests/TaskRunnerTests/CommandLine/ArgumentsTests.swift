@@ -27,7 +27,7 @@ import Testing
       let arguments = try Arguments(parsing: line)
       #expect(
         arguments.file == "\(home)/tasks.json" && arguments.trace == "\(home)/t" && arguments.report == "\(home)/r")
-      // The name of a task is no path.
+      // The name of a task is not a path.
       #expect(arguments.names.isEmpty || arguments.names == ["~/a"])
     }
   }

@@ -6,11 +6,11 @@ import Testing
 
 @testable import taskrunner
 
-/// What a runner inherits from its parent, and passes on to another runner.
+/// Tests the signal settings that a runner inherits from its parent, and passes on to another runner.
 @Suite(.timeLimit(.minutes(10))) struct InheritanceTests {
-  /// Starts the runner from a shell, with all signals blocked, as a parent can pass on, and waits for its end.
+  /// Starts the runner from a shell with all signals blocked, as a parent can do, and waits for it to end.
   ///
-  /// - Returns: The status, as `waitpid` has it.
+  /// - Returns: The status, as `waitpid` returns it.
   private func runBlocked(_ sandbox: Sandbox, _ traps: String) async throws -> Int32 {
     var attributes = posix_spawnattr_t()
     try #require(posix_spawnattr_init(&attributes) == 0)
@@ -27,7 +27,7 @@ import Testing
     try #require(posix_spawn(&id, "/bin/sh", nil, &attributes, &arguments, environ) == 0)
     let process = id
     return await withCheckedContinuation { continuation in
-      // A thread of its own, since the wait blocks.
+      // The wait blocks, so it has its own thread.
       Thread.detachNewThread {
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0, errno == EINTR {}

@@ -6,7 +6,7 @@ import Testing
 
 @testable import taskrunner
 
-/// A runner that ends in the middle of a run.
+/// Tests runners that end in the middle of a run.
 @Suite(.timeLimit(.minutes(10))) struct InterruptionTests {
   @Test("Ctrl-C ends the commands and their children, the status is 130, and no output counts")
   func interrupt() async throws {
@@ -89,7 +89,7 @@ import Testing
     let seed = UInt64.random(in: 0...(.max))
     print("seed of the moments: \(seed)")
     for round in 0..<12 {
-      // Killed when a number of tasks is done, and a little later.
+      // The runner is killed when a number of tasks have finished, or a little later.
       let left = Mutex(Int(seed >> (round * 4) & 7))
       let run = try await sandbox.run("-j", "3") { line, control in
         let isOver = left.withLock { left in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import taskrunner
 
-/// Names of files are bytes, from the task file to the system.
+/// Tests that file names are bytes, from the task file to the system.
 @Suite(.timeLimit(.minutes(10))) struct NamesTests {
   private let latin = SystemText(bytes: Array("caf".utf8) + [0xe9])
 

@@ -37,7 +37,7 @@ import Testing
     try sandbox.write("growl\n", to: "b.txt")
     #expect(try await sandbox.run().text.contains("4 done, 1 up to date in "))
     #expect(sandbox.text("build/program") == "MEW\ngrowl\n")
-    // The same result, so that the check is not made again.
+    // The result is the same, so the check is not run again.
     try sandbox.remove("build/program")
     #expect(try await sandbox.run().text.contains("2 done, 3 up to date in "))
     try sandbox.write("changed by hand", to: "build/b.o")
@@ -99,7 +99,7 @@ import Testing
       let sandbox = try Sandbox(#"[{"name": "bad", "command": "echo why; exit 7"}]"#)
       var (terminal, child): (Int32, Int32) = (-1, -1)
       try #require(openpty(&terminal, &child, nil, nil, nil) == 0)
-      // The open child's side keeps what is printed when the runner has closed its own.
+      // The child's open side keeps the output after the runner has closed its own side.
       defer { for side in [terminal, child] { close(side) } }
       for side in [terminal, child] { _ = fcntl(side, F_SETFD, FD_CLOEXEC) }
       let name = "/proc/\(getpid())/fd/\(child)"

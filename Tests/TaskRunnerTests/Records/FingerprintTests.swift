@@ -70,7 +70,7 @@ import Testing
     try sandbox.write("", to: "f/.a.records/records-1.partial")
     #expect(try fingerprint() == before)
     var seen = [before]
-    // A folder of a user's, which has such a name.
+    // This is a user's folder that happens to have the name of a records folder.
     try sandbox.write("1", to: "f/.a.records/data")
     seen.append(try fingerprint())
     try sandbox.write("2", to: "f/.a.records/data")

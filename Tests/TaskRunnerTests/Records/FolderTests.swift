@@ -7,7 +7,7 @@ import Testing
 
 @testable import taskrunner
 
-/// Folders as inputs, and files in the folder of the records.
+/// Tests folders as inputs, and files in the folder of the records.
 @Suite(.timeLimit(.minutes(10))) struct FolderTests {
   @Test(
     "A task whose input is the folder of its task file, or a parent of it, is up to date, even with other task files")
@@ -24,7 +24,7 @@ import Testing
     #expect(try await sandbox.run("sub/inner.json").text.contains("0 done, 1 up to date"))
     try sandbox.write("2", to: "file")
     #expect(try await sandbox.run().text.contains("1 done"))
-    // A file of such a name is no record, nor is a folder without a task file.
+    // A file with the name of a records folder is not a record, and neither is a folder without a task file.
     try sandbox.write("", to: ".file.records")
     #expect(try await sandbox.run().text.contains("1 done"))
     try sandbox.write("", to: ".none.records/records")
@@ -59,8 +59,8 @@ import Testing
     let room = Int(PATH_MAX) - sandbox.path.utf8.count - 10
     let path = SystemText(bytes: Array(repeatElement(Array("/d".utf8), count: room / 2).joined()))
     try SystemFiles.makeFolders("\(sandbox.path)\(path)")
-    // In a thread of the concurrency runtime, whose stack is small.
-    let fingerprint = try await Task.detached { try Fingerprint.ofPath(sandbox.file("d")) }.value  // ends by itself
+    // The fingerprint is computed on a thread of the concurrency runtime, whose stack is small.
+    let fingerprint = try await Task.detached { try Fingerprint.ofPath(sandbox.file("d")) }.value  // ends without cancellation
     #expect(fingerprint != nil)
   }
 
@@ -94,7 +94,7 @@ import Testing
   }
 }
 
-/// Ends a thread of a test, and waits for its end.
+/// Ends a thread of a test, and waits until it has ended.
 private final class Flag: Sendable {
   private let isOver = Mutex(false)
   private let (ends, end) = AsyncStream.makeStream(of: Never.self)

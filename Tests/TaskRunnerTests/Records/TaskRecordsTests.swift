@@ -14,7 +14,7 @@ import Testing
     file = try TaskFile("\(sandbox.path)/tasks.json")
   }
 
-  /// Records that can be written, and hold those that were written before.
+  /// Opens records that can be written, and that contain the records written earlier.
   private func opened() throws -> TaskRecords {
     let records = TaskRecords(of: file)
     try FileManager.default.createDirectory(atPath: records.folder.description, withIntermediateDirectories: true)
@@ -46,7 +46,7 @@ import Testing
       let read = TaskRecords(of: file)
       #expect(read.record(of: "a") == (count >= bytes.count / 2 - 1 ? hash : nil))
       #expect(read.record(of: "b") == (count >= bytes.count - 1 ? hash : nil))
-      // What follows a line that was cut off is whole.
+      // The line after a line that was cut off is complete.
       let next = try opened()
       try next.write(hash, of: "c")
       #expect(TaskRecords(of: file).record(of: "c") == hash)

@@ -6,19 +6,19 @@ import Synchronization
 
 @testable import taskrunner
 
-/// A folder of its own for one test, in which the built executable is run. The folder is removed at the end.
+/// A folder for a single test, in which the built executable is run. The folder is removed when the test ends.
 final class Sandbox: Sendable {
   let path: String
 
   init(_ tasks: String = "[]") throws {
-    // The system's own spelling, since commands print it.
+    // The path has the system's own spelling, because commands print it.
     let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
     path = folder.appending(path: "taskrunner-tests-\(UUID().uuidString)").path(percentEncoded: false)
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     try write(tasks, to: "tasks.json")
   }
 
-  /// The path of a file, or of the folder.
+  /// Returns the path of a file in the folder, or of the folder itself.
   func file(_ name: SystemText = ".") -> SystemText { "\(path)/\(name)" }
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
@@ -31,7 +31,7 @@ final class Sandbox: Sendable {
     try SystemFiles.write(text.utf8, to: descriptor)
   }
 
-  /// The text of a file; `nil` if there is none.
+  /// Returns the text of a file; `nil` if the file does not exist.
   func text(_ name: SystemText) -> String? {
     (try? SystemFiles.contents(file(name))).map { String(decoding: $0, as: UTF8.self) }
   }
@@ -40,13 +40,13 @@ final class Sandbox: Sendable {
 
   func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: "\(path)/\(name)") }
 
-  /// Runs the executable to its end.
+  /// Runs the executable until it ends.
   ///
   /// - Parameters:
   ///   - arguments: The command line.
-  ///   - environment: All variables; `nil` for those of the tests.
-  ///   - onLine: Called for each line that the executable prints, with the means to signal it.
-  /// - Returns: What the executable has printed, and its status.
+  ///   - environment: All environment variables; `nil` for those of the tests.
+  ///   - onLine: A function that is called for each line that the executable prints, and that can send it signals.
+  /// - Returns: The output of the executable, and its status.
   /// - Throws: `ProcessError`, if the executable cannot be started.
   func run(
     _ arguments: SystemText..., environment: [SystemText: SystemText]? = nil,
@@ -69,21 +69,21 @@ final class Sandbox: Sendable {
     return try await process(request)
   }
 
-  /// Beside the bundle of the tests, where the package manager puts all products.
+  /// The executable beside the bundle of the tests, where the package manager puts all products.
   static var executable: String {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
     let products = bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL
     return products.appending(path: "taskrunner").path(percentEncoded: false)
   }
 
-  /// Whether a process that was killed has ended. The system takes its time for that, which is seconds on a busy machine.
+  /// Returns whether a process that was killed has ended. On a busy machine, this can take several seconds.
   static func isGone(_ process: Int32) async -> Bool {
     let end = ContinuousClock.now + .seconds(60)
     while isAlive(process), ContinuousClock.now < end { await Task.yield() }
     return !isAlive(process)
   }
 
-  /// Whether a process is there, and not just kept for its status.
+  /// Returns whether a process exists and is not a zombie.
   private static func isAlive(_ process: Int32) -> Bool {
     guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return false }
     return text.split(separator: ")").last?.first { $0 != " " } != "Z"

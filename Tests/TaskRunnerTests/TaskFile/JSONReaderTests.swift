@@ -5,7 +5,7 @@ import Testing
 @testable import taskrunner
 
 @Suite struct JSONReaderTests {
-  /// The value as Foundation reads it, to compare.
+  /// Returns the value as Foundation reads it, for comparison.
   private func plain(_ value: JSONValue) -> NSObject {
     switch value.content {
     case .null: NSNull()

@@ -23,7 +23,7 @@ import Testing
       tree.makers(of: "/o/q/x").isEmpty && tree.makers(of: "/other").isEmpty && tree.makers(of: "/") == [0, 1, 2])
     #expect(tree.makerAround("/o/p/x/y").map { $0.path == "/o/p" && $0.maker == 2 } == true)
     #expect(tree.makerAround("/o/p") == nil && tree.makerAround("/o/q/x") == nil)
-    // The root can be made, too.
+    // The root can also be made.
     _ = tree.add("/", maker: 3)
     #expect(tree.makerAround("/o/q/x").map { $0.path == "/" && $0.maker == 3 } == true)
   }

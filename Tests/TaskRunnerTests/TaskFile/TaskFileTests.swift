@@ -6,7 +6,7 @@ import Testing
 @testable import taskrunner
 
 @Suite struct TaskFileTests {
-  /// The problems of a file, without its name.
+  /// Returns the problems of a file, without the file's name.
   private func problems(_ text: String) throws -> [String] {
     let sandbox = try Sandbox(text)
     do throws(TaskFileError) {
@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  /// The only problem of a file, in which `§` marks its place. Fails if the problem is elsewhere.
+  /// Returns the only problem of a file, in which `§` marks the location. Fails if the problem is elsewhere.
   private func problem(in marked: String) throws -> String {
     let lines = marked.prefix { $0 != "§" }.split(separator: "\n", omittingEmptySubsequences: false)
     let place = "\(lines.count):\((lines.last?.count ?? 0) + 1): "
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  /// Task files that grow in one way.
+  /// A way in which task files grow.
   enum Growing: String, CaseIterable {
     case unknownKeys, parts, chain, cycle, equalNames, needs, outputs, variables
 
@@ -144,7 +144,7 @@ import Testing
     "A task file that is four times as large, in any way, is read in about four times the time",
     arguments: Growing.allCases)
   func linear(_ growing: Growing) throws {
-    /// The time of this thread, to which other threads and programs do not add.
+    /// Returns the processor time of this thread, which other threads and programs do not affect.
     func seconds(_ count: Int) throws -> Double {
       let file = try Sandbox(growing.text(count))
       func now() -> Double {
@@ -159,7 +159,7 @@ import Testing
       }
       return now() - start
     }
-    // Quadratic code takes 16 times the time. The caches are shared with other programs, so there are three tries.
+    // Quadratic code would take 16 times as long. The caches are shared with other programs, so the test has three attempts.
     var lowest = Double.infinity
     for _ in 0..<3 where lowest >= 8 { lowest = try min(lowest, seconds(4_000) / seconds(1_000)) }
     #expect(lowest < 8)
