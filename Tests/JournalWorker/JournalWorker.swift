@@ -27,7 +27,7 @@ struct JournalWorker {
     }
   }
 
-  /// Each node adds its number to the values of up to three earlier nodes.
+  /// Returns a graph in which each node adds its number to the values of up to three earlier nodes.
   private static func graph(_ effects: Int32) -> ProcedureGraph<Void, Int> {
     ProcedureGraph("thirty") { g in
       var nodes: [Node<Int>] = []

@@ -10,7 +10,7 @@ import Testing
     code(manifest).matches(of: /enableUpcomingFeature\("(\w+)"\)/).map { String($0.1) }.sorted()
   }
 
-  /// The targets that have other settings than the array with the features.
+  /// Returns the targets whose settings differ from the array with the features.
   static func targetsWithoutSettings(in manifest: String) -> [String] {
     let targets = code(manifest).split(separator: /\.(?:target|executableTarget|testTarget)\(\s*name: "/).dropFirst()
     return targets.filter { !$0.contains(/swiftSettings: settings\W/) }.map { String($0.prefix { $0 != "\"" }) }
@@ -22,7 +22,7 @@ import Testing
     let enabledIn: String?
   }
 
-  /// The features of a report that are still off in the language mode 6. A misspelt one is off without a warning.
+  /// Returns the features in a report that are still off in language mode 6. A misspelt feature is off without a warning.
   static func upcoming(in report: Data) throws -> [String] {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -40,7 +40,7 @@ import Testing
     let upcoming = try Self.upcoming(in: output.fileHandleForReading.readToEnd() ?? Data())
     let manifest = try Checkout.text(of: "Package.swift")
     #expect(Self.features(in: manifest) == upcoming)
-    // The target in C has no features of Swift.
+    // The C target has no Swift features.
     #expect(Self.targetsWithoutSettings(in: manifest) == ["LoadedLibraries"])
   }
 

@@ -27,7 +27,7 @@ struct TextFile: Sendable {
     self.literal = literal
   }
 
-  /// A description of a line in the form that editors print, and of the problem there.
+  /// Returns the location of a line in the form that editors print, followed by the problem.
   func finding(_ index: Int, _ message: String) -> String { "\(path):\(index + 1): \(message)" }
 
   /// Returns the findings for the lines of code for which `complaint` returns a problem.

@@ -83,7 +83,7 @@ extension StressTests {
     }
   }
 
-  /// A counter of executions, which lets a task wait for a number of executions.
+  /// Returns a procedure that counts its executions, so that a task can wait for a number of them.
   private func endless(_ ledger: Ledger, _ chain: Chain) -> ProcedureTask<Void, Void> {
     let token = ledger.token()
     return ProcedureTask("endless") {

@@ -32,7 +32,7 @@ import TestingProcedureKit
     return try Data(contentsOf: response.payload)
   }
 
-  /// The `Range` header of each request.
+  /// Returns the `Range` header of each request.
   private func ranges(_ server: LoopbackServer) -> [String?] { server.requests.map { $0.headers["Range"] } }
 
   @Test("A part that has arrived is not requested again if the server identifies the version")

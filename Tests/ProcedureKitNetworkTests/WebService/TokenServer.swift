@@ -50,7 +50,7 @@ final class TokenServer: Sendable {
   /// The forms that were sent to the token endpoint.
   var forms: [String] { server.requests(to: "/token").map { String(decoding: $0.body, as: UTF8.self) } }
 
-  /// The tokens that were sent for a resource.
+  /// Returns the tokens that were sent for a resource.
   func tokens(_ path: String = "/kitten") -> [String?] { server.requests(to: path).map { $0.headers["Authorization"] } }
 
   var configuration: OAuthConfiguration {

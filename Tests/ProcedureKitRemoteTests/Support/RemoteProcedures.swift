@@ -19,7 +19,7 @@ extension RemoteSignature where Input == Int, Output == Int {
 }
 
 extension ProcedureRegistry {
-  /// A registry with the procedure "double", version 2.
+  /// Returns a registry with the procedure "double", version 2.
   static func doubling(_ body: @escaping @Sendable (Int) async throws -> Int = { $0 * 2 }) -> ProcedureRegistry {
     var registry = ProcedureRegistry()
     registry.register(ProcedureTask<Int, Int>("double") { try await body($0) }, as: .double)

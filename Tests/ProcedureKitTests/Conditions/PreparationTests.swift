@@ -6,7 +6,7 @@ import TestingProcedureKit
 @Suite(.timeLimit(.minutes(10))) struct PreparationTests {
   private enum Network {}
 
-  /// A condition that connects through a procedure with the same category as the procedures that need the connection.
+  /// Returns a condition that connects through a procedure with the same category as the procedures that need the connection.
   private func connected(on queue: ProcedureQueue, _ isConnected: Box<Int>) -> Condition {
     Condition("connected") {
       try await queue.run(ProcedureTask("connect") { isConnected.update { $0 += 1 } }.exclusive(with: Network.self))

@@ -5,7 +5,7 @@ import TestingProcedureKit
 
 /// Tests the step of an event, whose values a `switch` can read.
 @Suite(.timeLimit(.atDepth)) struct EventStepTests {
-  /// A description of the step that uses only its values.
+  /// Returns a description of the step that uses only its values.
   private func words(_ event: ProcedureEvent) -> String {
     switch event.step {
     case .didAttach: "attached"

@@ -10,7 +10,7 @@ import TestingProcedureKit
     await events.reduce(into: []) { $0.append($1.shortName) }
   }
 
-  /// The outcome of each run, by its name.
+  /// Returns the outcome of each run, by its name.
   private func ends(_ events: AsyncStream<ProcedureEvent>) async -> [String: ProcedureOutcome<Void>] {
     await events.reduce(into: [:]) { ends, event in
       if event.kind == .didFinish { ends[event.name] = event.outcome }

@@ -5,7 +5,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-/// Each test waits for the release by yielding, because the last steps of a worker cannot be awaited.
+/// Each of these tests waits for the release by yielding, because the last steps of a worker cannot be awaited.
 @Suite(.timeLimit(.atDepth)) struct LifetimeTests {
   @Test("D3: a graph releases a value as soon as its last consumer has taken it or was skipped")
   func valuesOfGraphs() async throws {
@@ -168,7 +168,7 @@ import TestingProcedureKit
 
     init(isExclusive: Bool) { self.isExclusive = isExclusive }
 
-    /// A run whose body starts a task that runs the next link, and does not wait for the task.
+    /// Returns a procedure whose body starts a task that runs the next link, and does not wait for the task.
     func link(_ number: Int) -> ProcedureTask<Void, Void> {
       let task = ProcedureTask("link") { [self] in
         scopes.withLock { $0.append(Weak(run: ProcedureContext.current?.run)) }

@@ -6,7 +6,7 @@ private let mainQueueKey = {
   return key
 }()
 
-/// Whether the current code executes on the main queue, and therefore on the main actor.
+/// Returns whether the current code executes on the main queue, and therefore on the main actor.
 func isOnMainActor() -> Bool {
   DispatchQueue.getSpecific(key: mainQueueKey) ?? false
 }

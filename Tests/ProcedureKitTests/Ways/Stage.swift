@@ -152,7 +152,7 @@ final class Stage: Sendable {
     await start(subject).result
   }
 
-  /// The handle of the produced or added procedure.
+  /// Returns the handle of the produced or added procedure.
   func ownHandle(_ running: Running) -> ProcedureHandle<Int>? {
     way == .child ? produced.value : running.handle
   }

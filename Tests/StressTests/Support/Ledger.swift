@@ -24,7 +24,7 @@ final class Ledger: Sendable {
   /// Returns whether the body of a run has started.
   func hasStarted(_ id: ProcedureID) -> Bool { entries.withLock { $0.started.contains(id) } }
 
-  /// A token that is counted as long as it is retained. Bodies capture it.
+  /// Returns a token that is counted as long as it is retained. Bodies capture the token.
   func token() -> LivingCount.Token { LivingCount.Token(of: living) }
 
   /// Counts the caller as the body of the current run until `body` has ended.

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @Suite("Rules K1 to K3 under every order: conditions", .timeLimit(.atDepth))
 struct ConditionRuleTests {
-  /// A condition that takes some time, and records its end.
+  /// Returns a condition that takes some time, and records its end.
   private func condition(
     _ name: String, in env: ExplorationEnvironment, log: Locked<[String]>,
     _ verdict: @escaping @Sendable () throws -> Bool

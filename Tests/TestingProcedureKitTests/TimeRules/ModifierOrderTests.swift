@@ -6,7 +6,7 @@ import TestingProcedureKit
 /// `TimeoutRuleTests.andRetry`, and those about breakers by `ResilienceRuleTests.breakerAndRetry` and `breakerCounts`.
 @Suite("Every modifier wraps what is written before it: conditions, categories and retry", .timeLimit(.atDepth))
 struct ModifierOrderTests {
-  /// A condition that fails a number of times, then returns `false` a number of times, and then `true`. It counts its evaluations.
+  /// Returns a condition that fails a number of times, then is `false` a number of times, and then is `true`. It counts its evaluations.
   private func condition(failing failures: Int, refusing refusals: Int, _ count: Locked<Int>) -> Condition {
     Condition("moody") {
       let number = count {

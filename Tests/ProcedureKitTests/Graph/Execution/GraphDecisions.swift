@@ -44,7 +44,7 @@ struct GraphDecisions {
 }
 
 extension GraphCountdown {
-  /// The countdown of a graph whose nodes have no values.
+  /// Creates the countdown of a graph whose nodes have no values.
   convenience init(_ shape: GraphShape) {
     self.init(shape, GraphValues(ValueLayout(), dependencyCounts: shape.dependencyCounts))
   }

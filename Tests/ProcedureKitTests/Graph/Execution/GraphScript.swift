@@ -33,7 +33,7 @@ struct GraphScript: CustomStringConvertible {
     self.random = random
   }
 
-  /// The outcome that each node would have. In half of the graphs, everything succeeds.
+  /// Returns the outcome that each node would have. In half of the graphs, everything succeeds.
   private static func randomEndings(_ count: Int, _ random: inout SeededGenerator) -> [GraphProgress.Ending] {
     let failures = [0, 0, 5, 30].randomElement(using: &random) ?? 0
     return (0..<count).map { _ in

@@ -183,7 +183,7 @@ private struct KeyScript {
     isWaiting(member) && !machine.ready.contains(member) && !machine.returning.contains(member)
   }
 
-  /// The runs that may start, which are the most urgent ones of each key that has room.
+  /// Returns the runs that may start, which are the most urgent ones of each key that has room.
   private func candidates(of machine: Machine) -> [MemberID] {
     let waiting = machine.present.filter { machine[$0].phase == .ready && !machine[$0].isNested }
     let keys = Set(waiting.map { machine[$0].key }).filter { !isFull($0, of: machine) }

@@ -11,7 +11,7 @@ import Testing
     }
   }
 
-  /// An exploration as text: the order of tasks and the observations of the body, for every schedule.
+  /// Returns an exploration as text, with the order of tasks and the observations of the body for every schedule.
   private func trace(seed: UInt64, _ strategy: ExplorationStrategy) async throws -> String {
     let pool = ThreadPool()
     defer { pool.shutDown() }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TestingProcedureKit
 
-/// The task to which a job belongs.
+/// Tests which task a job belongs to.
 @Suite(.timeLimit(.minutes(10))) struct TaskNumberTests {
   @Test("A job without a task belongs to the task that enqueues it; a job from outside gets its own number")
   func identities() {
