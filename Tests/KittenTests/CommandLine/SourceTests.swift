@@ -5,7 +5,7 @@ import Testing
 @testable import kitten
 
 @Suite struct SourceTests {
-  @Test("A directory stands for its pictures, sorted, without those in nested directories")
+  @Test("A directory is replaced by its pictures, sorted, without those in nested directories")
   func directory() throws {
     let directory = try TemporaryDirectory()
     for name: SystemText in ["b.ppm", "a.PNM", "notes.txt", "deeper/c.ppm"] { try directory.write([], to: name) }

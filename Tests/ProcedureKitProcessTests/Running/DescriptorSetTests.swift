@@ -39,7 +39,7 @@ import Testing
       write("a", to: second)
       #expect(next(set) == [3])
       write("b", to: first)
-      #expect(next(set) == [1], "the second has a byte, and is not in the set any more")
+      #expect(next(set) == [1], "the second has a byte, and is no longer in the set")
       #expect(set.add(second.reading, key: 4))
       #expect(next(set) == [4])
       #expect(set.next(within: .milliseconds(1)) == [])

@@ -90,7 +90,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("L2: the events of a queue do not include refused runs, in whatever way they were added")
+  @Test("L2: the events of a queue do not include refused runs, whichever way they were added")
   func refusedOnQueue() async throws {
     var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1, isSuspended: true)
     configuration.maxWaitingProcedures = 1

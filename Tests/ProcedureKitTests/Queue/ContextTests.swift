@@ -29,7 +29,7 @@ private enum Trace {
     #expect(try await carrying.add(task).value == "none")
   }
 
-  @Test("The context has the id, name, attempt and queue of a body; outside of bodies there is no context")
+  @Test("The context has the id, name, attempt and queue of a body, and outside bodies there is no context")
   func context() async throws {
     #expect(ProcedureContext.current == nil)
     let queue = ProcedureQueue("q")

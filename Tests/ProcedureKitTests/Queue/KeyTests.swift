@@ -365,7 +365,7 @@ struct KeyTests {
     await queue.shutDown()
   }
 
-  @Test("Keys that are no longer used leave nothing behind, in whatever order they are used")
+  @Test("Keys that are no longer used leave nothing behind, whatever the order in which they were used")
   func passingKeys() async throws {
     let queue = makeQueue {
       $0.fairness = .byKey

@@ -25,7 +25,7 @@ struct ProducedChildTests {
     await #expect(throws: TestError(code: 2)) { try await waiting.execute() }
   }
 
-  @Test("L1: a finished procedure cannot produce children, in whatever way it was run", arguments: 0..<4)
+  @Test("L1: a finished procedure cannot produce children, whichever way it was run", arguments: 0..<4)
   func producedTooLate(way: Int) async throws {
     let queue = ProcedureQueue("q")
     let escaped = Box<ProcedureContext?>(nil)
@@ -49,7 +49,7 @@ struct ProducedChildTests {
     #expect(error.kind == .producerFinished)
   }
 
-  @Test("C3: a child that is produced after the cancellation is cancelled at once")
+  @Test("C3: a child that is produced after the cancellation is cancelled immediately")
   func producedAfterCancel() async throws {
     let queue = ProcedureQueue("q")
     let (started, go) = (Signal(), Signal())
@@ -115,7 +115,7 @@ struct ProducedChildTests {
     try await holder.value
   }
 
-  @Test("C3: a failed child ends what its parent's body waits for, in whatever way the parent is run", arguments: 0..<4)
+  @Test("C3: a failed child ends the waits of its parent's body, whichever way the parent is run", arguments: 0..<4)
   func failedChildStopsTheBody(way: Int) async throws {
     let (queue, other) = (ProcedureQueue("q"), ProcedureQueue("other", isSuspended: true))
     let body = ProcedureTask("body") {

@@ -217,7 +217,7 @@ import TestingProcedureKit
     #expect(refusal()?.kind == .queueShutDown)
   }
 
-  @Test("Every refusal counts once, in whatever way a procedure is added", arguments: [false, true])
+  @Test("Every refusal counts once, whichever way a procedure is added", arguments: [false, true])
   func refusalsCount(byShutdown: Bool) async throws {
     var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1, isSuspended: true)
     configuration.collectsTotals = true

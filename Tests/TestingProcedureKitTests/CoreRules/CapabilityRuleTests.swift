@@ -262,7 +262,8 @@ struct CapabilityRuleTests {
     }
   }
 
-  @Test("C2, C6: cancelling a run that prompts does not affect the answer for others; a waiting run ends at once")
+  @Test(
+    "C2, C6: cancelling a run that prompts does not affect the answer for others, and a waiting run ends immediately")
   func cancelAsker() async throws {
     try await exploreRace(
       "cancelled while asking", "cancelled while waiting", "finished before", schedules: TestDepth.count(2_000)

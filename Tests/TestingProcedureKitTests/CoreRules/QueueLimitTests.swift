@@ -90,7 +90,7 @@ struct QueueLimitTests {
     }
   }
 
-  @Test("A caller that is cancelled while it waits for room is not added, and its room goes to the next")
+  @Test("A procedure whose caller is cancelled while it waits for room is not added, and the next caller gets the room")
   func cancelledEnqueue() async throws {
     try await exploreRace("cancelled", "added", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue("limited", maxConcurrentProcedures: 1, isSuspended: true, maxWaitingProcedures: 1)

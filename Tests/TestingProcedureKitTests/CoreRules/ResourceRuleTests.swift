@@ -175,7 +175,7 @@ struct ResourceRuleTests {
     }
   }
 
-  @Test("R3: cancelled runs release their claims and withdraw their requests, also in the caller's task")
+  @Test("R3: cancelled runs release their claims and withdraw their requests, even in the caller's task")
   func cancelledRuns() async throws {
     try await exploreRace("cancelled", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
@@ -239,7 +239,7 @@ struct ResourceRuleTests {
     }
   }
 
-  @Test("R4: of two runs that each hold what the other needs next, one is refused, and both end")
+  @Test("R4: of two runs that each hold the resource that the other needs next, one is refused, and both end")
   func circle() async throws {
     try await exploreRace("both finished", "one refused", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()

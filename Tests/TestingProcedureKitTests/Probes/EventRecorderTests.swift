@@ -23,7 +23,7 @@ import TestingProcedureKit
     #expect(recorder.events.orderViolations().isEmpty)
   }
 
-  @Test("A wait for an event that never occurs ends with the stream, and throws the recorded events")
+  @Test("A wait for an event that never occurs ends with the stream, and throws an error with the recorded events")
   func neverHappened() async throws {
     let queue = ProcedureQueue()
     let recorder = EventRecorder(queue)

@@ -22,7 +22,7 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
-  @Test("Instructions can be given in advance, and for all executions at once")
+  @Test("Instructions can be given in advance, or to all executions at the same time")
   func wordsBefore() async throws {
     let probe = ProbeProcedure<Void, Int>()
     probe.finish(1)

@@ -26,7 +26,7 @@ import TestingProcedureKit
     #expect(!isLinearizable(writes + [reads(1, 2, from: 1), reads(2, 1, from: 2)]))
   }
 
-  @Test("An empty history and one of twenty overlapping calls are decided quickly")
+  @Test("An empty history, and a history of twenty overlapping calls, are decided quickly")
   func sizes() {
     #expect(isLinearizable([]))
     let calls = (1...20).map { [History.Call(.add(1), $0, during: 0...1)] }
