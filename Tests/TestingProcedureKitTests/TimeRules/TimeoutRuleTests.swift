@@ -289,7 +289,8 @@ struct TimeoutRuleTests {
       let outcome = await outcome(of: procedure.deadline(.init(offset: .seconds(2)), on: env.clock), way, on: queue)
       env.check(outcome.timeout == (kind == "past" ? .zero : .seconds(2)), "\(outcome)")
       env.check(outcome.hasStartedBeforeTimeout == (kind == "executing"), "\(outcome)")
-      env.check("\(outcome)".contains("passed before it ") == (kind != "executing"), "\(outcome)")
+      env.check("\(outcome)".contains("not started by its deadline") == (kind == "waiting"), "\(outcome)")
+      env.check("\(outcome)".contains("passed before it was added") == (kind == "past"), "\(outcome)")
       env.tally(kind)
       await queue.shutDown()
     }
