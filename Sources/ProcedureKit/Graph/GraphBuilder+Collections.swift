@@ -10,6 +10,7 @@ extension GraphBuilder {
   ///   - elementName: Returns the name of an element in errors, events and diagrams. If `nil`, the name is that of the procedure with the
   ///     index of the element, as in `resize[3]`.
   /// - Returns: A node with the values, in the order of the elements.
+  @inlinable
   public func map<Element, P: Procedure>(
     _ elements: Node<[Element]>, with procedure: P, maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil
@@ -68,6 +69,27 @@ extension GraphBuilder {
     reduce("reduce", elements, initial, combine)
   }
 
+  /// Adds a node for each element of an array, all of which execute the same task.
+  ///
+  /// The function is compiled in the client, where the types are known. Otherwise, each element would look them up at run time.
+  @inlinable
+  func add<Element, Output>(
+    _ task: ProcedureTask<Element, Output>, forEach elements: [Element], elementName: (@Sendable (Element) -> String)?
+  ) -> [Node<Output>] {
+    let (traits, operation) = task.node
+    var nodes: [Node<Output>] = []
+    nodes.reserveCapacity(elements.count)
+    for index in elements.indices {
+      let element = elements[index]
+      let output = addSlot(for: Output.self)
+      addStep(traits.ofElement(index, named: elementName?(element)), after: []) { values in
+        values.put(try await operation(element), into: output)
+      }
+      nodes.append(Node(builder: identity, reading: output))
+    }
+    return nodes
+  }
+
   // MARK: Constants and arrays of nodes
 
   /// Adds a procedure whose input is the same value in every run of the graph; see
@@ -107,6 +129,7 @@ extension GraphBuilder {
   ///
   /// The function never executes on the caller's actor. In errors, events and diagrams, the name of an element is that of the node with the
   /// element's index, as in `sizes[3]`.
+  @inlinable
   public func map<Element, Output: Sendable>(
     _ name: String, _ elements: Node<[Element]>, maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
@@ -145,6 +168,7 @@ extension GraphBuilder {
 extension GraphBuilder {
   /// Adds a node that calls a function for each element of an array; see
   /// ``map(_:_:maxConcurrentElements:onFailure:elementName:operation:)``.
+  @inlinable
   public func map<Element, Output: Sendable>(
     _ elements: Node<[Element]>, maxConcurrentElements limit: Int = .max, onFailure policy: FailurePolicy = .failFast,
     elementName: (@Sendable (Element) -> String)? = nil,
@@ -179,13 +203,15 @@ extension GraphBuilder {
 }
 
 /// The work on each element of an array, which executes as a graph that is created when the array is known.
+@usableFromInline
 struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
-  private let element: ProcedureTask<Element, Output>
-  private let limit: Int
-  private let policy: FailurePolicy
+  @usableFromInline let element: ProcedureTask<Element, Output>
+  @usableFromInline let limit: Int
+  @usableFromInline let policy: FailurePolicy
   /// Returns the name of an element. If `nil`, elements are named by their indices.
-  private let elementName: (@Sendable (Element) -> String)?
+  @usableFromInline let elementName: (@Sendable (Element) -> String)?
 
+  @inlinable
   init(
     _ element: ProcedureTask<Element, Output>, limit: Int, policy: FailurePolicy,
     elementName: (@Sendable (Element) -> String)?
@@ -196,34 +222,27 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   }
 
   /// A task that does the work for a whole array.
-  var task: ProcedureTask<[Element], [Output]> {
+  @inlinable var task: ProcedureTask<[Element], [Output]> {
     ProcedureTask(element.name) { elements in
       guard !elements.isEmpty else { return [] }
       return try await graph(of: elements).procedureTask.executeAsLayer(()).compactMap { $0 }
     }
   }
 
-  private func graph(of elements: [Element]) -> ProcedureGraph<Void, [Output?]> {
-    ProcedureGraph<Void, [Output?]>(element.name, elementsOf: element.name, combining: { $0 }) { builder in
-      var nodes: [Node<Output?>] = []
-      nodes.reserveCapacity(elements.count)
-      let own = element.layer.traits
-      // The types of the elements are known only at run time. Each access to `element`, and each step through a generic sequence of pairs,
-      // would look up these types, so the loop uses neither.
-      for index in elements.indices {
-        let value = elements[index]
-        let name = elementName.map { $0(value) } ?? "\(own.name)[\(index)]"
-        let traits = ModifierLayer.Traits(name: name, rawPriority: own.rawPriority, key: own.key)
-        nodes.append(builder.add(ProcedureTask<Void, Output?>(traits) { _ in try await output(of: value) }))
-      }
-      return nodes
+  @inlinable
+  func graph(of elements: [Element]) -> ProcedureGraph<Void, [Output?]> {
+    // All nodes share this task, in which the modifiers of the element form a layer within the body.
+    let work = element.bare { try await output(of: $0) }
+    return ProcedureGraph<Void, [Output?]>(element.name, elementsOf: element.name, combining: { $0 }) { builder in
+      builder.add(work, forEach: elements, elementName: elementName)
     }
     .maxConcurrentNodes(limit)
     .onFailure(policy)
   }
 
   /// Returns the value for an element, or `nil` if a condition of the element is not satisfied, in which case the element is omitted.
-  private func output(of value: Element) async throws -> Output? {
+  @inlinable
+  func output(of value: Element) async throws -> Output? {
     do {
       return try await element.executeWithinBody(value)
     } catch let error as ProcedureError where error.kind == .ignored {

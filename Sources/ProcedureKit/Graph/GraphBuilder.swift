@@ -9,6 +9,7 @@ public final class GraphBuilder {
   private var draft = GraphDraft()
   private var isBuilt = false
 
+  @usableFromInline
   init(graphName: String) {
     self.graphName = graphName
   }
@@ -130,6 +131,7 @@ public final class GraphBuilder {
 
   // MARK: Building
 
+  @inlinable
   func addInput<Value>(of type: Value.Type) -> Node<Value> {
     Node(builder: identity, reading: addSlot(for: Value.self))
   }

@@ -99,6 +99,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///   - collection: The name of the `map` node whose elements are the nodes of this graph, if any.
   ///   - combine: Returns the value of the graph, given the values of the nodes.
   ///   - build: A closure that adds the nodes, and returns those whose values are combined.
+  @inlinable
   init<Value>(
     _ name: String, elementsOf collection: String? = nil, combining combine: @escaping @Sendable ([Value]) -> Output,
     _ build: (GraphBuilder) -> [Node<Value>]
@@ -106,14 +107,14 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     let builder = GraphBuilder(graphName: name)
     _ = builder.addInput(of: Input.self)
     let nodes = build(builder)
-    // This code uses closures because a key path into a type that is known only at run time would be resolved again for each node.
     let sources = nodes.map { $0.source }
     self.init(builder, outputs: nodes.map { $0.reference }, elementsOf: collection) { values in
       combine(sources.map { $0.take(values) })
     }
   }
 
-  private init(
+  @usableFromInline
+  init(
     _ builder: GraphBuilder, outputs: [NodeReference], elementsOf collection: String? = nil,
     takeOutput: @escaping @Sendable (GraphValues) -> Output
   ) {

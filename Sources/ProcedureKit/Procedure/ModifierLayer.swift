@@ -122,6 +122,15 @@ package final class ModifierLayer: Sendable {
   }
 
   var name: String { traits.name }
+
+  /// Returns the layer with the name of a node. Only the nodes of a `map` have other names than their common task, whose layer has nothing
+  /// but a priority and a key (`ElementWork`).
+  func named(_ name: String) -> ModifierLayer {
+    if name == self.name { return self }
+    var traits = traits
+    traits.name = name
+    return ModifierLayer(traits)
+  }
 }
 
 /// A list that shares its storage with the lists from which it was created.

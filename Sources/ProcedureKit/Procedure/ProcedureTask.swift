@@ -166,12 +166,24 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
+  /// Returns a task that has the name, the priority and the key of this one, but a different body and no modifiers.
+  @usableFromInline
+  func bare<Other: Sendable>(
+    _ operation: @escaping @concurrent @Sendable (Input) async throws -> Other
+  ) -> ProcedureTask<Input, Other> {
+    let own = layer.traits
+    return ProcedureTask<Input, Other>(
+      ModifierLayer.Traits(name: own.name, rawPriority: own.rawPriority, key: own.key), operation)
+  }
+
   /// Executes the task as part of the executing body. Cancelling the body cancels the task.
+  @inlinable
   func executeWithinBody(_ input: Input) async throws -> Output {
     try await layer.hasOnlyBody ? operation(input) : executeAsLayer(input)
   }
 
   /// Runs the task as a layer of the executing body.
+  @usableFromInline
   package func executeAsLayer(_ input: Input, attempt: Int? = nil) async throws -> Output {
     try await RunDriver.runLayer(self, input, attempt: attempt)
   }

@@ -115,7 +115,8 @@ extension ProcedureQueue {
   /// ```
   ///
   /// Cancelling the caller cancels all elements. Without a name, the run is called `map`, and its elements `map[0]`, `map[1]` and so on.
-  public nonisolated(nonsending) func map<Element: Sendable, Output: Sendable>(
+  @inlinable
+  public nonisolated(nonsending) final func map<Element: Sendable, Output: Sendable>(
     _ elements: some Sequence<Element> & Sendable, maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
     operation: @escaping @concurrent @Sendable (Element) async throws -> Output
@@ -127,7 +128,8 @@ extension ProcedureQueue {
   /// Calls a function for each element of a collection, in a named run.
   ///
   /// Cancelling the caller cancels all elements. See ``map(_:with:maxConcurrentElements:onFailure:elementName:)``.
-  public nonisolated(nonsending) func map<Element: Sendable, Output: Sendable>(
+  @inlinable
+  public nonisolated(nonsending) final func map<Element: Sendable, Output: Sendable>(
     _ name: String, _ elements: some Sequence<Element> & Sendable, maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
     operation: @escaping @concurrent @Sendable (Element) async throws -> Output

@@ -132,7 +132,8 @@ extension ProcedureQueue {
   /// - Returns: The values, in the order of the elements.
   /// - Throws: The same errors as ``run(_:input:)``; ``ProcedureError/Kind/childrenFailed`` with the policy ``FailurePolicy/collect``.
   /// - Complexity: O(n) for n elements.
-  public nonisolated(nonsending) func map<P: Procedure>(
+  @inlinable
+  public nonisolated(nonsending) final func map<P: Procedure>(
     _ elements: some Sequence<P.Input> & Sendable, with procedure: P, maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (P.Input) -> String)? = nil
   ) async throws -> [P.Output] {

@@ -3,6 +3,7 @@
 /// - Parameters:
 ///   - isRight: The condition that correct code meets.
 ///   - message: A description of the mistake, with the value concerned and the reason.
+@usableFromInline
 package func require(_ isRight: Bool, _ message: @autoclosure () -> String) {
   if !isRight { fatalError(message().inLines) }
 }

@@ -51,7 +51,9 @@ package struct NodeBody: Sendable {
 /// The type is `package` because `ProcedureKitDurable` uses it.
 @usableFromInline
 package struct NodeTraits: Sendable {
-  @usableFromInline package let name: String
+  private var label: String
+  /// The index of the element, if the node is one of those that a `map` creates; -1 for any other node.
+  private var element: Int32 = -1
   /// The raw value of the priority. The layout of `TaskPriority` itself is not known at compile time.
   package let priority: UInt8?
   /// Whether the node consists of a body alone, without modifiers.
@@ -62,7 +64,18 @@ package struct NodeTraits: Sendable {
 
   @usableFromInline
   package init(name: String, priority: UInt8? = nil, isPlain: Bool = true, version: UInt32 = 1, weight: Float = 1) {
-    (self.name, self.priority, self.isPlain, self.version, self.weight) = (name, priority, isPlain, version, weight)
+    (label, self.priority, self.isPlain, self.version, self.weight) = (name, priority, isPlain, version, weight)
+  }
+
+  /// The name. For an element of a `map`, it is created on each access, since most elements are never named: `sizes[3]`.
+  @usableFromInline package var name: String { element < 0 ? label : "\(label)[\(element)]" }
+
+  /// Returns the traits of the node for one element of a `map`, with a name of its own or named by its index.
+  @usableFromInline
+  func ofElement(_ index: Int, named name: String?) -> NodeTraits {
+    var traits = self
+    if let name { traits.label = name } else { traits.element = Int32(clamping: index) }
+    return traits
   }
 }
 

@@ -126,6 +126,6 @@ struct NodeFrame: Sendable {
 
   /// Creates the run of a node that has modifiers.
   func makeRun(_ layer: ModifierLayer, _ closures: ModifierLayer.Closures?) -> Run {
-    graph.makeRun(of: node, worker: worker, layer, closures)
+    graph.makeRun(of: node, worker: worker, layer.named(graph.plan.traits[Int(node)].name), closures)
   }
 }
