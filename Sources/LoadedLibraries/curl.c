@@ -2,18 +2,22 @@
 
 #if defined(__linux__)
 
+#include "openssl.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 
 /* The types and functions of libcurl that this file uses. */
 typedef size_t (*curl_bytes_callback)(char *, size_t, size_t, void *);
 typedef int (*curl_seek_callback)(void *, int64_t, int);
 typedef int (*curl_socket_callback)(void *, int, int);
+typedef int (*curl_ssl_callback)(void *, void *, void *);
 
 typedef struct {
   int age;
@@ -21,6 +25,7 @@ typedef struct {
   unsigned int version_number;
   const char *host;
   int features;
+  const char *ssl_version;
 } curl_version_data;
 
 typedef struct {
@@ -56,6 +61,7 @@ static struct {
 } curl;
 
 static bool is_loaded = false;
+static bool uses_openssl = false;
 static const curl_version_data *version;
 
 static bool find(void *library, const char *name, void *function) {
@@ -84,10 +90,13 @@ static void load(void) {
   if (!has_all) return;
   const long all_parts = 3;
   if (curl.global_init(all_parts) != CURLE_OK) return;
-  /* Age 3, which libcurl has supported since version 7.16, includes all fields up to `features`. */
+  /* Age 3, which libcurl has supported since version 7.16, includes all fields up to `ssl_version`. */
   version = curl.version_info(3);
   const int resolves_asynchronously = 1 << 7;
   is_loaded = version && (version->features & resolves_asynchronously);
+  /* If libcurl uses another library, libcurl may still depend on OpenSSL through other libraries. */
+  uses_openssl = is_loaded && version->ssl_version && strncmp(version->ssl_version, "OpenSSL/", 8) == 0
+      && pk_openssl_find(library);
 }
 
 bool pk_curl_load(void) {
@@ -111,6 +120,8 @@ static void set_basics(pk_curl_easy *easy) {
   const int option_sockopt_function = 20148;
   curl.easy_setopt(easy, option_sockopt_function, (curl_socket_callback)prepare_socket);
   pk_curl_set_long(easy, CURLOPT_NOSIGNAL, 1);
+  const int option_ssl_context_function = 20108;
+  if (uses_openssl) curl.easy_setopt(easy, option_ssl_context_function, (curl_ssl_callback)pk_openssl_limit_reads);
 }
 
 pk_curl_easy *pk_curl_easy_init(void) {
@@ -225,6 +236,7 @@ int pk_curl_multi_add(pk_curl_multi *multi, pk_curl_easy *easy) { return curl.mu
 int pk_curl_multi_remove(pk_curl_multi *multi, pk_curl_easy *easy) { return curl.multi_remove_handle(multi, easy); }
 
 int pk_curl_multi_perform(pk_curl_multi *multi) {
+  pk_openssl_begin_turn();
   int running = 0;
   return curl.multi_perform(multi, &running);
 }

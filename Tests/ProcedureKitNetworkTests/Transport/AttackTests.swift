@@ -71,6 +71,24 @@ import Testing
     #expect(error?.code == .timedOut)
   }
 
+  @Test("TLS messages without data, sent without a pause, delay neither other transfers nor a cancellation")
+  func tlsFlood() async throws {
+    // In the middle of the handshake, "HelloRequest" is ignored.
+    let flood = try FloodingServer([0x16, 3, 3, 0, 4] + [0, 0, 0, 0])
+    defer { flood.stop() }
+    let server = try LoopbackServer { _ in .ok("a kitten") }
+    defer { server.stop() }
+    var load = NetworkDataProcedure()
+    load.settings.transport = try #require(CurlTransport())
+    let url = try #require(URL(string: "https://127.0.0.1:\(flood.port)/"))
+    let attacked = Task { [load] in try await load(URLRequest(url: url)) }
+    await flood.waitUntilFlooding()
+    #expect(try await load(URLRequest(server.url("/"))).text == "a kitten")
+    attacked.cancel()
+    await #expect(throws: CancellationError.self) { try await attacked.value }
+    #expect(!flood.isOver)
+  }
+
   @Test(
     "If a server refuses a body that is still being produced, its response is the result",
     arguments: [nil, 1_000_000] as [Int64?])

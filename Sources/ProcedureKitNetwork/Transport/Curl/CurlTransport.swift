@@ -17,6 +17,9 @@ import ProcedureKit
 ///   share its connection, which is reused afterwards.
 /// - *Limits:* A head and its trailers may have at most ``Configuration/maxHeadSize`` bytes in total. The `timeoutInterval` of a request
 ///   limits how long a transfer may be idle, including the time that it takes to connect; see also ``Configuration/connectTimeout``.
+/// - *Fairness:* A server that sends TLS messages or HTTP/2 frames as fast as they can be processed delays other transfers, time limits and
+///   cancellations by a fraction of a second. This requires a libcurl that uses OpenSSL 1.1.1 or later, as in the usual distributions. With
+///   any other TLS library, such a server can stall all transfers of the transport.
 /// - *Back pressure:* A transfer is paused while 128 KB are waiting to be read. A transfer uses at most 512 KB of memory, in addition to
 ///   the data that your code keeps.
 /// - *Uploads:* If a server responds with a status of 300 or more before it has received the whole body, no more of the body is sent, and
@@ -50,9 +53,7 @@ public final class CurlTransport: HTTPTransport {
     public var maxIdleConnections = 128
     /// Whether the transport offers HTTP/2 to servers over TLS. If `false`, HTTP/1.1 is used.
     ///
-    /// Transfers do not share connections, so HTTP/2 is not faster. A hostile server can send small HTTP/2 frames so quickly that libcurl
-    /// does nothing but process them: all other transfers of the transport stall, and time limits and cancellations take effect late. Set
-    /// this property only for servers that you trust and that require HTTP/2, and use a separate transport for them.
+    /// Transfers do not share connections, so HTTP/2 is not faster. Set this property only for servers that require HTTP/2.
     public var offersHTTP2 = false
     /// A PEM file that contains the certificates of the authorities to trust instead of those of the system.
     public var trustedCertificates: URL?

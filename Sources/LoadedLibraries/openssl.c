@@ -1,0 +1,78 @@
+#if defined(__linux__)
+
+#include "openssl.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* OpenSSL's types SSL_CTX, SSL and BIO. A BIO is what a connection reads from. */
+typedef struct ssl_context ssl_context;
+typedef struct ssl_connection ssl_connection;
+typedef struct ssl_source ssl_source;
+typedef void (*info_callback)(const ssl_connection *, int, int);
+typedef long (*source_callback)(ssl_source *, int, const char *, size_t, int, long, int, size_t *);
+
+/* All of these functions exist since OpenSSL 1.1.1. */
+static struct {
+  void (*set_info_callback)(ssl_context *, info_callback);
+  ssl_source *(*source)(const ssl_connection *);
+  void (*set_callback)(ssl_source *, source_callback);
+  void (*set_argument)(ssl_source *, char *);
+  char *(*argument)(const ssl_source *);
+  void (*set_flags)(ssl_source *, int);
+} openssl;
+
+/* Reading a TLS record takes two reads of the source, and a record has at most 16 KB. */
+enum { reads_per_turn = 16, turn_size = 64 };
+
+/* A multiple of `turn_size`. A source's argument, which is otherwise unused, is the sum of its last turn and the number of reads in that turn. */
+static _Thread_local uintptr_t turn;
+
+static bool find(void *library, const char *name, void *function) {
+  void *symbol = dlsym(library, name);
+  *(void **)function = symbol;
+  return symbol != NULL;
+}
+
+bool pk_openssl_find(void *library) {
+  return find(library, "SSL_CTX_set_info_callback", &openssl.set_info_callback)
+      && find(library, "SSL_get_rbio", &openssl.source) && find(library, "BIO_set_callback_ex", &openssl.set_callback)
+      && find(library, "BIO_set_callback_arg", &openssl.set_argument)
+      && find(library, "BIO_get_callback_arg", &openssl.argument) && find(library, "BIO_set_flags", &openssl.set_flags);
+}
+
+void pk_openssl_begin_turn(void) { turn += turn_size; }
+
+/* Is called before and after each operation of a source. */
+static long count_read(
+    ssl_source *source, int operation, const char *bytes, size_t size, int integer, long number, int result,
+    size_t *processed) {
+  (void)bytes, (void)size, (void)integer, (void)number, (void)processed;
+  const int before_read = 2, try_reading_later = 1 | 8;
+  if (operation != before_read) return result;
+  uintptr_t count = (uintptr_t)openssl.argument(source) - turn;
+  /* The last read was in another turn. */
+  if (count > reads_per_turn) count = 0;
+  if (count == reads_per_turn) {
+    openssl.set_flags(source, try_reading_later);
+    return -1;
+  }
+  openssl.set_argument(source, (char *)(turn + count + 1));
+  return result;
+}
+
+static void connection_changed(const ssl_connection *connection, int event, int value) {
+  (void)value;
+  const int handshake_starts = 0x10;
+  ssl_source *source = event & handshake_starts ? openssl.source(connection) : NULL;
+  if (source) openssl.set_callback(source, count_read);
+}
+
+int pk_openssl_limit_reads(void *transfer, void *context, void *user_data) {
+  (void)transfer, (void)user_data;
+  openssl.set_info_callback(context, connection_changed);
+  return 0;
+}
+
+#endif
