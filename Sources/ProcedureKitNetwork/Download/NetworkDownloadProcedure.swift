@@ -23,6 +23,9 @@ public struct NetworkDownloadProcedure: Procedure {
   /// The name of the procedure.
   public var name: String
   /// A closure that returns the file for a request. The folder of the file must exist.
+  ///
+  /// If the URL of the request comes from elsewhere, check names that you take from the URL: its `lastPathComponent` can contain slashes,
+  /// which were encoded as `%2F`.
   public var destination: @Sendable (URLRequest) -> URL
   /// The limits, the redirect policy, the progress settings, and the transport. If the status of a response is not accepted, no file is
   /// written.

@@ -58,7 +58,9 @@ struct CannedKitten: HTTPTransport {
     let folder = temporary.url
     try await withServer { _, url in
       let download = NetworkDownloadProcedure("photograph") { request in
-        folder.appending(path: request.url?.lastPathComponent ?? "page")
+        // A URL can contain encoded slashes.
+        let name = request.url?.lastPathComponent.replacing("/", with: "-") ?? "page"
+        return folder.appending(path: name)
       }
       let photograph = try await queue.run(download.resilient(), input: URLRequest(url: url)).payload
       #expect(photograph == temporary.file("kitten"))
