@@ -50,7 +50,7 @@ extension ProcedureQueue {
     _ procedure: P, from handle: ProcedureHandle<P.Input>, after dependencies: [any ProcedureDependency] = []
   ) async throws -> ProcedureHandle<P.Output> {
     let task = procedure.procedureTask
-    try await core.reserveRoom(for: task.layer.traits.key)
+    try await core.reserveRoom(for: task.layer)
     return submit(task, after: dependencies + [handle], hasRoom: core.limitsWaiting) { handle.successfulValue }
   }
 
@@ -74,7 +74,7 @@ extension ProcedureQueue {
     after dependencies: [any ProcedureDependency] = []
   ) async throws -> ProcedureHandle<P.Output> where P.Input == (First, repeat each Rest) {
     let task = procedure.procedureTask
-    try await core.reserveRoom(for: task.layer.traits.key)
+    try await core.reserveRoom(for: task.layer)
     return submit(task, from: first, repeat each rest, after: dependencies, hasRoom: core.limitsWaiting)
   }
 
@@ -86,7 +86,7 @@ extension ProcedureQueue {
     _ procedure: P, from handles: [ProcedureHandle<Value>], after dependencies: [any ProcedureDependency] = []
   ) async throws -> ProcedureHandle<P.Output> where P.Input == [Value] {
     let task = procedure.procedureTask
-    try await core.reserveRoom(for: task.layer.traits.key)
+    try await core.reserveRoom(for: task.layer)
     return submit(task, after: dependencies + handles, hasRoom: core.limitsWaiting) {
       handles.map(\.successfulValue)
     }

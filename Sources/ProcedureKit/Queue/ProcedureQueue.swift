@@ -199,25 +199,36 @@ public actor ProcedureQueue {
   /// - Returns: A handle to the run.
   /// - Throws: `CancellationError`, or the reason for the cancellation.
   /// - Complexity: O(1), or O(d) with d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
-  @discardableResult @concurrent
-  public nonisolated func enqueue<P: Procedure>(
+  @discardableResult @inlinable @concurrent
+  public nonisolated final func enqueue<P: Procedure>(
     _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
   ) async throws -> ProcedureHandle<P.Output> {
-    let task = procedure.procedureTask
-    try await core.reserveRoom(for: task.layer.traits.key)
-    return submit(task, input, after: dependencies, hasRoom: core.limitsWaiting)
+    try await enqueue(procedure.procedureTask, given: input, after: dependencies)
   }
 
   /// Waits for room on the queue, and then adds a procedure without an input.
   ///
   /// See ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
-  @discardableResult @concurrent
-  public nonisolated func enqueue<P: Procedure>(
+  @discardableResult @inlinable @concurrent
+  public nonisolated final func enqueue<P: Procedure>(
     _ procedure: P, after dependencies: [any ProcedureDependency] = []
   ) async throws -> ProcedureHandle<P.Output> where P.Input == Void {
-    let task = procedure.procedureTask
-    try await core.reserveRoom(for: task.layer.traits.key)
-    return submit(task, (), after: dependencies, hasRoom: core.limitsWaiting)
+    try await enqueue(procedure.procedureTask, given: (), after: dependencies)
+  }
+
+  /// Adds a task at once if the queue has room, which takes one critical section; otherwise, waits for room first.
+  @inlinable @concurrent
+  nonisolated final func enqueue<Input: Sendable, Output: Sendable>(
+    _ task: ProcedureTask<Input, Output>, given input: Input, after dependencies: [any ProcedureDependency]
+  ) async throws -> ProcedureHandle<Output> {
+    let task = task.configure == nil ? task : task.resolved(for: input)
+    let body = task.body(with: input)
+    if let run = core.addAtOnce(task.layer, task.closures, after: dependencies, body: body) {
+      return ProcedureHandle(run)
+    }
+    try await core.reserveRoom(for: task.layer)
+    return ProcedureHandle(
+      core.add(task.layer, task.closures, after: dependencies, hasRoom: core.limitsWaiting, body: body))
   }
 
   /// Adds a task that takes the values of other procedures as its input.

@@ -26,9 +26,8 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
   /// Reserves room for one more procedure. Returns `false` if there is no room and `waiting` is `false`.
   func reserveRoom(waiting: Bool) async throws -> Bool {
     guard parent == nil, queue.core.limitsWaiting else { return true }
-    let key = task.layer.traits.key
-    guard waiting else { return queue.core.reserveRoomAtOnce(for: key) }
-    try await queue.core.reserveRoom(for: key)
+    guard waiting else { return queue.core.reserveRoomAtOnce(for: task.layer.traits.key) }
+    try await queue.core.reserveRoom(for: task.layer)
     return true
   }
 

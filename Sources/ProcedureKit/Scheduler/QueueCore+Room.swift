@@ -1,10 +1,12 @@
 extension QueueCore {
-  /// Waits until the queue and the key have room for one more run, and reserves the room. A body holds no slot while it waits (Q3).
+  /// Waits until the queue and the key of the layer have room for one more run, and reserves the room. A body holds no slot while it waits (Q3).
   ///
   /// - Throws: `CancellationError`, or the reason for the cancellation, if the caller is cancelled before there is room;
   ///   `exclusionDeadlock` if the caller is a body that the waiting runs depend on (R4).
-  func reserveRoom(for key: InternedKey?) async throws {
+  @usableFromInline @concurrent
+  func reserveRoom(for layer: ModifierLayer) async throws {
     guard limitsWaiting else { return }
+    let key = layer.traits.key
     let id = key.map(ObjectIdentifier.init)
     if send({ state, _ in state.limiter.reserveIfFree(for: id, state.machine) }) { return }
     // The queue or the key is full, so the caller waits, unless there is room by now, or the queue has been shut down and will refuse the

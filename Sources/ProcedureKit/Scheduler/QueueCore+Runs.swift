@@ -35,6 +35,16 @@ extension QueueCore {
     return run
   }
 
+  /// Adds a run if the queue has room at once; otherwise, returns `nil`. O(1) without dependencies.
+  @usableFromInline
+  func addAtOnce(
+    _ layer: ModifierLayer, _ closures: ModifierLayer.Closures?, after dependencies: [any ProcedureDependency],
+    body: @escaping Run.Body
+  ) -> Run? {
+    let run = Run(self, layer, .added, parent: nil, closures: closures, body: body)
+    return admit(run, after: dependencies, room: .atOnce) == nil ? run : nil
+  }
+
   /// Adds a run if the queue admits it at once; otherwise, counts the refusal and throws it.
   ///
   /// - Complexity: O(1) without dependencies.

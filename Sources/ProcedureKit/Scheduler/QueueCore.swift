@@ -98,7 +98,7 @@ package final class QueueCore: Sendable {
   /// The executions that coalesced procedures on this queue share.
   let executions = SharedWorkTable()
   let broadcaster = EventBroadcaster<ProcedureEvent>()
-  let limitsWaiting: Bool
+  @usableFromInline let limitsWaiting: Bool
   /// Whether the queue schedules or limits runs by their keys.
   let usesKeys: Bool
   /// Whether the queue has neither an executor nor an interceptor, so a body can be called directly.
