@@ -48,7 +48,7 @@
     /// Returns `true`, because every system with EventKit has calendars.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns the access that the user has granted, without asking the user.
+    /// Returns the access that the user has granted. This does not prompt the user.
     public func authorizationStatus() async -> Status {
       switch EKEventStore.authorizationStatus(for: entity) {
       case .notDetermined: .notDetermined

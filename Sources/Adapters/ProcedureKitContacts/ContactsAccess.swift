@@ -37,7 +37,7 @@
     /// Returns `true`, because every system with the Contacts framework has contacts.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns the access that the user has granted, without asking the user.
+    /// Returns the access that the user has granted. This does not prompt the user.
     public func authorizationStatus() async -> Status {
       let status = CNContactStore.authorizationStatus(for: .contacts)
       #if !os(macOS)

@@ -39,7 +39,7 @@
     /// Returns whether health data is available on the device.
     public func isAvailable() async -> Bool { HKHealthStore.isHealthDataAvailable() }
 
-    /// Returns the known part of the permission, without asking the user.
+    /// Returns the known part of the permission. This does not prompt the user.
     ///
     /// - Throws: Any error from HealthKit.
     public func authorizationStatus() async throws -> Status {

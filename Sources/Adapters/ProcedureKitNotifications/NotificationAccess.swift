@@ -36,7 +36,7 @@
     /// Returns `true`, because all of Apple's platforms support notifications.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns whether the app may deliver notifications, without asking the user.
+    /// Returns whether the app may deliver notifications. This does not prompt the user.
     public func authorizationStatus() async -> Status {
       switch await UNUserNotificationCenter.current().notificationSettings().authorizationStatus {
       case .notDetermined: .notDetermined

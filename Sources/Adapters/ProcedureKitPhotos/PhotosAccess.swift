@@ -31,12 +31,12 @@
       public func meets(_ requirement: Requirement) -> Bool { self == .all || self == .some && requirement == .some }
     }
 
-    /// The access level, which is either adding only, or reading and writing.
+    /// The access level: either add-only or read-write.
     public let level: PHAccessLevel
 
     /// Creates the capability.
     ///
-    /// - Parameter level: The access level, which is either adding only, or reading and writing.
+    /// - Parameter level: The access level: either add-only or read-write.
     public init(_ level: PHAccessLevel) {
       self.level = level
     }
@@ -44,7 +44,7 @@
     /// Returns `true`, because every system with the Photos framework has a photo library.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns the access that the user has granted, without asking the user.
+    /// Returns the access that the user has granted. This does not prompt the user.
     public func authorizationStatus() async -> Status {
       switch PHPhotoLibrary.authorizationStatus(for: level) {
       case .notDetermined: .notDetermined

@@ -30,7 +30,7 @@
     /// Returns whether the device has a pass library.
     public func isAvailable() async -> Bool { PKPassLibrary.isPassLibraryAvailable() }
 
-    /// Returns whether the app may add passes, without asking the user.
+    /// Returns whether the app may add passes. This does not prompt the user.
     public func authorizationStatus() async -> Status {
       guard #available(iOS 26, macOS 26, watchOS 26, visionOS 26, *) else { return .unknown }
       return switch PKPassLibrary().authorizationStatus(for: .backgroundAddPasses) {

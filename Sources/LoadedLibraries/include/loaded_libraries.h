@@ -43,7 +43,7 @@ typedef struct {
   pk_curl_rewind rewind;
 } pk_curl_callbacks;
 
-/* The latest sockets that libcurl has created for a transfer. There can be several, since it tries the addresses of a host concurrently. */
+/* The latest sockets that libcurl has created for a transfer. There can be several, as it tries the addresses of a host concurrently. */
 enum { PK_CURL_SOCKET_COUNT = 8 };
 typedef struct {
   int latest[PK_CURL_SOCKET_COUNT];

@@ -58,7 +58,7 @@ extension Authorize where C.Status.Requirement == Void {
   }
 }
 
-/// A procedure that reads the authorization of a capability without asking the user.
+/// A procedure that reads the authorization of a capability without prompting the user.
 public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
   private let capability: C
 

@@ -12,7 +12,7 @@ public protocol Capability<Status>: Sendable {
   /// Returns whether the capability exists on this system. The function returns an answer even if the caller is cancelled.
   func isAvailable() async -> Bool
 
-  /// Returns the current authorization without asking the user. The function can throw if the caller is cancelled.
+  /// Returns the current authorization without prompting the user. The function can throw if the caller is cancelled.
   ///
   /// - Returns: The current status.
   /// - Throws: An error if the status cannot be read.

@@ -83,7 +83,7 @@ public struct Condition: Sendable {
   ) async {
     guard !conditions.isEmpty else { return decide([]) }
     let tally = Locked(ConditionTally(count: conditions.count))
-    // The group cannot cancel the evaluations, since the task that owns it is waiting for child tasks, which may ignore cancellation.
+    // The group cannot cancel the evaluations, because the task that owns it is waiting for child tasks, which may ignore cancellation.
     let works = conditions.map { _ in CancellableTask() }
     await withDiscardingTaskGroup { group in
       for (index, condition) in conditions.enumerated() {

@@ -14,12 +14,12 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
   public var advice: String? {
     switch kind {
     case .dependencyFailed:
-      "To execute the procedure after any outcome of the dependency, depend on its catchingErrors()"
+      "To execute the procedure regardless of the dependency's outcome, depend on the dependency's catchingErrors()"
     case .queueShutDown: "Add procedures before calling shutDown(grace:), or pass a longer grace period"
     case .exclusionDeadlock where !self.waits.contains(where: \.isForResource):
       "A procedure must not await itself, or a procedure that is waiting for it"
     case .exclusionDeadlock where self.waits.count(where: \.isForResource) == 1:
-      "A procedure can use the resources of a body that runs or produces it, but not of a body that adds it to a queue"
+      "A procedure can use the resources of a body that runs or produces it, but not those of a body that adds it to a queue"
     case .exclusionDeadlock: "Let all of the procedures claim their resources together, or in the same order"
     case .resourceConflict: "Declare the resource once, and change its capacity with setCapacity(_:of:) on its table"
     case .producerFinished: "Produce the procedure before the body of the parent returns, or add it to a queue"

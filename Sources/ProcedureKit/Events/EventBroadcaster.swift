@@ -3,7 +3,7 @@ import Synchronization
 /// A broadcaster that delivers events to all subscribers. While there are no subscribers, sending costs only one atomic load.
 ///
 /// Each subscriber has a buffer. Sending appends the event to each buffer, and never waits for a reader. One lock protects all buffers.
-/// Since a reader takes all of its buffered events in one batch, it acquires the lock only once for many events.
+/// Because a reader takes all of its buffered events in one batch, it acquires the lock only once for many events.
 final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   private struct Buffer {
     /// The maximum number of buffered events.
@@ -170,7 +170,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
     self.limit = limit
   }
 
-  // No task can be waiting for events, since a waiting task would retain the subscription.
+  // No task can be waiting for events, because a waiting task would retain the subscription.
   deinit { _ = broadcaster.remove(number) }
 
   func take() -> Event? {

@@ -32,7 +32,7 @@ extension Procedure {
   ///
   /// The function is called each time the procedure is run or added with an input, and, if the procedure is retried, for each attempt. If
   /// the input comes from dependencies, or if the procedure is part of another one, the function is called when the procedure has its slot.
-  /// The name, the priority and the key are always those of the original procedure, since they are needed before the function is called.
+  /// The name, the priority and the key are always those of the original procedure, because they are needed before the function is called.
   /// Modifiers that are applied later wrap the configured procedure.
   ///
   /// - Parameter configure: A function that returns the procedure to run. It is called in the task that calls `add` or `run`, or in the

@@ -3,7 +3,7 @@ extension Procedure {
   ///
   /// The hook receives the input. It is called when the conditions are satisfied and the run holds its resources and a slot. If the hook
   /// throws, the procedure fails without executing the body. If the hook calls ``ProcedureContext/cancel(_:)``, the procedure is cancelled
-  /// without executing the body. If there are several hooks, the last one applied is called first, since each modifier wraps the ones
+  /// without executing the body. If there are several hooks, the last one applied is called first, because each modifier wraps the ones
   /// before it. A hook never runs concurrently with the body or another hook of the run.
   public func onWillExecute(
     _ hook: @escaping @concurrent @Sendable (Input) async throws -> Void
@@ -87,8 +87,8 @@ extension Procedure {
   ///
   /// - Parameter interceptor: The function that wraps the procedure. `next` executes the procedure, and throws the procedure's error. An
   ///   interceptor that does not call `next` replaces the procedure. Await each call to `next` within the function, and make only one call
-  ///   at a time, since the resources of the layers around the interceptor are released while the procedure is pausing. Cancellation works
-  ///   as it does in a body.
+  ///   at a time, because the resources of the layers around the interceptor are released while the procedure is pausing. Cancellation
+  ///   works as it does in a body.
   /// - Returns: The procedure with the interceptor.
   public func intercepted(
     _ interceptor:

@@ -49,7 +49,7 @@ extension Procedure {
 /// let renew = ProcedureTask("renew") { try await service.token() }.coalesced(by: account, in: tokens)
 /// ```
 ///
-/// Create a scope in the object that owns the work, and keep it there, since executions are not shared between scopes. A scope retains an
+/// Create a scope in the object that owns the work, and keep it there, because executions are not shared between scopes. A scope retains an
 /// execution only while a run is performing it.
 public final class CoalescingScope: Sendable {
   let executions = SharedWorkTable()

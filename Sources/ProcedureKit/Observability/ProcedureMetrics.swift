@@ -46,7 +46,7 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
       attempts: try container.decode(Int.self, forKey: .attempts))
   }
 
-  /// The sum of all durations. It saturates instead of overflowing. ``claiming`` is not added, since it is already part of ``waiting``.
+  /// The sum of all durations. It saturates instead of overflowing. ``claiming`` is not added, because it is already part of ``waiting``.
   public var total: Duration {
     [evaluating, waiting, executing, paused, finishing].reduce(pending) { $0.addingSaturated($1) }
   }
@@ -103,7 +103,7 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   /// Counts the retries of a node, which otherwise counts as part of its graph.
   mutating func countNode(_ metrics: ProcedureMetrics) { retryCount += max(metrics.attempts - 1, 0) }
 
-  /// Counts a run that has ended. A run without metrics was refused.
+  /// Counts a run that has ended. If `metrics` is `nil`, the run was refused.
   mutating func count(_ outcome: ProcedureOutcome<Void>, _ metrics: ProcedureMetrics?, isReused: Bool) {
     switch outcome {
     case .finished: finishedCount += 1

@@ -118,7 +118,7 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .slot: "a slot"
     case .key(let key, let limit): "one of the \(limit.counting("slot")) of its key \(key.quoted)"
     case .pause(let end): end.map { "the end of its pause, at \($0)" } ?? "the end of its pause"
-    case .idleness(let queue): "all procedures of the queue \(queue.quoted)"
+    case .idleness(let queue): "all procedures on the queue \(queue.quoted) to finish"
     case .room(let queue): "room on the queue \(queue.quoted)"
     case .events(let name): "an event of \(name.quoted)"
     case .children(let children): "its children " + children.map(\.description).joined(separator: ", ")

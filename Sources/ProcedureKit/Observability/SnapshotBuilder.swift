@@ -33,7 +33,7 @@ extension QueueCore {
 
 /// The data for a snapshot about one run, or one layer of a run.
 ///
-/// A builder is created under the lock, and kept until the lock has been released, since releasing the last reference to another run can
+/// A builder is created under the lock, and kept until the lock has been released, because releasing the last reference to another run can
 /// call the user's code.
 private struct SnapshotEntryBuilder: Sendable {
   let run: Run

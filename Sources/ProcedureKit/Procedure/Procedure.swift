@@ -24,7 +24,7 @@ public protocol Procedure<Input, Output>: Sendable {
   /// Performs the work once.
   ///
   /// Cancellation is cooperative: cancelling an added run cancels the run's task. A body that ``ProcedureQueue/run(_:input:)`` executes has
-  /// to check ``ProcedureContext/isCancelled`` as well, since a queue cannot cancel the caller's task. The value or the error of a
+  /// to check ``ProcedureContext/isCancelled`` as well, because a queue cannot cancel the caller's task. The value or the error of a
   /// cancelled body is discarded. A queue calls the function on the queue's executor or on the global executor, never on the caller's
   /// actor.
   ///

@@ -209,7 +209,7 @@ extension ProcedureContext {
   /// If the child fails, the parent's failure policy (``Procedure/onFailure(_:)``) determines what happens. By default, the body and all
   /// other children are cancelled, and the parent fails with the child's error. A child that is ignored, or that is cancelled separately,
   /// does not affect the parent. A body that executes in the task of a caller, or of a graph, must check ``isCancelled`` to detect that a
-  /// child has failed, since the parent does not own that task and cannot cancel it.
+  /// child has failed, because the parent does not own that task and cannot cancel it.
   ///
   /// A body that waits for its children holds no slot, nor does a parent whose body has ended. The children can claim the
   /// resources of the parent; see ``Procedure/exclusive(_:_:)``.

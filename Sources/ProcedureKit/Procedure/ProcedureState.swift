@@ -24,7 +24,7 @@ public enum ProcedureState: Codable, Sendable, CaseIterable {
   /// Whether the run is no longer waiting to start: it is executing or pausing, or has reached its end.
   ///
   /// A run that has reached its end is considered started even if the body was not executed. After a pause, the value can be `false` again,
-  /// since the next attempt may have to wait.
+  /// because the next attempt may have to wait.
   public var hasStarted: Bool {
     switch self {
     case .pending, .evaluating, .waiting: false

@@ -165,8 +165,8 @@ extension ProcedureHandle: CustomStringConvertible {
 /// A run on which another procedure can depend: a ``ProcedureHandle`` of any type. The dependent procedure starts after the run has
 /// finished.
 ///
-/// The protocol allows handles of different types in one array. Only the library's own types should conform, since a dependency of any
-/// other type traps. To wait for something else, add a procedure that waits for it, and depend on that procedure.
+/// The protocol allows handles of different types in one array. Only the library's own types should conform, because depending on a value
+/// of any other type traps. To wait for something else, add a procedure that waits for it, and depend on that procedure.
 public protocol ProcedureDependency: Sendable {
   /// The id and the name of the run.
   var identity: ProcedureIdentity { get }

@@ -31,7 +31,7 @@ extension ProcedureQueue {
     /// traps.
     ///
     /// An added procedure counts towards the limit until a worker starts it, even if a slot is free. Procedures that are executed by `run`
-    /// do not count, since they wait in the caller's task, nor do produced children.
+    /// do not count, because they wait in the caller's task, nor do produced children.
     public var maxWaitingProcedures = Int.max
 
     /// The maximum number of added procedures with the same key that may be waiting to start. If the value is below 1, creating the queue
@@ -106,8 +106,8 @@ extension ProcedureQueue {
     ///
     /// A queue has stalled if it has procedures but, within this time, none of them has started, begun or ended a wait, or finished. For
     /// example, a body may be waiting for an answer that never arrives, or may be computing for longer than this time. A suspended queue
-    /// does not stall, nor does a queue stall while a timer for any of its procedures is pending, since the end of a pause, a timeout or a
-    /// deadline will cause progress. Adding procedures to a stalled queue does not count as progress.
+    /// does not stall, nor does a queue stall while a timer for any of its procedures is pending, because the end of a pause, a timeout or
+    /// a deadline will cause progress. Adding procedures to a stalled queue does not count as progress.
     ///
     /// While the queue has procedures, the check keeps one timer pending on ``clock``. A stall is reported after this time at the earliest,
     /// and after twice this time at the latest.

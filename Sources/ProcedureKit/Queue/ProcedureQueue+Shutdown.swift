@@ -6,8 +6,8 @@ extension ProcedureQueue {
   /// ```
   ///
   /// Later calls to `run` and `add` fail with ``ProcedureError/Kind/queueShutDown``, except for calls from bodies that are still executing
-  /// on the queue, since these calls belong to the bodies. The streams of ``events`` end after the last procedure has finished. A suspended
-  /// queue is resumed.
+  /// on the queue, because these calls belong to the bodies. The streams of ``events`` end after the last procedure has finished. A
+  /// suspended queue is resumed.
   ///
   /// When the grace period ends, all remaining procedures are cancelled, as are procedures that bodies add later. The reason for the
   /// cancellation is ``ProcedureError/Kind/queueShutDown``, which contains the name of the cancelled procedure. The function still waits

@@ -60,7 +60,7 @@ public actor ProcedureQueue {
   ///
   /// The call returns when all of its tasks have ended, including those of conditions that ignore cancellation. Cancelling the caller
   /// cancels the procedure. If the queue cancels the procedure (``cancelAll(_:)``) while the body is executing, the caller's task is not
-  /// cancelled, since the queue does not own the task. The body can check ``ProcedureContext/isCancelled``, and the call throws when the
+  /// cancelled, because the queue does not own the task. The body can check ``ProcedureContext/isCancelled``, and the call throws when the
   /// body returns. Produced children and the workers of a graph have their own tasks, which are cancelled. The body of a nested `run`, or
   /// of a node that executes in the caller's task, can also check ``ProcedureContext/isCancelled``; a nested `run` that has not started is
   /// cancelled.
@@ -186,7 +186,7 @@ public actor ProcedureQueue {
     submit(procedure.procedureTask, after: dependencies + handles) { handles.map(\.successfulValue) }
   }
 
-  /// Waits until there is room on the queue and for the procedure's key, and then adds a procedure.
+  /// Waits until both the queue and the procedure's key have room, and then adds the procedure.
   ///
   /// Callers are admitted in FIFO order; a caller whose key is full does not hold up others. A body releases its slot while it waits. On a
   /// queue without a limit, the function behaves like ``add(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before

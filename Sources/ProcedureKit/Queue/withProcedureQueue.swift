@@ -26,7 +26,7 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 /// ``FailurePolicy/failFast``, the first failure cancels all other procedures on the queue, including those that are added later, and is
 /// thrown once they have ended. With ``FailurePolicy/collect``, all procedures run, and the failures are thrown together. A procedure does
 /// not count as failed if it was ignored or cancelled, or if it failed only because another procedure on the queue failed. The failure of a
-/// procedure that is executed by `run` does not count, either, since `run` throws the error to its caller.
+/// procedure that is executed by `run` does not count, either, because `run` throws the error to its caller.
 ///
 /// If `body` throws, all procedures on the queue are cancelled before the function waits for them. Cancelling the caller cancels all
 /// procedures on the queue, including those that are added later. A queue that is suspended when `body` ends is resumed. Once the function
@@ -35,8 +35,8 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 /// If the function is called in the body of a procedure, the body releases its slot while the function waits.
 ///
 /// - Parameters:
-///   - configuration: The settings of the queue. The function `onUnobservedFailure` is called only for procedures that are added after the
-///     function has returned, and are therefore refused.
+///   - configuration: The settings of the queue. `onUnobservedFailure` is called only for procedures that are refused because they were
+///     added after `withProcedureQueue` had returned.
 ///   - policy: Determines how the scope responds to the failure of an added procedure.
 ///   - body: The function that adds procedures to the queue. The failure of a procedure does not cancel the task that executes `body`.
 /// - Returns: The value of `body`.
@@ -66,7 +66,7 @@ private nonisolated(nonsending) func drained<R>(
   do {
     value = try await body(queue)
   } catch {
-    // An earlier failure takes precedence, since the error of the body may be a consequence of it.
+    // An earlier failure takes precedence, because the error of the body may be a consequence of it.
     let earlier = queue.core.failures
     queue.core.cancelAll(nil, includesLater: true)
     await queue.shutDown()

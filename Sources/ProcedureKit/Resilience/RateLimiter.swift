@@ -102,7 +102,7 @@ public final class RateLimiter: Sendable {
 
   /// Reports that an admitted call will not be made, because the caller was cancelled first.
   func callAbandoned(_ ticket: RateLimiterMachine.Ticket) {
-    // The call at the head of the line is signalled, since its turn now comes earlier.
+    // The call at the head of the line is signalled, because its turn now comes earlier.
     let head = change { contents, now in
       contents.machine.callAbandoned(ticket, at: now)
       return contents.signals.removeValue(forKey: contents.machine.head)

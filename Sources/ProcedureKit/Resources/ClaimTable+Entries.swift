@@ -6,7 +6,7 @@ extension ClaimTable {
   mutating func serve(_ granted: inout [RunNumber]) {
     let start = granted.count
     while let pool = poolsToServe.popLast() {
-      // Stop at the first claim in line that cannot be granted, since later claims must not overtake it (R1).
+      // Stop at the first claim in line that cannot be granted, because later claims must not overtake it (R1).
       while pools[pool].line.first >= 0, canBeGranted(entries[pools[pool].line.first].claim) {
         let claim = entries[pools[pool].line.first].claim
         let run = claims[claim].run
@@ -25,7 +25,7 @@ extension ClaimTable {
 
   func order(of run: RunNumber) -> UInt64 { numbers[run].map { claims[$0].order } ?? 0 }
 
-  /// Returns whether a waiting claim can be granted, which requires that it is first in all its lines and that all of its units are free.
+  /// Returns whether a waiting claim can be granted: it must be first in all its lines, and all of its units must be free.
   func canBeGranted(_ claim: Int32) -> Bool {
     allEntries(of: claim) { $0.previous < 0 && $0.units <= pools[$0.pool].free }
   }

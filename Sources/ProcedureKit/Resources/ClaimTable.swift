@@ -180,7 +180,8 @@ struct ClaimTable {
     return enter(run, demands, inside: ancestors, priority: priority, parts: parts)
   }
 
-  /// Lets a run continue with the units of its ended claim, which were kept for a nested run. Returns whether there is such a claim.
+  /// Lets a run whose claim has ended continue with the claim's units, if a nested run is still using them. Returns whether the run has
+  /// such a claim.
   mutating func resumed(_ run: RunNumber) -> Bool {
     guard let claim = numbers[run], claims[claim].phase == .ended else { return false }
     claims[claim].phase = .granted

@@ -44,7 +44,7 @@ public final class ResourceTable: Sendable {
   /// once fewer than `capacity` units are in use.
   ///
   /// A claim for more than `capacity` units fails with ``ProcedureError/Kind/capacityExceeded``. If such a claim is already waiting, it
-  /// fails immediately, since it might otherwise wait forever. A procedure continues if its enclosing body already holds the units.
+  /// fails immediately, because it might otherwise wait forever. A procedure continues if its enclosing body already holds the units.
   ///
   /// - Parameters:
   ///   - capacity: The number of units, from 1 to 2,147,483,646. Passing any other number traps.

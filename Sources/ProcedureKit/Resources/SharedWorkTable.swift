@@ -190,7 +190,7 @@ extension ProcedureTask {
 extension Run {
   /// Waits for the result of a shared execution. Returns `nil` if this run must execute the work itself.
   ///
-  /// As in a pause, a waiting run holds neither its slot nor the resources of its procedure (Q3, R1), since a leader that has paused may
+  /// As in a pause, a waiting run holds neither its slot nor the resources of its procedure (Q3, R1), because a leader that has paused may
   /// need them to continue.
   fileprivate func share(
     _ key: SharedWorkTable.Key, in table: SharedWorkTable

@@ -172,7 +172,7 @@ extension QueueCore {
 
   // MARK: Priority
 
-  /// Returns the unfinished run with an id; `nil` if this queue has none. Layers and attempts are skipped, since they report under the id
+  /// Returns the unfinished run with an id; `nil` if this queue has none. Layers and attempts are skipped, because they report under the id
   /// of their run.
   func unfinishedRun(_ id: ProcedureID) -> Run? {
     read { state in

@@ -142,8 +142,8 @@ extension RunState {
   /// Whether the outcome of the run depends only on its body. If it does, the body and the run end in one critical section, in which a
   /// worker also takes its next run.
   ///
-  /// A run with listeners cannot end in this way, since its dependents must become ready before the worker takes another run. Neither can a
-  /// run with tasks that are waiting for its slot, since they must continue before the run leaves the machine.
+  /// A run with listeners cannot end in this way, because its dependents must become ready before the worker takes another run. Neither can
+  /// a run with tasks that are waiting for its slot, because they must continue before the run leaves the machine.
   var endsWithBody: Bool {
     guard hasDetails else { return true }
     return !details.isCancelledOrStopping && details.children.producedCount == 0 && details.children.failures.isEmpty

@@ -1,4 +1,4 @@
-/// Formats durations for messages, since `Duration.description` prints every digit.
+/// Formats durations for messages, because `Duration.description` prints every digit.
 extension Duration {
   /// The duration in human-readable form: `12.3 milliseconds`, `1 second`, `90 seconds`.
   ///
@@ -77,7 +77,7 @@ extension Duration {
 
   /// Returns the product with `factor`, saturated. A product that is not a number is zero.
   func scaled(by factor: Double) -> Duration {
-    // The duration is scaled in parts, since each conversion between `Double` and `Int128` takes a microsecond.
+    // The duration is scaled in parts, because each conversion between `Double` and `Int128` takes a microsecond.
     let second = 1e18
     let product = ((Double(components.seconds) * second + Double(components.attoseconds)) * factor).rounded()
     guard product > 0 else { return .zero }

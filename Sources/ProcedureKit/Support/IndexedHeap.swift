@@ -6,7 +6,7 @@ protocol IndexedHeapEntry {
   func comes(before other: Self) -> Bool
 }
 
-/// A binary heap that can remove any entry in O(log n), since the owner keeps track of the position of each entry.
+/// A binary heap that can remove any entry in O(log n), because the owner keeps track of the position of each entry.
 ///
 /// Several heaps can share one list of positions, provided that each entry is in at most one of them at a time.
 struct IndexedHeap<Entry: IndexedHeapEntry> {

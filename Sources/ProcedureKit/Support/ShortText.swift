@@ -8,7 +8,7 @@ extension StringProtocol {
   /// The text on one line, without control characters.
   ///
   /// Control characters and line breaks become spaces. Invisible characters, such as those that change the direction of text, are removed,
-  /// and so are all but the first four accents of a letter, since any more of them would be drawn over other lines.
+  /// and so are all but the first four accents of a letter, because any more of them would be drawn over other lines.
   ///
   /// - Complexity: O(n) for n scalars.
   package var inOneLine: String {

@@ -114,7 +114,7 @@ final class JournalFile {
     guard header.count == JournalFormat.headerSize, header.starts(with: JournalFormat.magic) else {
       throw Self.error(
         .notAJournal, path,
-        "is not a journal (unknown header). The file was not changed. Give the path of another file")
+        "is not a journal (unknown header). The file was not changed. Specify a different file")
     }
     guard JournalFormat.number(header[12...]) == CRC32.checksum(of: header[..<12]) else {
       throw Self.error(
@@ -241,7 +241,7 @@ final class JournalFile {
   }
 
   private func changed(_ key: JournalKey) -> JournalError {
-    Self.error(.damaged, path, "has a damaged entry for \(key), whose bytes were changed after it was written")
+    Self.error(.damaged, path, "has a damaged entry for \(key): the bytes of the entry were changed after it was written")
   }
 
   // MARK: Writing

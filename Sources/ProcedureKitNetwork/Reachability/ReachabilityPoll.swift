@@ -18,7 +18,7 @@ final class ReachabilityPoll: Sendable {
   /// The maximum number of names that are looked up at a time. A lookup takes as long as the system's resolver needs, which can be 30
   /// seconds.
   static let searchLimit = 64
-  /// The maximum number of addresses that are tried for a host, since a name server may return thousands.
+  /// The maximum number of addresses that are tried for a host, because a name server may return thousands.
   static let addressLimit = 16
 
   struct Question: Hashable, Sendable {

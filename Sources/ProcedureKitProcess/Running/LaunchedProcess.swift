@@ -88,7 +88,7 @@ final class LaunchedProcess: Sendable {
 
   /// Ends the program and the processes that it has started, with SIGTERM and, after the grace period, with SIGKILL.
   ///
-  /// After that, the outputs are no longer read, since a process that has left the group may still hold them.
+  /// After that, the outputs are no longer read, because a process that has left the group may still hold them.
   func stop() {
     killing.withLock { killing in
       // The program may already have been stopped, because the procedure and its task can both be cancelled. If the status has been

@@ -169,7 +169,8 @@ struct LocalEngineMachine {
         return interrupted(token.key, at: now)
       }
       let reason =
-        "\(limits.deliveries) workers were lost, the last one \(lastHeartbeat.duration(to: now).inWords) after its last heartbeat"
+        "\(limits.deliveries.counting("worker was", "workers were")) lost; no heartbeat had arrived for "
+        + lastHeartbeat.duration(to: now).inWords
       return close(token.key, .failure(RemoteError(.workerLost, procedure: call.procedure, reason: reason)))
     }
   }

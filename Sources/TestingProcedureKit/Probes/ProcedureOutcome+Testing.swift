@@ -29,7 +29,7 @@ extension ProcedureOutcome {
     error as? Failure
   }
 
-  /// The ``ProcedureError`` of a failed run, or the ``ProcedureError`` for which a run was cancelled; otherwise `nil`.
+  /// The ``ProcedureError`` with which a run failed, or that was the reason for its cancellation; otherwise `nil`.
   public var procedureError: ProcedureError? {
     error(as: ProcedureError.self) ?? cancellationReason(as: ProcedureError.self)
   }

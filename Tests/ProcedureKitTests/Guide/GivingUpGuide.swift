@@ -136,7 +136,7 @@ import TestingProcedureKit
       let limiter = RateLimiter(10, per: .seconds(1), clock: clock)
       let guarded = download.timeout(.seconds(2))
         .circuitBreaker(breaker)  // refuses immediately while most calls fail
-        .rateLimited(limiter)  // waits for its turn, as in a pause
+        .rateLimited(limiter)  // waits for its turn without holding a slot or resources
         .hedged(after: .milliseconds(300))  // a second copy, if the first is slow
         .fallback(to: archive)
       env.check(try await queue.run(quick, input: 7) == "page 7, of old")

@@ -219,7 +219,7 @@ package struct ValueLayout: Sendable {
   }
 }
 
-/// A graph under construction. The draft uses little memory per node, since a graph can have a million nodes.
+/// A graph under construction. The draft uses little memory per node, because a graph can have a million nodes.
 struct GraphDraft {
   private(set) var bodies: ContiguousArray<NodeBody> = []
   private var traits: ContiguousArray<NodeTraits> = []

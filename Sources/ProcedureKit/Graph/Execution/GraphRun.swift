@@ -245,7 +245,7 @@ final class GraphRun: Sendable {
     let ending: GraphProgress.Ending = if case .ignored = outcome { .ignored } else { .failed }
     reportEnd(of: node, isCancelled ? cancelledOutcome : outcome, nodeRun, hasExecuted: hasExecuted)
     let skipped = countdown.nodeStopped(node, ending)
-    // The errors are recorded before any node is released, since a node that accepts the failure can start executing immediately.
+    // The errors are recorded before any node is released, because a node that accepts the failure can start executing immediately.
     values.recordError(error, of: plan.slot(of: node))
     for skip in skipped { values.recordError(self.error(of: skip, since: node, error), of: plan.slot(of: skip.node)) }
     let released = countdown.release(byStopping: node, skipped)

@@ -92,7 +92,7 @@ extension Run {
 }
 
 extension ProgressNode {
-  /// Adds a run as a child, if its progress counts separately. Nodes are not added, since their graph counts them, nor are layers, whose
+  /// Adds a run as a child, if its progress counts separately. Nodes are not added, because their graph counts them, nor are layers, whose
   /// progress is that of the run to which they belong.
   func adopt(_ child: Run) {
     guard child.kind == .added || child.kind == .structured else { return }

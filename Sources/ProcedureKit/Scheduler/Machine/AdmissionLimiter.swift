@@ -17,7 +17,7 @@ struct AdmissionLimiter: Sendable {
     case full(limit: Int)
     case keyFull(limit: Int)
 
-    /// Returns the error of a refused run. This function must be called outside of all locks, since describing the key calls the user's
+    /// Returns the error of a refused run. This function must be called outside of all locks, because describing the key calls the user's
     /// code.
     func error(of run: Run) -> ProcedureError {
       let (procedure, queue) = (run.identity, run.core.name)
@@ -151,7 +151,8 @@ struct AdmissionLimiter: Sendable {
 
   /// Records that the wait of a caller was cancelled.
   ///
-  /// - Complexity: O(1) on average, since cancelled callers are removed together, once there are as many of them as there are waiting ones.
+  /// - Complexity: O(1) on average, because cancelled callers are removed together, once there are as many of them as there are waiting
+  ///   ones.
   mutating func callerCancelled() {
     compactionCountdown -= 1
     guard compactionCountdown == 0 else { return }
@@ -217,7 +218,7 @@ struct AdmissionLimiter: Sendable {
     keysToPromote.append(key)
   }
 
-  /// Removes and returns all callers, and makes a reservation for each. After a shutdown, no caller has to wait, since the queue refuses
+  /// Removes and returns all callers, and makes a reservation for each. After a shutdown, no caller has to wait, because the queue refuses
   /// all runs.
   mutating func takeAllCallers(_ machine: QueueMachine) -> [Caller] {
     var all = promoted.takeAll() + queue.takeAll()

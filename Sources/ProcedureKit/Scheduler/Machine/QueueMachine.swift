@@ -5,7 +5,7 @@ typealias MemberID = Int32
 enum RunStep: Sendable, Equatable {
   /// Wait: another event will advance the run.
   case wait
-  /// Do nothing: the event was late, since the run had already advanced.
+  /// Do nothing: the event was late, because the run had already advanced.
   case stale
   /// Evaluate the conditions (K1).
   case evaluate
@@ -54,8 +54,8 @@ struct QueueMachine: Sendable {
     var isDrivenByWorker = false
     /// Whether the run uses the slot of an enclosing body.
     var usesSlotOfParent = false
-    /// Whether the run belongs to an enclosing body. A suspended queue does not hold back a nested run, since the body is already executing
-    /// (Q2).
+    /// Whether the run belongs to an enclosing body. A suspended queue does not hold back a nested run, because the body is already
+    /// executing (Q2).
     var isNested = false
     /// Whether the run counts towards the limit of waiting runs, because it was added to the queue and not produced by a body.
     var takesRoom = false
@@ -112,13 +112,13 @@ struct QueueMachine: Sendable {
   var waitingCount = 0
   /// The number of runs whose bodies are waiting for the queue to become idle. The queue is idle when only these runs are unfinished.
   private(set) var idlerCount = 0
-  /// The number of times that a run has started, waited, resumed, or ended. Admissions are not counted, since a stalled queue can still
+  /// The number of times that a run has started, waited, resumed, or ended. Admissions are not counted, because a stalled queue can still
   /// receive runs.
   private(set) var changeCount: UInt64 = 0
 
   /// The times of the runs; `nil` while no subscriber reads events and no totals are collected.
   var meters: RunMeters?
-  /// The instant of the current event in nanoseconds. The caller sets it while runs are measured, since the machine has no clock.
+  /// The instant of the current event in nanoseconds. The caller sets it while runs are measured, because the machine has no clock.
   var now: Int64 = 0
 
   init(width: Int, isSuspended: Bool, fairQueue: FairQueue = FairQueue()) {
@@ -352,7 +352,8 @@ struct QueueMachine: Sendable {
     keyChanged(members[Int(member)].key)
   }
 
-  /// Ends the wait of a body for its slot, since the body is waiting for something else or has ended. Its tasks continue without the slot.
+  /// Ends the wait of a body for its slot, because the body is waiting for something else or has ended. Its tasks continue without the
+  /// slot.
   private mutating func stopReturning(_ member: MemberID, _ next: inout Next) {
     guard members[Int(member)].isReturning else { return }
     returnCancelled(member)

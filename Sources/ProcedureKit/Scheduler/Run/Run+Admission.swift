@@ -103,7 +103,7 @@ extension Run {
 
   /// Evaluates the conditions (K1).
   ///
-  /// - Returns: The next step; `nil` for an added run, since the decision advances the run, and not this task.
+  /// - Returns: The next step; `nil` for an added run, which is advanced by the decision rather than by this task.
   func evaluate() async -> RunStep? {
     let conditions = core.read { $0.runs[self].closures }?.conditions.elements ?? []
     let work = CancellableTask()

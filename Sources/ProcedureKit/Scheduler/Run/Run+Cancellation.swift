@@ -6,7 +6,7 @@ extension Run {
     core.send { state, effects in mark(reason, at: reading, &state, &effects) }
   }
 
-  /// Marks the run as cancelled, and adds the effects on the handlers, the children, and the worker's task (C3).
+  /// Marks the run as cancelled, and adds the effects that this has on the handlers, the children, and the worker's task to `effects` (C3).
   ///
   /// A run whose body is not executing ends at once, and no longer waits for anything (C2). The children are cancelled before `didFinish`
   /// is published (C5).
@@ -32,8 +32,8 @@ extension Run {
     core.send { state, effects in
       guard !state.runs[self].isDecided, !state.runs[self].details.children.isStopping else { return }
       state.runs[self].details.children.isStopping = true
-      // A run that is pausing, or is waiting for its resources or a slot after a pause, ends now, since its next execution would be stopped
-      // as soon as it began.
+      // A run that is pausing, or is waiting for its resources or a slot after a pause, ends now, because its next execution would be
+      // stopped as soon as it began.
       let endsAtOnce =
         layer.repeats && state.runs[self].hasStarted && state.machine.stopRequested(state.runs[self].member)
       interrupt(endsAtOnce: endsAtOnce, &state, &effects) { self.inheritedReason }
@@ -206,7 +206,7 @@ extension Run {
 struct CancellationScope: Sendable {
   /// Whether the run is a call with which a cancelled body cleans up.
   private(set) var cleansUp = false
-  /// Whether the earlier cancellation of the enclosing body does not apply, since the run, or an enclosing run, is cleaning up.
+  /// Whether the earlier cancellation of the enclosing body does not apply, because the run, or an enclosing run, is cleaning up.
   private(set) var ignoresEnclosing = false
   /// Whether the earlier cancellation has also cancelled the task, so the state of the task says nothing about the run.
   ///

@@ -11,7 +11,7 @@ extension QueueCore {
 }
 
 extension Run {
-  /// Ends the run with the outcome of a dependency, unless its body has started, and interrupts the step in progress.
+  /// If the body of the run has not started, ends the run with the outcome of a dependency and interrupts the step in progress.
   ///
   /// A dependency that was added later can settle while the conditions are being evaluated, or during the delay. Without the interruption,
   /// the evaluation or the timer would outlive the run.

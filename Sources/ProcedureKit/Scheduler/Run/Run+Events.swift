@@ -29,7 +29,7 @@ extension Run {
 
   /// Records that the body has awaited another run.
   ///
-  /// Without subscribers, the call costs two atomic loads, unless the run has a log. Later subscribers do not receive the event, since a
+  /// Without subscribers, the call costs two atomic loads, unless the run has a log. Later subscribers do not receive the event, because a
   /// body can wait any number of times.
   func didAwait(_ awaited: ProcedureIdentity) {
     let run = reported

@@ -353,7 +353,7 @@ extension Run {
     }
   }
 
-  /// If the deadline has passed, returns the error and records `didAttach`, since no queue has refused the run. Otherwise, stores the
+  /// If the deadline has passed, returns the error and records `didAttach`, because no queue has refused the run. Otherwise, stores the
   /// remaining time and returns `nil`.
   func lateness(_ deadline: Deadline) -> ProcedureError? {
     let remaining = deadline.remaining
@@ -371,7 +371,7 @@ extension Run {
     return nil
   }
 
-  /// Starts the timer of the deadline. Called after the admission, since a timer that fires before the admission would find no run to
+  /// Starts the timer of the deadline. Called after the admission, because a timer that fires before the admission would find no run to
   /// cancel.
   func startDeadline() {
     guard let deadline = layer.traits.deadline else { return }

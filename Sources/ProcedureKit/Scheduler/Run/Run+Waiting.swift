@@ -66,7 +66,7 @@ extension Run {
       if endsWait { state.machine.waitEnded(member) }
       let isCancelled =
         state.runs[self].details.cancellation != nil || state.runs[owner].details.isCancelledOrStopping
-      // The body can continue, since it was cancelled and needs no slot (C5), or already has its slot.
+      // The body can continue, because it was cancelled and needs no slot (C5), or already has its slot.
       guard !isCancelled, !state.machine.slotNeeded(member) else { return true }
       // No slot is free, so the body waits for one.
       state.runs[owner].details.slotWaiters.append(signal)
@@ -128,7 +128,7 @@ extension Run {
     case ended
     /// The waiting task or run was cancelled.
     case cancelled
-    /// The wait would never end, since the run is itself waiting for the waiting run (R4).
+    /// The wait would never end, because the run is itself waiting for the waiting run (R4).
     case refused(ProcedureError)
   }
 

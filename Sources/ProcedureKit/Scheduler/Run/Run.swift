@@ -123,7 +123,7 @@ package final class Run: @unchecked Sendable {
     if isAddedByUser, !isObserved, case .failed(let error)? = outcome?.withoutValue {
       core.reportUnobservedFailure(ProcedureFailure(procedure: identity, error: error))
     }
-    // Releases a long chain of parents iteratively, since recursion could overflow the stack.
+    // Releases a long chain of parents iteratively, because recursion could overflow the stack.
     var ancestor = parent.take()
     while isKnownUniquelyReferenced(&ancestor) { ancestor = ancestor?.parent.take() }
   }

@@ -304,6 +304,6 @@ extension Run {
   /// The identity of the key, for the machine and the limiter, which contain none of the user's objects. The run keeps the key alive.
   var keyID: ObjectIdentifier? { key.map(ObjectIdentifier.init) }
 
-  /// Whether the run is a node with its own key. While the node executes, its worker has that key, since the node uses the worker's slot.
+  /// Whether the run is a node with its own key. While the node executes, its worker has that key, because the node uses the worker's slot.
   var hasKeyOfNode: Bool { kind == .node && core.usesKeys && layer.traits.key != nil }
 }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A signal for one waiting task. It can be sent, cancelled, or refused with an error, and only the first of these has an effect.
+/// A signal for one waiting task. It can be sent, cancelled, or refused with an error; whichever happens first takes effect, and the others
+/// are ignored.
 ///
 /// The class is `package` because `ProcedureKitRemote` uses it.
 package final class OneShotSignal: Sendable {

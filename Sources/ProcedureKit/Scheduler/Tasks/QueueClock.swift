@@ -19,7 +19,8 @@ package struct QueueClock: Sendable {
   /// Reads the clock immediately. This function must be called before the lock is taken.
   func reading() -> Reading { Reading(time: self, reading: now) }
 
-  /// Reads the system's clock only when the instant is needed. Reads a custom clock immediately, since it must not be called under a lock.
+  /// Reads the system's clock only when the instant is needed. Reads a custom clock immediately, because it must not be called under a
+  /// lock.
   func lazyReading() -> Reading { Reading(time: self, reading: isSystem ? nil : now) }
 
   /// An instant that has been read, or that will be read when it is needed.
@@ -51,9 +52,9 @@ private final class SystemStopwatch: Stopwatch {
   }
 }
 
-/// A clock, and its instant when the queue was created.
+/// A clock, together with the instant it showed when the queue was created.
 ///
-/// The value is boxed, since a generic instant would make the layout of every containing type dynamic.
+/// The value is boxed, because a generic instant would make the layout of every containing type dynamic.
 private protocol Stopwatch: AnyObject, Sendable {
   var elapsed: Duration { get }
   func wait(until elapsed: Duration) async throws

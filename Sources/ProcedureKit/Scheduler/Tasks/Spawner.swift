@@ -45,8 +45,8 @@ package enum Spawner {
   /// Starts the task that sleeps for the timers of a queue, or the task that sends the answer of a remote worker; the remote worker awaits
   /// that task.
   ///
-  /// The task is detached, since a timer is independent of the task that set it, and a cancelled worker still answers. `Timers` cancels its
-  /// task.
+  /// The task is detached, because a timer is independent of the task that set it, and a cancelled worker still answers. `Timers` cancels
+  /// its task.
   package static func startDetached(
     executor: (any TaskExecutor)? = nil, _ body: @escaping @Sendable () async -> Void
   ) -> Task<Void, Never> {

@@ -6,7 +6,7 @@ import Synchronization
 /// order of deadline, so an action should be short. An earlier timer replaces the sleeping task.
 ///
 /// On a custom clock, cancelling the nearest timer ends the sleep, so that a test sees no unneeded sleeper. On the system's clock, the
-/// sleep continues, since work with timeouts would otherwise start and cancel a task each time.
+/// sleep continues, because work with timeouts would otherwise start and cancel a task each time.
 ///
 /// The class is `package` because `ProcedureKitRemote` uses it.
 package final class Timers: Sendable {
@@ -47,7 +47,7 @@ package final class Timers: Sendable {
   /// Cancels a timer. Returns `false` if the timer's action has been called or is about to be called.
   @discardableResult
   package func cancel(_ id: TimerHeap.ID) -> Bool {
-    // The action is released outside of the lock, since it may hold the last reference to one of the user's objects.
+    // The action is released outside of the lock, because it may hold the last reference to one of the user's objects.
     let (action, change) = state.withLock { state in (state.remove(id), state.arm()) }
     perform(change)
     return action != nil

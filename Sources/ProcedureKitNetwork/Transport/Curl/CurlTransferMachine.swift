@@ -3,9 +3,9 @@
 /// The machine counts bytes and compares times. It neither holds bytes nor calls other code.
 struct CurlTransferMachine: Equatable {
   enum Phase: Equatable {
-    /// The transfer has not been handed to libcurl yet. Next: `head`, `ended`.
+    /// The transfer has not been handed to libcurl yet. Next: `head` or `ended`.
     case waiting
-    /// The head of the response is incomplete. Its status is known once its first line has arrived. Next: `head`, `body`, `ended`.
+    /// The head of the response is incomplete. Its status is known once its first line has arrived. Next: `head`, `body`, or `ended`.
     case head(status: Int?)
     /// The head is complete. Next: `ended`.
     case body
@@ -18,7 +18,7 @@ struct CurlTransferMachine: Equatable {
     case cancelled
     /// The request's body could not be produced.
     case sourceFailed
-    /// The heads, including interim ones, and the trailers have more than ``Limits/head`` bytes in total.
+    /// Together, the heads (including interim ones) and the trailers exceed ``Limits/head`` bytes.
     case headTooLong
     /// The first line of a head is not a status line, another line looks like one, or a body started before its head had ended.
     case badStatusLine

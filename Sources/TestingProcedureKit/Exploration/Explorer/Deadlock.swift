@@ -3,7 +3,7 @@
 /// If the schedule is waiting for work outside the exploration's control that takes longer than `ScheduleExplorer.patience`, this is also
 /// reported as a deadlock.
 public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
-  /// What happened to the blocked tasks after the deadlock had been detected.
+  /// What happened to the blocked tasks after the deadlock was detected.
   public enum Aftermath: Hashable, Sendable {
     /// The tasks ended when the body's task was cancelled.
     case endedByCancelling
@@ -26,7 +26,7 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   /// The tasks that have not ended. The array is empty if the schedule was not run again for a report.
   public var stuck: [StuckTask] = []
 
-  /// What happened to the blocked tasks after the deadlock had been detected.
+  /// What happened to the blocked tasks after the deadlock was detected.
   public var aftermath: Aftermath
 
   /// The tasks that are waiting for each other's explored locks; `nil` for any other deadlock.
