@@ -57,7 +57,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
       let (reason, each) = self.key.map { (" for the key \("\($0)".quoted)", " with the same key") } ?? ("", "")
       return (
         "\(subject) was not admitted",
-        "\(queue) is full\(reason) because at most \(self.limit ?? 0) procedures\(each) may wait on it"
+        "\(queue) is full\(reason) because at most \((self.limit ?? 0).counting("procedure"))\(each) may wait on it"
       )
     case .stopped:
       let culprit = self.origin?.id == procedure.id ? "it" : self.origin.map(name) ?? "a child"
@@ -96,7 +96,8 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
         + "\(named(self.other)) declares it with a capacity of \(self.otherCapacity ?? 0)"
     case .capacityExceeded:
       return
-        "it needs \(self.units ?? 0) units of the resource \((self.resource ?? "").quoted), which has only \(self.capacity ?? 0)"
+        "it needs \((self.units ?? 0).counting("unit")) of the resource \((self.resource ?? "").quoted), "
+        + "which has only \(self.capacity ?? 0)"
     case .producerFinished: return "its parent \(named(self.producer)) had already finished"
     case .timedOut:
       let time = self.duration ?? .zero

@@ -94,7 +94,7 @@ struct TraceDrawing {
       finish(event.id, at: time)
     case .gap:
       finishRuns(of: queue, at: time)
-      lines.instant("\(event.lostCount ?? 0) events lost", at: .init(queue: queue, lane: 0, time: time))
+      lines.instant("\((event.lostCount ?? 0).counting("event")) lost", at: .init(queue: queue, lane: 0, time: time))
     default: break
     }
   }

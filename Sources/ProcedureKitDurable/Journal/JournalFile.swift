@@ -140,7 +140,7 @@ final class JournalFile {
 
     var explanation: String {
       isTorn
-        ? "ended with an incomplete entry; its \(size) bytes were dropped"
+        ? "ended with an incomplete entry; its \(size.counting("byte was", "bytes were")) dropped"
         : "is damaged at byte \(position): bytes were changed there. "
           + "Open the file with `onDamage: .cutOff` to keep the entries before the damage"
     }
@@ -241,7 +241,8 @@ final class JournalFile {
   }
 
   private func changed(_ key: JournalKey) -> JournalError {
-    Self.error(.damaged, path, "has a damaged entry for \(key): the bytes of the entry were changed after it was written")
+    Self.error(
+      .damaged, path, "has a damaged entry for \(key): the bytes of the entry were changed after it was written")
   }
 
   // MARK: Writing

@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 import Synchronization
 
 #if canImport(FoundationNetworking)
@@ -48,6 +49,6 @@ final class CollectedBody: BodySink {
   }
 
   private func tooLarge(_ request: URLRequest, _ response: ReceivedResponse) -> NetworkError {
-    NetworkError(.tooLarge, request, "\(limit) bytes", response: response.object)
+    NetworkError(.tooLarge, request, limit.counting("byte"), response: response.object)
   }
 }

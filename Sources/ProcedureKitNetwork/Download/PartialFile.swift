@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 import Synchronization
 
 #if canImport(FoundationNetworking)
@@ -180,10 +181,11 @@ final class PartialFile: BodySink {
     guard let head else { return }
     if let part = state.withLock({ $0.part }), part.upperBound != count {
       throw NetworkError(
-        .incomplete, head.request, "received \(count) of \(part.upperBound) bytes", response: head.response)
+        .incomplete, head.request, "received \(count) of \(part.upperBound.counting("byte"))", response: head.response)
     }
     if let total, total != count {
-      throw NetworkError(.incomplete, head.request, "received \(count) of \(total) bytes", response: head.response)
+      throw NetworkError(
+        .incomplete, head.request, "received \(count) of \(total.counting("byte"))", response: head.response)
     }
     closeFile()
     guard rename(place.path, destination.path) == 0 else {
@@ -208,7 +210,7 @@ final class PartialFile: BodySink {
   }
 
   private func tooLarge(_ request: URLRequest, _ response: HTTPURLResponse) -> NetworkError {
-    NetworkError(.tooLarge, request, "\(limit) bytes", response: response)
+    NetworkError(.tooLarge, request, limit.counting("byte"), response: response)
   }
 
   private func failure(_ request: URLRequest, _ response: HTTPURLResponse?, _ error: any Error) -> NetworkError {

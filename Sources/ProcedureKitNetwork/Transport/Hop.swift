@@ -70,7 +70,7 @@ final class Hop: Sendable {
     case .refused(let response, let body): throw refusal(response, body)
     case .accepted(let response, let length):
       if let length, length != count {
-        let detail = "received \(count) of \(length) bytes"
+        let detail = "received \(count) of \(length.counting("byte"))"
         throw NetworkError(.incomplete, request, detail, response: response.object)
       }
       return .response(response)

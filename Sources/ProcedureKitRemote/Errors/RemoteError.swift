@@ -72,7 +72,8 @@ extension RemoteError {
     RemoteError(
       .payloadTooLarge, procedure: procedure,
       reason:
-        "its \(payload) has \(size) bytes, but the engine transports at most \(limit). Pass a reference to the data instead"
+        "its \(payload) has \(size.counting("byte")), but the engine transports at most \(limit). "
+        + "Pass a reference to the data instead"
     )
   }
 
