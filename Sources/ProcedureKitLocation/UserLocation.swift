@@ -96,7 +96,7 @@ private final class LocationChoice: Sendable {
     }
   }
 
-  /// Returns the best location so far, and accepts every later one.
+  /// Returns the best location so far and accepts every later one.
   func timeIsOver() -> Location? {
     state.withLock { state in
       state.isTimeOver = true

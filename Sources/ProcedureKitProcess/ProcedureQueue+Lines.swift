@@ -1,7 +1,7 @@
 public import ProcedureKit
 
 extension ProcedureQueue {
-  /// Adds a program to the queue, and returns the lines of its outputs as they arrive.
+  /// Adds a program to the queue and returns the lines of its outputs as they arrive.
   ///
   /// ```swift
   /// for try await line in queue.lines(of: ProcessProcedure("log"), input: ProcessRequest("journalctl", ["-f"])) {

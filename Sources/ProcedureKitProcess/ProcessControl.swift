@@ -3,7 +3,7 @@ import Synchronization
 
 /// An object that suspends, resumes and signals a running program.
 ///
-/// Each function affects the entire process group of the program, and has no effect once the procedure has finished.
+/// Each function affects the entire process group of the program and has no effect once the procedure has finished.
 public final class ProcessControl: Sendable {
   private struct State {
     var isStopping = false

@@ -16,7 +16,7 @@
       context = container.newBackgroundContext()
     }
 
-    /// Calls a closure on the context's queue, and saves the changes that it makes. If either fails, all unsaved changes are undone.
+    /// Calls a closure on the context's queue and saves the changes that it makes. If either fails, all unsaved changes are undone.
     ///
     /// Managed objects must not escape from the closure. Return their ids, or values, instead. Cancelling the caller does not stop the
     /// closure.
@@ -45,7 +45,7 @@
     }
   }
 
-  /// A procedure that calls a closure in a context, and saves the changes.
+  /// A procedure that calls a closure in a context and saves the changes.
   ///
   /// ```swift
   /// let context = ManagedContext(of: container)
@@ -72,7 +72,7 @@
       (self.context, self.name, self.body) = (context, name, body)
     }
 
-    /// Calls the closure, and saves the changes. Cancellation neither stops the closure nor undoes its changes.
+    /// Calls the closure and saves the changes. Cancellation neither stops the closure nor undoes its changes.
     ///
     /// - Throws: Any error thrown by the closure or by saving.
     public func execute(_ input: Input) async throws -> Output {

@@ -2,7 +2,7 @@
   public import CoreData
   public import ProcedureKit
 
-  /// A procedure that loads the stores of a container, and returns the container.
+  /// A procedure that loads the stores of a container and returns the container.
   ///
   /// ```swift
   /// let load = LoadPersistentStores(of: NSPersistentContainer(name: "Photos"))

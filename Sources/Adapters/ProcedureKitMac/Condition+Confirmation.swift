@@ -23,7 +23,7 @@
     }
   }
 
-  /// Shows an alert, and returns whether the user chose the first button.
+  /// Shows an alert and returns whether the user chose the first button.
   @MainActor private func ask(
     _ title: String, _ text: String, _ buttons: [String], _ window: @MainActor () -> NSWindow?
   ) async -> Bool {

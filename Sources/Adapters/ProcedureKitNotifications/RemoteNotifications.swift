@@ -50,7 +50,7 @@
       }
     }
 
-    /// Returns a stream that contains the answer to a registration, or is empty if the registration is cancelled first.
+    /// Returns a stream that contains the answer to a registration or is empty if the registration is cancelled first.
     func answers() -> (
       AsyncStream<Result<Data, any Error>>, AsyncStream<Result<Data, any Error>>.Continuation
     ) {
@@ -65,7 +65,7 @@
     }
   }
 
-  /// A procedure that registers this device for remote notifications, and returns the token that the server needs.
+  /// A procedure that registers this device for remote notifications and returns the token that the server needs.
   ///
   /// The app delegate must forward two calls to ``RemoteNotifications``, as the example in its documentation shows. Otherwise, the
   /// procedure waits until it is cancelled, so add a timeout.

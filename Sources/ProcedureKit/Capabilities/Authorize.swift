@@ -89,10 +89,10 @@ enum AuthorizationRequests {
   /// The open requests, by identity.
   private static let openRequests = Mutex<[ObjectIdentifier: (question: Question, isAnswered: Bool)]>([:])
 
-  /// Authorizes `capability`, and requests authorization if the status does not meet `requirement`. The caller holds no slot during the
+  /// Authorizes `capability` and requests authorization if the status does not meet `requirement`. The caller holds no slot during the
   /// call.
   ///
-  /// Cancelling the caller immediately ends its wait for a turn, or cancels its pending request.
+  /// Cancelling the caller immediately ends its wait for a turn or cancels its pending request.
   ///
   /// - Returns: The status that meets the requirement.
   /// - Throws: ``CapabilityError``; any error that the capability throws; `CancellationError`; ``ProcedureError/Kind/exclusionDeadlock`` if

@@ -30,13 +30,13 @@ extension Condition {
 }
 
 extension Condition {
-  /// Returns a condition that asks the user for confirmation, and ignores the procedure if the user declines.
+  /// Returns a condition that asks the user for confirmation and ignores the procedure if the user declines.
   ///
   /// ```swift
   /// let erase = Erase().condition(.userConfirmation("may erase") { await dialog.ask("Erase it all?") })
   /// ```
   ///
-  /// The question is the `prepare` step, and is asked again for each run. `.userConfirmation { … }.silenced()` does not ask, so the
+  /// The question is the `prepare` step and is asked again for each run. `.userConfirmation { … }.silenced()` does not ask, so the
   /// procedure is ignored. Within a process, confirmations are requested one at a time, in order of arrival; waiting runs hold no slot.
   /// `ask` can itself request another confirmation, which belongs to the first one and does not wait for it.
   ///

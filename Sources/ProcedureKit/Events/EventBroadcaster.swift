@@ -16,7 +16,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     var lost = 0
     var readers: [Waiter] = []
 
-    /// Appends an event, and drops the oldest one if the buffer is full.
+    /// Appends an event and drops the oldest one if the buffer is full.
     mutating func append(_ event: Event, _ effects: inout [EventEffect]) {
       guard events.count >= limit else { return events.append(event) }
       if let details = events[oldest].details { effects.append(.release(details)) }
@@ -109,7 +109,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     }
   }
 
-  /// Takes all buffered events, and leaves an empty array in their place.
+  /// Takes all buffered events and leaves an empty array in their place.
   ///
   /// - Returns: The index of the oldest event in the ring, and the number of events that were dropped before it.
   func fetch(_ events: inout ContiguousArray<Event>, of number: Int) -> (oldest: Int, lost: Int) {

@@ -13,7 +13,7 @@
 /// }
 /// ```
 ///
-/// The ``kind-swift.property`` is the step without its values, and is useful for comparing and counting events. The other properties are
+/// The ``kind-swift.property`` is the step without its values and is useful for comparing and counting events. The other properties are
 /// details of certain kinds, and are `nil` for all others. Later versions can add steps, kinds and properties.
 ///
 /// The events of one run are totally ordered. The first one is ``Kind-swift.struct/didAttach``, and the last one is `didFinish`.
@@ -274,7 +274,7 @@ extension ProcedureEvent {
 // MARK: - Making events
 
 /// Most events have a kind but no details, and most of the cost of observing events comes from copying and releasing them. An event
-/// therefore consists of a few numbers, and keeps all its details in one object.
+/// therefore consists of a few numbers and keeps all its details in one object.
 extension ProcedureEvent {
   /// The content of an event, with all details.
   enum Content: Sendable {

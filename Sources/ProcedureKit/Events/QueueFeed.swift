@@ -1,7 +1,7 @@
 /// The events of one queue, for a recorder that must receive all events before it ends.
 ///
 /// An iteration over ``ProcedureQueue/events`` ends as soon as it is cancelled, whereas a feed that is stopped still returns all earlier
-/// events before it ends. A feed does not retain its queue, and ends when the events of the queue end. Releasing the feed ends the
+/// events before it ends. A feed does not retain its queue and ends when the events of the queue end. Releasing the feed ends the
 /// subscription.
 ///
 /// The type is `package` because `ProcedureKitDiagnostics` uses it.

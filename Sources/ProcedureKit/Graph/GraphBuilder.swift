@@ -136,7 +136,7 @@ public final class GraphBuilder {
     Node(builder: identity, reading: addSlot(for: Value.self))
   }
 
-  /// Reserves a slot for the next node's value, and adds up to three inputs to the node.
+  /// Reserves a slot for the next node's value and adds up to three inputs to the node.
   @inlinable
   func addSlot<Value>(
     for type: Value.Type, of name: String = "", _ a: NodeReference? = nil, _ b: NodeReference? = nil,
@@ -156,7 +156,7 @@ public final class GraphBuilder {
     return draft.addSlot(kind)
   }
 
-  /// Adds an input to the next node, and returns the source of the input's value.
+  /// Adds an input to the next node and returns the source of the input's value.
   @inlinable
   func addInput<Value>(_ node: Node<Value>, of traits: NodeTraits) -> Node<Value>.Source {
     addInput(node.reference, of: traits.name)

@@ -1,6 +1,6 @@
 /// A future value in a graph, which is either the value of a procedure or the input of the graph.
 ///
-/// A ``GraphBuilder`` creates nodes, and accepts only nodes that it has created itself. Because a node can be created only after its
+/// A ``GraphBuilder`` creates nodes and accepts only nodes that it has created itself. Because a node can be created only after its
 /// dependencies, a graph cannot contain a cycle.
 public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
   @usableFromInline let builder: ProcedureID

@@ -1,4 +1,4 @@
-/// A procedure that executes other procedures in the order of their dependencies, and passes values between them.
+/// A procedure that executes other procedures in the order of their dependencies and passes values between them.
 ///
 /// ```swift
 /// let thumbnails = ProcedureGraph("thumbnails") { (g, path: Node<String>) in
@@ -31,7 +31,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///
   /// - Parameters:
   ///   - name: The name of the graph in errors, events and diagrams.
-  ///   - build: A closure that adds the nodes, and returns the node whose value is the value of the graph. The closure can also return the
+  ///   - build: A closure that adds the nodes and returns the node whose value is the value of the graph. The closure can also return the
   ///     input node itself, even if it adds no nodes.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Node<Output>) {
     let builder = GraphBuilder(graphName: name)
@@ -98,8 +98,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///   - name: The name of the graph in errors, events and diagrams.
   ///   - collection: The name of the `map` node whose elements are the nodes of this graph, if any.
   ///   - combine: Returns the value of the graph, given the values of the nodes.
-  ///   - build: A closure that adds the nodes, and returns those whose values are combined.
-  @inlinable
+  ///   - build: A closure that adds the nodes and returns those whose values are combined.
   init<Value>(
     _ name: String, elementsOf collection: String? = nil, combining combine: @escaping @Sendable ([Value]) -> Output,
     _ build: (GraphBuilder) -> [Node<Value>]
@@ -145,7 +144,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     return graph
   }
 
-  /// Runs the graph without a queue, or as part of the calling body.
+  /// Runs the graph without a queue or as part of the calling body.
   ///
   /// If the caller is cancelled, the graph is cancelled, and the function returns once all executing nodes have ended.
   ///

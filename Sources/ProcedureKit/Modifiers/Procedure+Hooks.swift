@@ -85,7 +85,7 @@ extension Procedure {
   /// are several interceptors, the last one applied is the outermost. To intercept all procedures on a queue, see
   /// ``ProcedureQueue/Configuration/interceptor``.
   ///
-  /// - Parameter interceptor: The function that wraps the procedure. `next` executes the procedure, and throws the procedure's error. An
+  /// - Parameter interceptor: The function that wraps the procedure. `next` executes the procedure and throws the procedure's error. An
   ///   interceptor that does not call `next` replaces the procedure. Await each call to `next` within the function, and make only one call
   ///   at a time, because the resources of the layers around the interceptor are released while the procedure is pausing. Cancellation
   ///   works as it does in a body.

@@ -27,7 +27,7 @@ extension Procedure {
   ///
   /// A pause of the execution, such as the pause between two attempts, does not end the sharing: the execution has one result for all runs.
   /// A waiting run holds neither a slot nor any of the procedure's resources. If the executing run is cancelled, the next waiting run
-  /// executes. Cancelling a waiting run ends its wait immediately, and does not affect the others.
+  /// executes. Cancelling a waiting run ends its wait immediately and does not affect the others.
   ///
   /// - Parameters:
   ///   - key: The identity of the work.

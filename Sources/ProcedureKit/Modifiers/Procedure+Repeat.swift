@@ -15,7 +15,7 @@ extension Procedure {
   /// - Parameters:
   ///   - schedule: The delays between the end of an execution and the start of the next one.
   ///   - maxCount: The maximum number of executions. Passing a value below 1 traps.
-  ///   - shouldRepeat: A function that receives the value of an execution, and returns whether to execute the procedure again.
+  ///   - shouldRepeat: A function that receives the value of an execution and returns whether to execute the procedure again.
   /// - Returns: The procedure with its repetitions.
   public func repeating(
     _ schedule: Schedule, maxCount: Int = .max,
@@ -185,7 +185,7 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// Each execution is a separate run on the queue, and executes in the iterating task. A run starts only when the loop asks for the next
+  /// Each execution is a separate run on the queue and executes in the iterating task. A run starts only when the loop asks for the next
   /// value, so a loop that spends time on a value delays the next run. Leaving the loop ends the repetition. A failure also ends it, and
   /// its error is thrown. Otherwise, the repetition ends when the schedule ends, or after `maxCount` runs. Cancelling the iterating task
   /// immediately ends the pause, or cancels the procedure if it is running, and the iteration throws. To repeat a procedure at a fixed

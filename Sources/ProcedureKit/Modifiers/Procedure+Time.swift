@@ -1,7 +1,7 @@
 extension Procedure {
   /// Returns the procedure with a time limit.
   ///
-  /// A procedure that takes longer is cancelled, and fails with ``ProcedureError/Kind/timedOut``. With a `duration` of zero or less, there
+  /// A procedure that takes longer is cancelled and fails with ``ProcedureError/Kind/timedOut``. With a `duration` of zero or less, there
   /// is no limit.
   ///
   /// The clock starts when the body does, so waits for conditions, resources and a slot do not count. To include these waits, use
@@ -18,7 +18,7 @@ extension Procedure {
     }
   }
 
-  /// Returns the procedure with a deadline. A procedure that has not ended by the deadline is cancelled, and fails with
+  /// Returns the procedure with a deadline. A procedure that has not ended by the deadline is cancelled and fails with
   /// ``ProcedureError/Kind/timedOut``.
   ///
   /// Unlike ``timeout(_:)``, a deadline also limits the time spent waiting before the body starts. If the deadline passes during that time,

@@ -17,9 +17,9 @@ public struct QueueSnapshot: Codable, Sendable {
   /// The maximum number of added procedures with the same key that may be waiting; see
   /// ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey``.
   public let maxWaitingProceduresPerKey: Int
-  /// Whether the queue is suspended, and starts no procedures until it is resumed.
+  /// Whether the queue is suspended and starts no procedures until it is resumed.
   public let isSuspended: Bool
-  /// Whether the queue has been shut down, and admits no further procedures.
+  /// Whether the queue has been shut down and admits no further procedures.
   public let isShutDown: Bool
   /// The counts and times of the queue, if ``ProcedureQueue/Configuration/collectsTotals`` is set.
   public let totals: QueueTotals?
@@ -68,7 +68,7 @@ public struct QueueSnapshot: Codable, Sendable {
     case key(String, limit: Int)
     /// The procedure is pausing between two attempts, or before the first. `until` is the end of the pause, if known.
     case pause(until: ProcedureInstant?)
-    /// The body is waiting for these procedures, and has released its slot.
+    /// The body is waiting for these procedures and has released its slot.
     case procedures([ProcedureIdentity])
     /// The body is waiting for the queue with this name to become idle.
     case idleness(of: String)

@@ -1,6 +1,6 @@
 /// One layer of a procedure's modifiers: the name, the prerequisites for the start, the limits and the hooks.
 ///
-/// A modifier either joins the outermost layer of the procedure, or opens a new layer around it. From the inside out, a layer consists of
+/// A modifier either joins the outermost layer of the procedure or opens a new layer around it. From the inside out, a layer consists of
 /// the body, the hooks around the body, the timeout, the resources, the delay, the conditions, and the end hooks.
 ///
 /// The class is `package` because `ProcedureKitDurable` uses it.

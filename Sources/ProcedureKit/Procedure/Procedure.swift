@@ -107,7 +107,7 @@ public protocol InputlessProcedure<Output>: Procedure where Input == Void {
 }
 
 extension InputlessProcedure {
-  /// Calls ``execute()``, and rethrows its error.
+  /// Calls ``execute()`` and rethrows its error.
   @concurrent public func execute(_ input: Void) async throws -> Output {
     try await execute()
   }

@@ -203,7 +203,7 @@ public struct ProcedureContext: Sendable {
 extension ProcedureContext {
   /// Adds a procedure as a child of the executing procedure. The parent does not finish before the child.
   ///
-  /// The child is added to the queue of the parent, and takes the parent's position in the order of the queue. If the parent has no queue,
+  /// The child is added to the queue of the parent and takes the parent's position in the order of the queue. If the parent has no queue,
   /// the child is added to ``ProcedureQueue/shared``. Cancelling the parent cancels the child.
   ///
   /// If the child fails, the parent's failure policy (``Procedure/onFailure(_:)``) determines what happens. By default, the body and all

@@ -7,7 +7,7 @@
 public enum ProcedureState: Codable, Sendable, CaseIterable {
   /// The run is waiting for its dependencies.
   case pending
-  /// The dependencies have finished. The run is evaluating its conditions, or is waiting for a suspended queue to be resumed.
+  /// The dependencies have finished. The run is evaluating its conditions or is waiting for a suspended queue to be resumed.
   case evaluating
   /// The conditions are satisfied. The run is waiting for its resources or for a slot.
   case waiting

@@ -64,7 +64,7 @@ extension ProcedureQueue {
 
     /// A function that wraps the body of every procedure on the queue, including the nodes of graphs.
     ///
-    /// It can bind task-local values or take measurements. `next` executes the body, and throws the body's error.
+    /// It can bind task-local values or take measurements. `next` executes the body and throws the body's error.
     ///
     /// ```swift
     /// configuration.interceptor = { context, next in

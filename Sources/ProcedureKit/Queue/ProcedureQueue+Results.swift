@@ -15,7 +15,7 @@ extension ProcedureQueue {
   ///
   /// The first element that fails or is cancelled ends the iteration: the other elements are cancelled, and the error is thrown when they
   /// have finished. If the values are ordered, those of the elements before the failed one are returned first. Cancelling the iterating
-  /// task has the same effect, and throws `CancellationError`. Leaving the loop early cancels the remaining elements without waiting for
+  /// task has the same effect and throws `CancellationError`. Leaving the loop early cancels the remaining elements without waiting for
   /// them.
   ///
   /// A body that is iterating releases its slot while it waits. The elements are children of the body: they are cancelled with the body,
@@ -27,7 +27,7 @@ extension ProcedureQueue {
   ///   - procedure: The procedure to run for each element.
   ///   - inputs: The elements. Each iteration over the result begins a new iteration over `inputs`, in the task of the caller.
   ///   - limit: The maximum number of elements that have been read from the sequence and whose values have not been returned yet; passing a
-  ///     value below 1 traps. `nil` uses the queue's current ``maxConcurrentProcedures``, and traps if that is not limited.
+  ///     value below 1 traps. `nil` uses the queue's current ``maxConcurrentProcedures`` and traps if that is not limited.
   ///   - isOrdered: `true` to return the values in the order of the elements; `false` to return each value as soon as it is available.
   ///   - elementName: A function that returns the name of an element's run in errors, events and snapshots; `nil` to use the name of the
   ///     procedure.

@@ -1,5 +1,5 @@
 extension ProcedureQueue {
-  /// Refuses further procedures, and returns when all procedures on the queue have finished.
+  /// Refuses further procedures and returns when all procedures on the queue have finished.
   ///
   /// ```swift
   /// await queue.shutDown(grace: .seconds(10))

@@ -53,7 +53,7 @@ public actor ProcedureQueue {
 
   // MARK: Running
 
-  /// Runs a procedure in the caller's task, and returns the procedure's value.
+  /// Runs a procedure in the caller's task and returns the procedure's value.
   ///
   /// The procedure waits for its conditions and for a slot like any other procedure on the queue. The body never executes on the caller's
   /// actor. If the call is made within a body on the same queue, the procedure can use that body's slot.

@@ -1,4 +1,4 @@
-/// Calls `body` with a new queue, and returns when every procedure on the queue has finished.
+/// Calls `body` with a new queue and returns when every procedure on the queue has finished.
 ///
 /// The function is a scope for procedures, as `withThrowingDiscardingTaskGroup` is for tasks.
 ///
@@ -20,7 +20,7 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
   return try await withProcedureQueue(configuration, onFailure: policy, body)
 }
 
-/// Calls `body` with a new queue, and returns when every procedure on the queue has finished.
+/// Calls `body` with a new queue and returns when every procedure on the queue has finished.
 ///
 /// No failure of an added procedure is lost, even if `body` releases the handle or catches the error. With the policy
 /// ``FailurePolicy/failFast``, the first failure cancels all other procedures on the queue, including those that are added later, and is

@@ -78,7 +78,7 @@ public final class RateLimiter: Sendable {
   /// - Parameters:
   ///   - ticket: The ticket that `arrive` returned.
   ///   - timers: The timers of the queue.
-  ///   - isCalled: A function that waits for a signal, and returns whether the signal was sent before the wait was cancelled.
+  ///   - isCalled: A function that waits for a signal and returns whether the signal was sent before the wait was cancelled.
   /// - Returns: Whether the call was admitted.
   func wait(
     for ticket: RateLimiterMachine.Ticket, _ timers: Timers, at isCalled: (OneShotSignal) async -> Bool

@@ -1,4 +1,4 @@
-/// Grants claims, and keeps their entries in the lists of the pools.
+/// Grants claims and keeps their entries in the lists of the pools.
 extension ClaimTable {
   // MARK: Granting
 
@@ -160,7 +160,7 @@ extension ClaimTable {
     return nil
   }
 
-  /// Adds a pool, and returns its index.
+  /// Adds a pool and returns its index.
   mutating func poolOpened(capacity: Int32, root: Int32, owner: Int32) -> Int32 {
     nextSerial += 1
     return pools.insert(Pool(serial: nextSerial, capacity: capacity, root: root, owner: owner, free: capacity))
@@ -240,7 +240,7 @@ extension ClaimTable {
     return blockers
   }
 
-  /// Adds the waits of a run's claim to `graph`, and appends the runs that must be added next to `reached`.
+  /// Adds the waits of a run's claim to `graph` and appends the runs that must be added next to `reached`.
   ///
   /// - Complexity: O(h + w) for h holders and w waiting runs in the pools that the graph does not yet contain.
   func addWaits(

@@ -21,7 +21,7 @@ struct ClaimDemand: Equatable {
 /// after which it belongs to the *holders* of the pool. A claim is granted when each of its entries is first in its line and all of its
 /// units are free.
 ///
-/// A run inside a holder takes units from the inner pool of the holder, and takes only the remaining units from pools further out (R4). For
+/// A run inside a holder takes units from the inner pool of the holder and takes only the remaining units from pools further out (R4). For
 /// a category, whose capacity is `Int32.max`, an inner pool has the same capacity, so readers inside a reader share the inner pool. A
 /// writer inside a reader waits for the readers inside its ancestors, and for all holders that are not its ancestors.
 ///
@@ -111,7 +111,7 @@ struct ClaimTable {
 
   // MARK: Resources
 
-  /// Adds a resource, and returns its number.
+  /// Adds a resource and returns its number.
   mutating func resourceOpened(capacity: Int32) -> ResourceNumber {
     poolOpened(capacity: capacity, root: -1, owner: -1)
   }
@@ -188,7 +188,7 @@ struct ClaimTable {
     return true
   }
 
-  /// Adds a claim, and grants it if no earlier claim is waiting and all units are free. Returns whether it was granted.
+  /// Adds a claim and grants it if no earlier claim is waiting and all units are free. Returns whether it was granted.
   private mutating func enter(
     _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber], priority: UInt8, parts: [Part]
   ) -> Bool {
@@ -211,7 +211,7 @@ struct ClaimTable {
     return false
   }
 
-  /// Releases the units of a run, or withdraws its waiting claim (R3). Does nothing if the run has no claim, or if its claim has ended.
+  /// Releases the units of a run or withdraws its waiting claim (R3). Does nothing if the run has no claim, or if its claim has ended.
   ///
   /// Appends to `granted` the runs whose claims are granted as a result, in the order of their requests, and to `vacated` the resources
   /// that become unused.

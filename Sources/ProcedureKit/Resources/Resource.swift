@@ -7,7 +7,7 @@
 ///
 /// A ``ResourceTable`` treats two resources with the same name as one, so they must declare the same capacity. If a procedure claims a
 /// resource that is in use, but declares a different capacity, the procedure fails with ``ProcedureError/Kind/resourceConflict``. Use
-/// ``ResourceTable/setCapacity(_:of:)`` to change the capacity at run time. The operator `==` compares the capacities, and compares the
+/// ``ResourceTable/setCapacity(_:of:)`` to change the capacity at run time. The operator `==` compares the capacities and compares the
 /// names byte by byte.
 public struct Resource: Sendable, Hashable {
   /// The name, which identifies the resource.

@@ -163,7 +163,7 @@ public final class ResourceTable: Sendable {
     for other in giveBack(run) { other.resumeClaimants() }
   }
 
-  /// Releases the resources of a run, or withdraws its claim. Returns the runs whose claims are granted as a result, which the caller must
+  /// Releases the resources of a run or withdraws its claim. Returns the runs whose claims are granted as a result, which the caller must
   /// notify.
   func giveBack(_ run: Run) -> [Run] {
     let (released, granted) = state.withLock { $0.giveBack(run) }
@@ -214,7 +214,7 @@ public final class ResourceTable: Sendable {
     }
   }
 
-  /// Adds a run's waits for resources to a graph, and returns the runs that block its claim.
+  /// Adds a run's waits for resources to a graph and returns the runs that block its claim.
   func addWaits(of run: Run, to graph: inout WaitForGraph) -> [Run] {
     let (extended, runs) = state.withLock { [graph] state -> (WaitForGraph, [Run]) in
       var (graph, reached): (WaitForGraph, [RunNumber]) = (graph, [])
@@ -232,7 +232,7 @@ public final class ResourceTable: Sendable {
 }
 
 extension ResourceTable.State {
-  /// Releases the resources of a run, or withdraws its claim.
+  /// Releases the resources of a run or withdraws its claim.
   ///
   /// Returns the table's reference to the run, which the caller must release outside the lock, and the runs whose claims are granted as a
   /// result.

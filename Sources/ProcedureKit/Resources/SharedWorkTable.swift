@@ -50,7 +50,7 @@ final class SharedWorkTable: Sendable {
 
   private let state = Mutex(State())
 
-  /// Joins the execution for a key, or becomes the leader of a new one. A leader must call `finished` or `abandoned`.
+  /// Joins the execution for a key or becomes the leader of a new one. A leader must call `finished` or `abandoned`.
   ///
   /// - Complexity: O(1).
   func join(_ key: Key, _ run: Run) -> Role {

@@ -1,5 +1,5 @@
 extension Schedule {
-  /// Returns a schedule that uses the longer of the two schedules' delays each time, and ends when the shorter schedule ends.
+  /// Returns a schedule that uses the longer of the two schedules' delays each time and ends when the shorter schedule ends.
   public func and(_ other: Schedule) -> Schedule {
     Schedule(ScheduleExpression(.and, expression, other.expression))
   }

@@ -7,7 +7,7 @@
 package struct ScheduleEvaluation: Sendable {
   private enum Side: Sendable { case first, second }
 
-  /// A step of the schedule that has been asked for a delay, and has not ended.
+  /// A step of the schedule that has been asked for a delay and has not ended.
   private struct Part: Sendable {
     var step: ScheduleExpression.Step
     /// The first operand; `nil` if there is none, or if it has ended and the second operand is used instead.
@@ -71,7 +71,7 @@ package struct ScheduleEvaluation: Sendable {
     }
   }
 
-  /// Computes the next delay of a part, or requests an operand.
+  /// Computes the next delay of a part or requests an operand.
   private mutating func asked(_ part: Int, _ generator: inout any RandomNumberGenerator) -> Answer {
     guard let entry = parts[part] else { return .delay(nil) }
     switch entry.step {

@@ -16,7 +16,7 @@ extension QueueCore {
     send { state, effects in resumed(&state, &effects) }
   }
 
-  /// Advances the held runs, and signals the workers of graphs that are waiting until the queue is resumed.
+  /// Advances the held runs and signals the workers of graphs that are waiting until the queue is resumed.
   func resumed(_ state: inout State, _ effects: inout Effects) {
     state.machine.resumed(&effects.next)
     gate.store(false, ordering: .releasing)
@@ -150,7 +150,7 @@ extension QueueCore {
     }
   }
 
-  /// Collects the failure of an added run for the scope of the queue, and cancels all runs if the scope fails fast.
+  /// Collects the failure of an added run for the scope of the queue and cancels all runs if the scope fails fast.
   @inline(__always)
   func ended(_ run: Run, _ outcome: RunOutcome, _ state: inout State, _ effects: inout Effects) {
     guard case .failed(let error) = outcome.withoutValue, run.isAddedByUser,

@@ -71,7 +71,7 @@ extension QueueCore {
     }
   }
 
-  /// Gives the next run to a worker, and starts the body in the same critical section if nothing has to be called before it.
+  /// Gives the next run to a worker and starts the body in the same critical section if nothing has to be called before it.
   private func takeNext(
     for worker: Worker, isStarting: Bool, at reading: QueueClock.Reading, _ state: inout State, _ effects: inout Effects
   ) -> Job? {

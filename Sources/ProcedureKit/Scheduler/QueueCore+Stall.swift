@@ -21,7 +21,7 @@ extension QueueCore {
     }
   }
 
-  /// Reports a stall, or schedules the next check. `callsBefore` is the number of timers that had fired when this timer was scheduled.
+  /// Reports a stall or schedules the next check. `callsBefore` is the number of timers that had fired when this timer was scheduled.
   private func stallTimerFired(_ number: UInt64, callsBefore: Int) {
     // Another timer that has fired since may have resumed a task that has not reached the queue yet.
     let awaitsTimer = timers.count > 0 || timers.calledCount > callsBefore + 1

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// There are three ways to access the guarded state:
 ///
-/// - `send` sends an event to the machine, and performs the effects of the event after the lock has been released.
+/// - `send` sends an event to the machine and performs the effects of the event after the lock has been released.
 /// - `update` changes the states of runs. The change must not let any run start or end.
 /// - `read` reads the state and cannot change it.
 ///
@@ -13,7 +13,7 @@ import Synchronization
 /// The class is `package` because `ProcedureKitRemote` uses it.
 @usableFromInline
 package final class QueueCore: Sendable {
-  /// The core for procedures that run without a queue. It has no limits, and uses the continuous clock.
+  /// The core for procedures that run without a queue. It has no limits and uses the continuous clock.
   static let unqueued = QueueCore(ProcedureQueue.Configuration("no queue"))
 
   /// The state that the lock guards. It cannot be copied, so no part of it can be used without the lock.
@@ -136,7 +136,7 @@ package final class QueueCore: Sendable {
 
   // MARK: The lock
 
-  /// Sends an event to the machine, and performs the effects on other runs after the lock has been released.
+  /// Sends an event to the machine and performs the effects on other runs after the lock has been released.
   ///
   /// Returns the result of `event`, which is usually the next step of the run concerned.
   @inline(__always)
@@ -170,7 +170,7 @@ package final class QueueCore: Sendable {
     state.withLock { body($0) }
   }
 
-  /// Delivers the steps of other runs to their drivers, and signals the bodies that have reacquired their slots.
+  /// Delivers the steps of other runs to their drivers and signals the bodies that have reacquired their slots.
   private static func deliver(_ state: inout State, _ effects: inout Effects) {
     for (member, step) in effects.next.steps {
       guard let run = state.runs[member] else { continue }

@@ -46,7 +46,7 @@ public final class RunRecorder: Sendable {
   /// - Complexity: O(n log n) for n runs.
   public var recording: RunRecording { store.withLock { $0.recording } }
 
-  /// Ends the recording, and returns the runs. The recording includes all events up to this call.
+  /// Ends the recording and returns the runs. The recording includes all events up to this call.
   ///
   /// Cancelling the caller has no effect.
   public func finish() async -> RunRecording {

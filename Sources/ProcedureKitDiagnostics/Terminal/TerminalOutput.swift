@@ -10,7 +10,7 @@ public struct TerminalOutput: Sendable {
   /// A closure that returns the number of columns. The closure is called whenever the status is drawn, because the size of the window can
   /// change.
   public var columnCount: @Sendable () -> Int
-  /// A closure that writes text, and returns when the text has been written. Only one task at a time calls the closure.
+  /// A closure that writes text and returns when the text has been written. Only one task at a time calls the closure.
   public var write: @Sendable (String) async -> Void
 
   /// Creates a custom output.

@@ -1,7 +1,7 @@
 import ProcedureKit
 import Synchronization
 
-/// Collects the lines to be written to the terminal, and draws the status line below them.
+/// Collects the lines to be written to the terminal and draws the status line below them.
 final class TerminalScreen: Sendable {
   private struct State {
     var status = TerminalStatus()
@@ -52,7 +52,7 @@ final class TerminalScreen: Sendable {
     }
   }
 
-  /// Writes the waiting lines, and redraws the status if anything has changed. Only one task at a time calls the function.
+  /// Writes the waiting lines and redraws the status if anything has changed. Only one task at a time calls the function.
   func draw() async {
     // The last column stays empty, because some terminals wrap a line that reaches it.
     let columns = output.isLive ? output.columnCount() - 1 : 0

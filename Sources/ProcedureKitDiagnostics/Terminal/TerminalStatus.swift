@@ -2,7 +2,7 @@ import ProcedureKit
 
 /// A value type that counts the runs on queues, based on the queues' events. Its memory use depends on the number of concurrent runs.
 ///
-/// A run that executes a graph is represented by its nodes, and is not counted itself.
+/// A run that executes a graph is represented by its nodes and is not counted itself.
 struct TerminalStatus {
   /// The end of a run that has to be reported on a separate line.
   struct Ending {

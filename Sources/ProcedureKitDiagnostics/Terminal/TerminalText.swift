@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Prepares text for one line on a terminal: removes control characters, and measures the width in columns.
+/// Prepares text for one line on a terminal: removes control characters and measures the width in columns.
 enum TerminalText {
   /// Returns the text as a line of limited width that contains only characters that can be displayed.
   ///
@@ -9,7 +9,7 @@ enum TerminalText {
   ///
   /// - Parameters:
   ///   - text: The text.
-  ///   - limit: The maximum number of columns. Longer text is shortened, and ends in "…".
+  ///   - limit: The maximum number of columns. Longer text is shortened and ends in "…".
   /// - Returns: The line, and the largest width that it can have on any terminal.
   /// - Complexity: O(n) for n columns, regardless of the length of the text.
   static func line(_ text: some StringProtocol, columns limit: Int) -> (text: String, columns: Int) {

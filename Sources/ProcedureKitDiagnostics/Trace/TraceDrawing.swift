@@ -48,7 +48,7 @@ struct TraceDrawing {
     lines.name("process_name", name.shortened(to: Self.nameLimit), at: place)
   }
 
-  /// Ends all open slices of a queue, and removes the queue.
+  /// Ends all open slices of a queue and removes the queue.
   mutating func remove(queue number: Int) {
     finishRuns(of: number, at: latestTime)
     queues[number] = nil

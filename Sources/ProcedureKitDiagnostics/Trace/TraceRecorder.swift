@@ -29,7 +29,7 @@ public final class TraceRecorder: Sendable {
   private let start = ContinuousClock.now
   private let readers = FeedReaders()
 
-  /// Creates the file, or empties the file if it already exists.
+  /// Creates the file or empties the file if it already exists.
   ///
   /// - Throws: ``TraceError`` if the file cannot be opened for writing.
   public convenience init(file: URL) throws {
@@ -39,7 +39,7 @@ public final class TraceRecorder: Sendable {
     try self.init(path: SystemText(file.path), file)
   }
 
-  /// Creates the file, or empties the file if it already exists. The path does not have to be valid UTF-8, because it may come from the
+  /// Creates the file or empties the file if it already exists. The path does not have to be valid UTF-8, because it may come from the
   /// command line.
   ///
   /// - Throws: ``TraceError`` if the file cannot be opened for writing.
@@ -83,7 +83,7 @@ public final class TraceRecorder: Sendable {
     }
   }
 
-  /// Writes all events up to this call, and closes the file. Further calls only report the result of the first call.
+  /// Writes all events up to this call and closes the file. Further calls only report the result of the first call.
   ///
   /// Cancelling the caller has no effect: the remaining events are written.
   ///

@@ -1,7 +1,7 @@
 public import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// A graph that stores the values of its nodes in a journal, and executes only the nodes whose values are missing. To create one, use
+/// A graph that stores the values of its nodes in a journal and executes only the nodes whose values are missing. To create one, use
 /// `durable(in:as:version:rememberingFailures:)`.
 public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
   private let graph: ProcedureGraph<Input, Output>
@@ -88,7 +88,7 @@ extension ProcedureGraph where Input: Encodable {
   /// When a node has finished, its value is written to the journal before any node that depends on it starts. A later run uses the existing
   /// values: for each node whose value exists, the queue publishes a `reused` event with the name of the journal. A node is executed again,
   /// as are all nodes that depend on it, if its name, its `version(_:)`, the version or the name of the graph, or the value of a dependency
-  /// has changed. The reason is logged, and is available as `ProcedureEvent.executionCause` and `QueueSnapshot.Entry.executionCause`. To
+  /// has changed. The reason is logged and is available as `ProcedureEvent.executionCause` and `QueueSnapshot.Entry.executionCause`. To
   /// find out the reason before a run, use ``DurableGraph/resumptionPlan(for:)``.
   ///
   /// The journal stores a value only if it is `Codable`. For a node without a value, it records that the node has finished. A node whose
@@ -116,7 +116,7 @@ extension ProcedureGraph where Input: Encodable {
 }
 
 extension ProcedureGraph where Input == Void {
-  /// Returns a graph that has no input, and stores the values of its nodes in a journal; see `durable(in:as:version:rememberingFailures:)`.
+  /// Returns a graph that has no input and stores the values of its nodes in a journal; see `durable(in:as:version:rememberingFailures:)`.
   public func durable(
     in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false
   ) -> DurableGraph<Input, Output> {

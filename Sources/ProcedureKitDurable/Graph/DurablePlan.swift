@@ -111,7 +111,7 @@ extension DurablePlan {
 
 /// A codec that encodes and decodes the value of one node. The type of the value is known only when the graph is created.
 protocol NodeCodec: Sendable {
-  /// Returns the encoded value, and releases the journal's share of the value.
+  /// Returns the encoded value and releases the journal's share of the value.
   func encode(_ values: GraphValues, _ coder: any ProcedureCoder) throws -> [UInt8]
 
   /// Decodes the value and stores it for the node's consumers.

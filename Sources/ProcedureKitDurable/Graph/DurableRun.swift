@@ -109,7 +109,7 @@ final class DurableRun: Sendable {
     }
   }
 
-  /// Executes a node, and writes its value to the journal before any dependent of the node starts.
+  /// Executes a node and writes its value to the journal before any dependent of the node starts.
   private func execute(_ node: Int32, _ body: NodeBody, _ values: GraphValues) async throws {
     let known = known(node, values)
     do {

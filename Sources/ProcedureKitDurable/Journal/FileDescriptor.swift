@@ -39,7 +39,7 @@ final class FileDescriptor {
     close(number)
   }
 
-  /// Tries to lock the file, and returns whether this succeeded. The system releases the lock when the process ends, even if the process is
+  /// Tries to lock the file and returns whether this succeeded. The system releases the lock when the process ends, even if the process is
   /// killed.
   func lock() throws(Failure) -> Bool {
     if flock(number, LOCK_EX | LOCK_NB) == 0 { return true }

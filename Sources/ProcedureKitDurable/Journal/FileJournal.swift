@@ -68,7 +68,7 @@ public actor FileJournal: ProcedureJournal {
   private var appendedCount = 0
   private var flushedCount = 0
 
-  /// Opens a journal, or creates one if the file does not exist. The initializer reads the whole file on the calling thread.
+  /// Opens a journal or creates one if the file does not exist. The initializer reads the whole file on the calling thread.
   ///
   /// - Parameters:
   ///   - path: The path of the file, or of a symbolic link to it. Compaction creates a temporary file in the same folder, with

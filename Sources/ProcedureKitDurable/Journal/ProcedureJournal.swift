@@ -4,7 +4,7 @@ public import ProcedureKitFoundation
 /// A store for values of finished work that outlives the process. The modifiers `remembered(in:as:version:rememberingFailures:)` and
 /// `durable(in:as:version:rememberingFailures:)` use journals.
 ///
-/// A journal stores bytes under keys, and does not interpret the bytes. A ``FileJournal`` stores them in a file, and an ``InMemoryJournal``
+/// A journal stores bytes under keys and does not interpret the bytes. A ``FileJournal`` stores them in a file, and an ``InMemoryJournal``
 /// is intended for tests. A custom journal, for example one that uses a database, must keep these promises:
 ///
 /// - Once ``append(_:for:)`` has returned, ``read(_:)`` returns the bytes, even in a process that is started after this process has been

@@ -31,7 +31,7 @@ extension Procedure where Input: Encodable, Output: Codable {
 }
 
 extension Procedure where Input == Void, Output: Codable {
-  /// Returns a procedure that has no input, and stores its value in a journal; see `remembered(in:as:version:rememberingFailures:)`.
+  /// Returns a procedure that has no input and stores its value in a journal; see `remembered(in:as:version:rememberingFailures:)`.
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false
   ) -> ProcedureTask<Input, Output> {
@@ -42,7 +42,7 @@ extension Procedure where Input == Void, Output: Codable {
 }
 
 extension Procedure where Input: Encodable, Output == Void {
-  /// Returns a procedure that has no value, and records in a journal that it has finished; see
+  /// Returns a procedure that has no value and records in a journal that it has finished; see
   /// `remembered(in:as:version:rememberingFailures:)`.
   public func remembered(
     in journal: any ProcedureJournal, as key: String, version: Int = 1, rememberingFailures: Bool = false

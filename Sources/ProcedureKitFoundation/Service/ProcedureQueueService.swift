@@ -28,8 +28,8 @@ public struct ProcedureQueueService: Sendable {
   ///   - queue: The queue.
   ///   - grace: How long procedures may take to finish after a shutdown has been requested. If it is `nil`, the service waits until all of
   ///     them have finished.
-  ///   - shutdown: A function that waits for a shutdown request, and returns when the service should end. If it throws an error, the
-  ///     service ends immediately.
+  ///   - shutdown: A function that waits for a shutdown request and returns when the service should end. If it throws an error, the service
+  ///     ends immediately.
   public init(
     _ queue: ProcedureQueue, grace: Duration? = nil,
     until shutdown: @escaping @concurrent @Sendable () async throws -> Void

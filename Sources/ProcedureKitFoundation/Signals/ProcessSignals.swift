@@ -163,7 +163,7 @@
     /// Returns an iterator over the signals.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-    /// Executes an operation, and cancels it when the first signal arrives.
+    /// Executes an operation and cancels it when the first signal arrives.
     ///
     /// If a signal has already arrived, the operation is cancelled as soon as it starts. The thread that receives signals performs the
     /// cancellation, so the operation is cancelled even if all threads that run tasks are busy. The function returns when the operation has
@@ -175,8 +175,8 @@
     public func cancelling<Value: Sendable>(_ operation: @escaping @Sendable () async throws -> Value) async rethrows
       -> Value
     {
-      // The operation runs in a separate task, because only such a task can be cancelled from another thread. This function awaits the
-      // task, and cancels it if the caller is cancelled.
+      // The operation runs in a separate task, because only such a task can be cancelled from another thread. This function awaits the task
+      // and cancels it if the caller is cancelled.
       let task = Task { try await operation() }
       let id = inbox.onFirst { task.cancel() }
       defer { inbox.remove(id) }

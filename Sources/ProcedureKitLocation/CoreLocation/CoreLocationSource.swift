@@ -14,7 +14,7 @@
       self.configuration = configuration
     }
 
-    /// Starts measuring, and returns the locations as they arrive.
+    /// Starts measuring and returns the locations as they arrive.
     ///
     /// The sequence throws ``LocationError/Kind-swift.struct/unauthorized`` if the user or the system refuses access.
     public func locations() -> any AsyncSequence<Location, any Error> {

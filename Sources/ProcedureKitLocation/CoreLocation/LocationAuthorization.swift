@@ -52,7 +52,7 @@
       await MainActor.run { Status(CLLocationManager().authorizationStatus) }
     }
 
-    /// Asks the user for permission, and returns when the status has changed. Cancellation ends the wait.
+    /// Asks the user for permission and returns when the status has changed. Cancellation ends the wait.
     ///
     /// If the user keeps "while in use" when `always` is requested, the system reports no change, so only a timeout or a cancellation ends
     /// the wait.
@@ -96,7 +96,7 @@
     /// Asks the user, and waits for a status that differs from the previous one.
     @MainActor static func ask(_ requirement: LocationAuthorization.Requirement) async throws {
       let (statuses, changes) = AsyncStream.makeStream(of: LocationAuthorization.Status.self)
-      // The manager needs the main thread's run loop, and does not retain its delegate.
+      // The manager needs the main thread's run loop and does not retain its delegate.
       let (manager, prompt) = (CLLocationManager(), LocationPrompt(changes))
       let before = LocationAuthorization.Status(manager.authorizationStatus)
       guard before == .notDetermined || before == .whenInUse else { return }

@@ -28,7 +28,7 @@
       (self.host, self.port, self.device) = (host, port, device)
     }
 
-    /// Connects to the daemon, and returns the locations as they arrive. Cancelling the iteration closes the connection.
+    /// Connects to the daemon and returns the locations as they arrive. Cancelling the iteration closes the connection.
     ///
     /// The sequence throws a ``LocationError`` if the daemon cannot be reached, refuses a request, uses another protocol, or closes the
     /// connection. If the reader is slow, the newest 16 locations are kept.

@@ -5,7 +5,7 @@ public import ProcedureKit
   public import FoundationNetworking
 #endif
 
-/// A procedure that sends a request, and returns the response together with the bytes of its body.
+/// A procedure that sends a request and returns the response together with the bytes of its body.
 ///
 /// ```swift
 /// let load = NetworkDataProcedure("load").resilient()

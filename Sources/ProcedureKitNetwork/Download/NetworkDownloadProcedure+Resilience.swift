@@ -8,7 +8,7 @@ public import ProcedureKit
 #endif
 
 extension NetworkDownloadProcedure {
-  /// Returns a procedure that limits the time of each attempt, and makes further attempts after failures that may be temporary.
+  /// Returns a procedure that limits the time of each attempt and makes further attempts after failures that may be temporary.
   ///
   /// An attempt continues where the previous one stopped if the server identifies the version of the file by a strong `ETag` or by
   /// `Last-Modified`, and if it supports range requests (`Range`, `If-Range`). A large download can therefore be completed in several

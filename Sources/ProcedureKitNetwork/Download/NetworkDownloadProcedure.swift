@@ -5,7 +5,7 @@ public import ProcedureKit
   public import FoundationNetworking
 #endif
 
-/// A procedure that sends a request, and writes the body of the response to a file.
+/// A procedure that sends a request and writes the body of the response to a file.
 ///
 /// ```swift
 /// let download = NetworkDownloadProcedure("photograph", to: folder.appending(path: "kitten.png")).resilient()

@@ -49,7 +49,7 @@ extension Condition {
     return reachable(host: url.host ?? "", port: port, within: limit, clock: clock)
   }
 
-  /// Connects to a host, and closes the connection immediately.
+  /// Connects to a host and closes the connection immediately.
   ///
   /// - Throws: ``ReachabilityError``; `CancellationError`.
   private static func connect(

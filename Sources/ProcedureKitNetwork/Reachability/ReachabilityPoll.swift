@@ -52,7 +52,7 @@ final class ReachabilityPoll: Sendable {
       return nextID
     }
 
-    /// Removes a question, and returns the waiters that are waiting for its answer.
+    /// Removes a question and returns the waiters that are waiting for its answer.
     mutating func end(_ id: Int) -> [Waiter] {
       guard let entry = entries.removeValue(forKey: id) else { return [] }
       if current[entry.question] == id { current[entry.question] = nil }
@@ -76,7 +76,7 @@ final class ReachabilityPoll: Sendable {
     }
   ) { self.findAddresses = findAddresses }
 
-  /// Waits until a host accepts a connection. Cancelling the task ends its wait immediately, and ends the connection attempt if no other
+  /// Waits until a host accepts a connection. Cancelling the task ends its wait immediately and ends the connection attempt if no other
   /// task is waiting for it.
   ///
   /// - Throws: ``ReachabilityError``; `CancellationError`.
@@ -280,7 +280,7 @@ final class ReachabilityPoll: Sendable {
     close(descriptor)
   }
 
-  /// Ends a question, and resumes its waiters. `failure` is the system's error number, or `nil` if a connection was made.
+  /// Ends a question and resumes its waiters. `failure` is the system's error number, or `nil` if a connection was made.
   private func end(_ id: Int, _ failure: Int32?, _ sockets: inout Sockets) {
     sockets.close(id)
     let (question, waiters) = state.withLock { ($0.entries[id]?.question, $0.end(id)) }

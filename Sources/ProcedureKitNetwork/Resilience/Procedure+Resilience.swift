@@ -2,7 +2,7 @@ import Foundation
 public import ProcedureKit
 
 extension Procedure where Input: NetworkRequest {
-  /// Returns a procedure that limits the time of each attempt, and makes further attempts after failures that may be temporary.
+  /// Returns a procedure that limits the time of each attempt and makes further attempts after failures that may be temporary.
   ///
   /// ```swift
   /// let load = NetworkDataProcedure("load").resilient()

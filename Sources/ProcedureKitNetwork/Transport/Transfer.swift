@@ -18,7 +18,7 @@ struct Transfer: Sendable {
     reporter = settings.reportsProgress ? ProcedureContext.current?.progress : nil
   }
 
-  /// Sends a request, and passes the body of an accepted response to `sink`.
+  /// Sends a request and passes the body of an accepted response to `sink`.
   ///
   /// - Throws: ``NetworkError``; `CancellationError`.
   func perform(_ request: URLRequest, body: HTTPBody? = nil, into sink: any BodySink) async throws -> ReceivedResponse {

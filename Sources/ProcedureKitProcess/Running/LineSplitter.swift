@@ -8,7 +8,7 @@ struct LineSplitter {
 
   private var rest = Data()
 
-  /// Adds a chunk, and returns the lines that end in it.
+  /// Adds a chunk and returns the lines that end in it.
   mutating func take(_ chunk: Data) -> [String] {
     var lines: [String] = []
     var start = chunk.startIndex

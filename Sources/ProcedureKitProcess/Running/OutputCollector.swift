@@ -16,7 +16,7 @@ struct OutputCollector {
     self.splitsLines = splitsLines
   }
 
-  /// Keeps bytes up to the limit, and returns the lines that they complete.
+  /// Keeps bytes up to the limit and returns the lines that they complete.
   mutating func take(_ part: Data) -> [ProcessLine] {
     let room = max(limit - kept.count, 0)
     kept += part.prefix(room)

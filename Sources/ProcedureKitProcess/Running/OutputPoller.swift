@@ -96,7 +96,7 @@ final class OutputPoller: Sendable {
     return false
   }
 
-  /// Takes ownership of a process descriptor, and calls `ended` when the process and its outputs have ended.
+  /// Takes ownership of a process descriptor and calls `ended` when the process and its outputs have ended.
   ///
   /// The wait for the outputs is short, because another process may hold them open. If the system cannot wait for the descriptor, returns
   /// `false` without calling `ended`.

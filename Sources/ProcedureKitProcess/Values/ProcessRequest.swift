@@ -38,7 +38,7 @@ public struct ProcessRequest: Hashable, Sendable {
 
   /// Creates a request for a command line that `/bin/sh` interprets.
   ///
-  /// Do not insert untrusted text into a command line. Pass such text in the environment, or as an argument of a program instead.
+  /// Do not insert untrusted text into a command line. Pass such text in the environment or as an argument of a program instead.
   public static func shell(
     _ command: SystemText, environment: [SystemText: SystemText]? = nil, workingDirectory: SystemText? = nil,
     standardInput: Data? = nil

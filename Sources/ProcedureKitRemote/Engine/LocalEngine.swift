@@ -1,6 +1,6 @@
 internal import ProcedureKit
 
-/// An engine that runs within the process. It keeps a queue of calls, and gives the calls of lost workers to other workers.
+/// An engine that runs within the process. It keeps a queue of calls and gives the calls of lost workers to other workers.
 ///
 /// The engine follows the same rules as adapters for real engines, so workers and clients can be tested without a server:
 ///
@@ -12,7 +12,7 @@ internal import ProcedureKit
 /// try await worker
 /// ```
 ///
-/// The engine stores each value under the key of its call, and answers later calls with the same key with the stored value. All methods can
+/// The engine stores each value under the key of its call and answers later calls with the same key with the stored value. All methods can
 /// be called from any thread.
 public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   private struct State {

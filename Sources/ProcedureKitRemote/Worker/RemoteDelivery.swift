@@ -23,8 +23,8 @@ struct RemoteDelivery: Sendable {
     execution = RemoteExecution(task.call, delivery: task.delivery) { new in progress.withLock { $0 = new } }
   }
 
-  /// Executes the call and reports the outcome to the engine. Cancelling the calling task cancels the procedure, and returns the call to
-  /// the engine.
+  /// Executes the call and reports the outcome to the engine. Cancelling the calling task cancels the procedure and returns the call to the
+  /// engine.
   func execute(with registry: ProcedureRegistry) async {
     let body = CancellableTask()
     let outcome = await withTaskGroup(of: RemoteOutcome?.self) { group in

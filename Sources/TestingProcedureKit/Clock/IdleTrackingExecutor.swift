@@ -1,12 +1,12 @@
 import Synchronization
 
-/// An executor that runs one job at a time on the global executor, and reports when no jobs are left.
+/// An executor that runs one job at a time on the global executor and reports when no jobs are left.
 ///
 /// Jobs run in the order in which they arrive. One task on the global executor, the driver, runs each batch of ready jobs.
 final class IdleTrackingExecutor: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
-    /// Whether a driver is running jobs, or is about to run them.
+    /// Whether a driver is running jobs or is about to run them.
     var isDriven = false
   }
 

@@ -28,7 +28,7 @@ struct SleepQueue {
     siftUp(from: heap.count - 1)
   }
 
-  /// Removes `sleep`, and returns whether it was pending.
+  /// Removes `sleep` and returns whether it was pending.
   mutating func remove(_ sleep: Sleep) -> Bool {
     guard pending.remove(sleep) != nil else { return false }
     if heap.count > 2 * pending.count + 16 { rebuild() } else { dropRemovedRoots() }

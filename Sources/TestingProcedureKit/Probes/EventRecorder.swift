@@ -152,7 +152,7 @@ extension Sequence<ProcedureEvent> {
     filter { id == nil || $0.id == id }.map(\.kind)
   }
 
-  /// Checks the order of each run's events, and returns a description of each violation of the rules.
+  /// Checks the order of each run's events and returns a description of each violation of the rules.
   ///
   /// `didAttach` comes first; `didCancel` occurs at most once and precedes `willFinish`; `didFinish` comes last. The body ends as many
   /// times as it starts, and instants never decrease. The events must include the first event of each run. If a run has not finished, only
@@ -189,7 +189,7 @@ extension Sequence<ProcedureEvent> {
 }
 
 extension ProcedureHandle {
-  /// Waits for the run to finish, and returns all its events.
+  /// Waits for the run to finish and returns all its events.
   ///
   /// Cancelling the caller ends the wait and returns the events so far.
   public func allEvents() async -> [ProcedureEvent] {

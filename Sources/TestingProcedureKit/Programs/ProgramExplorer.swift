@@ -2,7 +2,7 @@
 /// failing program and its schedule.
 ///
 /// `explorePrograms` is a shorthand for creating and running an explorer. Each task of a program is a child task on the executor of the
-/// schedule, and yields between commands.
+/// schedule and yields between commands.
 public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// A command of a program.
   public typealias Command = Specification.Command

@@ -70,7 +70,7 @@ final class ProgramRecording<Specification: ProgramSpecification>: Sendable {
 
   var history: History { state.withLock { $0.history } }
 
-  /// Executes a command, and records the call in the history and as a note.
+  /// Executes a command and records the call in the history and as a note.
   func record(
     _ command: Specification.Command, of task: Int, in env: ExplorationEnvironment,
     execute: () async throws -> Specification.Response

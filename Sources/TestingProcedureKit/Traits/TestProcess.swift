@@ -10,7 +10,7 @@ enum TestProcess {
     return try String(contentsOfFile: path, encoding: .utf8)
   }
 
-  /// Writes a new file, or replaces the contents of a file.
+  /// Writes a new file or replaces the contents of a file.
   static func write(_ text: String, toFile path: String) throws {
     try Data(text.utf8).write(to: URL(fileURLWithPath: path))
   }

@@ -2,7 +2,7 @@
   public import ProcedureKit
   public import UIKit
 
-  /// A procedure that shows an alert, and returns the button that the user chose.
+  /// A procedure that shows an alert and returns the button that the user chose.
   ///
   /// ```swift
   /// let alert = ShowAlert("Delete the photograph?", buttons: [.cancel("Keep"), .destructive("Delete")]) { window.rootViewController }

@@ -108,7 +108,7 @@ package struct GraphShape: Sendable {
   /// For each node, whether its failure stays within the graph; empty if no failure does.
   private let acceptance: ContiguousArray<Bool>
 
-  /// Computes the shape from edges, each of which leads from a dependency to a dependent. `priorities` has one element per node, or is
+  /// Computes the shape from edges, each of which leads from a dependency to a dependent. `priorities` has one element per node or is
   /// empty.
   init(
     count: Int, edges: some Sequence<(from: Int32, to: Int32, kind: Edge)>, priorities: ContiguousArray<UInt8> = [],
@@ -201,7 +201,7 @@ package struct ValueLayout: Sendable {
   /// Whether consumers are counted, which is necessary if at least one value has to be destroyed.
   package private(set) var countsConsumers = false
 
-  /// Adds a slot for a value, and returns its index and its offset.
+  /// Adds a slot for a value and returns its index and its offset.
   mutating func addSlot(for kind: ValueKind) -> (index: Int32, offset: Int32) {
     let offset = (size + kind.alignment - 1) & ~(kind.alignment - 1)
     size = offset + kind.size

@@ -120,7 +120,7 @@ struct GraphProgress {
     return continuing(with: -1)
   }
 
-  /// Returns the next node for a worker, and requests another worker if ready nodes are waiting and the limit permits it.
+  /// Returns the next node for a worker and requests another worker if ready nodes are waiting and the limit permits it.
   private mutating func continuing(with next: Int32) -> Advance {
     var advance = Advance(next: next, isComplete: isComplete)
     if !ready.isEmpty, !workerIsStarting, !isStopping, executing < limit {
@@ -150,7 +150,7 @@ struct GraphProgress {
   }
 }
 
-/// An object that counts down the unfinished dependencies of nodes, and finds the nodes that become ready when a node ends.
+/// An object that counts down the unfinished dependencies of nodes and finds the nodes that become ready when a node ends.
 ///
 /// Workers use the countdown without a lock. A worker whose node releases exactly one successor continues with that successor;
 /// ``GraphProgress`` schedules all other ready nodes. The counters themselves are stored in ``GraphValues``.

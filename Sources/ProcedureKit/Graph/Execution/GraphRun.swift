@@ -210,7 +210,7 @@ final class GraphRun: Sendable {
     report(.willExecute(attempt: 1, slot: slot), of: node, at: instant)
   }
 
-  /// Handles the success of a node, and returns what its worker does next.
+  /// Handles the success of a node and returns what its worker does next.
   func nodeSucceeded(_ node: Int32, _ run: Run?) -> GraphProgress.Advance {
     nodeMoved()
     if values.countsEnds { countEnd(of: node) }
@@ -272,7 +272,7 @@ final class GraphRun: Sendable {
       of: identity(of: skip.node), identity(of: skip.cause), origin: identity(of: node), root)
   }
 
-  /// Publishes the final events for a skipped node, and gives up its inputs (D3).
+  /// Publishes the final events for a skipped node and gives up its inputs (D3).
   private func finishSkipped(
     _ skip: GraphCountdown.Skipped, since node: Int32, _ root: any Error, isCancelled: Bool
   ) {
@@ -298,7 +298,7 @@ final class GraphRun: Sendable {
     _ = perform(advance)
   }
 
-  /// Applies the effects of an advance to the other workers, and returns the advance.
+  /// Applies the effects of an advance to the other workers and returns the advance.
   private func perform(_ advance: GraphProgress.Advance) -> GraphProgress.Advance {
     guard advance.addsWorker || advance.cancelsWorkers || advance.isComplete else { return advance }
     if advance.cancelsWorkers { run.cancelChildren() }

@@ -137,7 +137,7 @@ package final class GraphValues: @unchecked Sendable {
     return true
   }
 
-  /// Counts down a slot, and destroys the value when no consumer is left (D3).
+  /// Counts down a slot and destroys the value when no consumer is left (D3).
   private func countDown(_ slot: Int32, by shares: Int32) {
     if counters[nodeCount + Int(slot)].subtract(shares, ordering: .acquiringAndReleasing).newValue == 0 {
       destroy(slot)
@@ -179,12 +179,12 @@ package final class GraphValues: @unchecked Sendable {
     return counter == Self.ended || counter > Self.unproduced
   }
 
-  /// Counts down one dependency of a node, and returns whether it was the last one.
+  /// Counts down one dependency of a node and returns whether it was the last one.
   func dependencySettled(of node: Int32) -> Bool {
     counters[Int(node)].subtract(1, ordering: .acquiringAndReleasing).newValue == 0
   }
 
-  /// Marks a node as skipped, and returns the previous counter.
+  /// Marks a node as skipped and returns the previous counter.
   func skip(_ node: Int32) -> Int32 {
     counters[Int(node)].exchange(Self.skipped, ordering: .acquiringAndReleasing)
   }

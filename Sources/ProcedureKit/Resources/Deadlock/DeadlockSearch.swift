@@ -74,7 +74,7 @@ enum DeadlockSearch {
       }
     }
 
-    /// Adds the waits of a run to the graph, and returns the runs that it waits for.
+    /// Adds the waits of a run to the graph and returns the runs that it waits for.
     private mutating func add(_ run: Run) -> [Run] {
       let number = run.id.number
       let (waits, children, dependencies, mayClaim) = run.core.read {

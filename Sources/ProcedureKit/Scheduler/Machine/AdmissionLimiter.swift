@@ -1,5 +1,5 @@
-/// The limit on the number of runs that may wait on a queue, in total and for each key. It admits callers in order, and chooses the run
-/// that a new run replaces.
+/// The limit on the number of runs that may wait on a queue, in total and for each key. It admits callers in order and chooses the run that
+/// a new run replaces.
 ///
 /// Callers are admitted in first-come, first-served order. A caller whose key is full is parked in a queue of that key. When the key has
 /// room, the first parked caller is promoted: it comes before the callers of the common queue. At most one caller of each key is promoted
@@ -137,7 +137,7 @@ struct AdmissionLimiter: Sendable {
     return isFull(machine) && reservations == 0 ? false : nil
   }
 
-  /// Reserves room for a new caller, and returns whether there was room.
+  /// Reserves room for a new caller and returns whether there was room.
   ///
   /// A new caller does not overtake waiting callers: after each event, `takeNextCaller` grants them all available room, so callers wait
   /// only while there is none.
@@ -179,7 +179,7 @@ struct AdmissionLimiter: Sendable {
         addReservation(caller.key)
         return caller
       }
-      // The key is full, so the caller is parked. A promoted caller was the first of its key, and remains the first.
+      // The key is full, so the caller is parked. A promoted caller was the first of its key and remains the first.
       if isPromoted { keys[key]?.parked.prepend(caller) } else { keys[key, default: Key()].parked.append(caller) }
     }
     return nil

@@ -41,7 +41,7 @@ struct QueueMachine: Sendable {
   /// The state of a run's slot.
   enum Slot: UInt8, Sendable {
     case none
-    /// The body is executing, and is waiting to reacquire its slot (Q3).
+    /// The body is executing and is waiting to reacquire its slot (Q3).
     case returning
     case held
   }
@@ -77,7 +77,7 @@ struct QueueMachine: Sendable {
     var isReturning: Bool { slot == .returning }
     /// Whether the run holds its resources but has not started.
     var holdsClaim: Bool { claims && phase == .ready }
-    /// Whether the run is nested, or is a body that is reacquiring its slot: both come before runs that have not started (Q1).
+    /// Whether the run is nested or is a body that is reacquiring its slot: both come before runs that have not started (Q1).
     var isResuming: Bool { isNested || isReturning }
   }
 
@@ -282,7 +282,7 @@ struct QueueMachine: Sendable {
     return .wait
   }
 
-  /// Gives a slot to a run, and counts the slot towards the limit for the run's key.
+  /// Gives a slot to a run and counts the slot towards the limit for the run's key.
   private mutating func takeSlot(_ member: MemberID) {
     slotsTaken += 1
     members[Int(member)].slot = .held

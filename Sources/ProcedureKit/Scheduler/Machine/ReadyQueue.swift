@@ -107,7 +107,7 @@ struct ReadyQueue: Sendable {
   /// Releases the memory of an empty queue.
   mutating func releaseMemory() { (links, lanes, positions) = ([], [], []) }
 
-  /// Returns the index of the lane of a priority, and inserts the lane if there is none. Lanes are sorted, highest priority first.
+  /// Returns the index of the lane of a priority and inserts the lane if there is none. Lanes are sorted, highest priority first.
   private mutating func lane(for priority: UInt8) -> Int {
     for index in lanes.indices {
       if lanes[index].priority == priority { return index }

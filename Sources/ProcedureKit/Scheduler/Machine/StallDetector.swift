@@ -62,7 +62,7 @@ struct StallDetector: Sendable {
   ///   - number: The number of the timer.
   ///   - changes: The machine's count of changes.
   ///   - awaitsTimer: Whether another timer is pending, which will advance a run.
-  /// - Returns: Whether the queue has stalled, or has to be checked again.
+  /// - Returns: Whether the queue has stalled or has to be checked again.
   mutating func timerFired(number: UInt64, changes: UInt64, awaitsTimer: Bool) -> Finding {
     guard timerNumber == number else { return .nothing }
     (timerNumber, timer) = (nil, nil)

@@ -28,7 +28,7 @@ extension Run {
     return try outcome.map { $0 as! Output }.get(of: layerIdentity)
   }
 
-  /// Admits the run, and drives it in the current task until it has finished.
+  /// Admits the run and drives it in the current task until it has finished.
   @inline(__always)
   private func admitAndDrive(priority rawPriority: UInt8?) async {
     let step = admit(priority: rawPriority)

@@ -18,7 +18,7 @@ extension Run {
     await callHooksAndPublish(outcome)
   }
 
-  /// Calls the end hooks, and publishes the outcome between `onWillFinish` and `onDidFinish` (L3).
+  /// Calls the end hooks and publishes the outcome between `onWillFinish` and `onDidFinish` (L3).
   private func callHooksAndPublish(_ outcome: RunOutcome) async {
     // End hooks hold no slot (L3), so a nested run releases the slot of the enclosing body.
     await withSlotOfBodyReleased {
@@ -231,7 +231,7 @@ extension Run {
       details: runs[self].changeDetails { $0.takeReferences() })
   }
 
-  /// Removes the run from the machine, and signals the tasks that are waiting for the queue to become idle (Q4).
+  /// Removes the run from the machine and signals the tasks that are waiting for the queue to become idle (Q4).
   private func removeFromMachine(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     let member = state.runs[self].member
     guard member >= 0 else { return }

@@ -209,7 +209,7 @@ extension Run {
     return try result.get()
   }
 
-  /// Executes the body, and asks the run's repetition whether another execution follows.
+  /// Executes the body and asks the run's repetition whether another execution follows.
   private func executeOnce(_ body: Body) async throws -> Execution {
     guard layer.repeats else { return .value(try await body(self, .execute)) }
     let result: Result<any Sendable, any Error>
@@ -242,7 +242,7 @@ extension Run {
     _ = try await body(self, .hooks)
   }
 
-  /// Executes the body, and forwards cancellation of the caller's task to the run and its children (C4).
+  /// Executes the body and forwards cancellation of the caller's task to the run and its children (C4).
   private func forwardingTaskCancellation<R>(_ body: () async throws -> R) async rethrows -> R {
     if isDrivenByWorker || ignoresTaskCancellation { return try await body() }
     guard let task = TaskIdentity.current else { return try await body() }

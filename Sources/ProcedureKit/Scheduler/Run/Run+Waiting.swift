@@ -3,7 +3,7 @@
 /// Only the functions in this file release the slot of a body for a wait, and reacquire it. A change of key is different: the machine
 /// releases the slot if the new key has no free one (`QueueMachine.keyReplaced`), and `switchKey` then reacquires a slot.
 extension Run {
-  /// Executes an operation that waits. The body releases its slot, and reacquires it before the function returns (Q3).
+  /// Executes an operation that waits. The body releases its slot and reacquires it before the function returns (Q3).
   ///
   /// A cancelled body does not reacquire the slot (C5). During the operation, snapshots report `wait`, and the search for deadlocks
   /// includes it. If the wait is part of a deadlock, and its key is a signal, the signal is refused with the error.

@@ -39,7 +39,7 @@ package enum RunDriver {
     return try await drive(frame.makeRun(task.layer, task.closures), task, input)
   }
 
-  /// Drives a run to its end in the caller's task, and returns its value.
+  /// Drives a run to its end in the caller's task and returns its value.
   static func drive<Input, Output>(
     _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
   ) async throws -> Output {

@@ -42,7 +42,7 @@ struct RunOutcome: Sendable {
     }
   }
 
-  /// Returns the value, or throws the error for every other outcome.
+  /// Returns the value or throws the error for every other outcome.
   func get(of procedure: @autoclosure () -> ProcedureIdentity) throws -> any Sendable {
     try map { $0 }.get(of: procedure())
   }

@@ -28,7 +28,7 @@ package enum Spawner {
     }
   }
 
-  /// Executes `operation` in a child of the current task, and returns when the child has ended. Cancelling the caller cancels the child.
+  /// Executes `operation` in a child of the current task and returns when the child has ended. Cancelling the caller cancels the child.
   ///
   /// If `startsAtOnce` is `true`, the child starts on the caller's stack if the runtime supports that, so an operation that does not
   /// suspend costs half as much. Callers must not use this option in deep recursion, which could overflow the stack.

@@ -25,14 +25,14 @@ struct YieldPolicy {
     countsItems = !(time?.isSystem ?? false)
   }
 
-  /// Counts a body, and returns whether the task has to yield. The task calls this function when it holds nothing that other tasks are
+  /// Counts a body and returns whether the task has to yield. The task calls this function when it holds nothing that other tasks are
   /// waiting for.
   mutating func shouldYield() -> Bool {
     itemsLeft -= 1
     return itemsLeft == 0 && readClock()
   }
 
-  /// Reads the clock, and decides after how many bodies to read it again. Returns whether the task has to yield.
+  /// Reads the clock and decides after how many bodies to read it again. Returns whether the task has to yield.
   private mutating func readClock() -> Bool {
     let now = time?.now
     let tookLong =

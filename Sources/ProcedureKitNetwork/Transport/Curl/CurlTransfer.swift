@@ -262,7 +262,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// Releases the handle, and notifies the reader and the supplier that the transfer has ended.
+  /// Releases the handle and notifies the reader and the supplier that the transfer has ended.
   func end(code: Int32) {
     release()
     let (reader, supplier) = state.withLock { state in

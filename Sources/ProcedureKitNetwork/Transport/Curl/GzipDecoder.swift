@@ -32,7 +32,7 @@ final class GzipDecoder {
 
   deinit { pk_inflater_free(inflater) }
 
-  /// Decompresses a piece of the body, and passes each result to `consume` before decompressing more.
+  /// Decompresses a piece of the body and passes each result to `consume` before decompressing more.
   ///
   /// - Throws: The error thrown by `consume`; `URLError` if the body is not gzip.
   func decode(_ data: Data, _ consume: (Data) throws -> Void) throws {

@@ -13,7 +13,7 @@ struct ChoiceShrinker {
     case bisecting(lower: Int, upper: Int)
     /// Replaces `size` deviations at a time, starting with the deviation at `position`.
     case zeroing(size: Int, position: Int)
-    /// Replaces the deviation at `position`, and moves the later choices by `variants[variant]`.
+    /// Replaces the deviation at `position` and moves the later choices by `variants[variant]`.
     case moving(position: Int, variant: Int)
     case finished
   }

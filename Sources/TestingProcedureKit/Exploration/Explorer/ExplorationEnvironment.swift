@@ -125,7 +125,7 @@ public final class ExplorationEnvironment: Sendable {
     return true
   }
 
-  /// Unwraps `value`, or throws an error.
+  /// Unwraps `value` or throws an error.
   ///
   /// - Throws: `FailedCheck` if `value` is `nil`.
   public func require<Value>(

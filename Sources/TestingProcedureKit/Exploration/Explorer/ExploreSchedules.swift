@@ -1,4 +1,4 @@
-/// Runs `body` under `count` different schedules, and throws an error with a replay string for the first one that fails.
+/// Runs `body` under `count` different schedules and throws an error with a replay string for the first one that fails.
 ///
 /// ```swift
 /// try await exploreSchedules(1_000) { env in

@@ -4,7 +4,7 @@ import ProcedureKit
 /// An explorer that runs a body under many different, reproducible schedules, and reports the first failing schedule.
 ///
 /// `exploreSchedules` is a shorthand for creating and running an explorer. Concurrency bugs hide in orders of execution that rarely occur
-/// on a test machine, and the explorer produces such orders deliberately. It holds back every ready job, and chooses which job runs next. A
+/// on a test machine, and the explorer produces such orders deliberately. It holds back every ready job and chooses which job runs next. A
 /// schedule is therefore a sequence of choices. The same choices lead to the same run, so a failure can be reproduced.
 ///
 /// **Controlled work** consists of the body's task, its child tasks, tasks created with `Task { … }` (if `controlsGlobalTasks`) or with
@@ -115,7 +115,7 @@ public struct ScheduleExplorer: Sendable {
   /// The value, which is determined by a test at the first use, is `true` with Swift 6.3 on Linux. One kind of wait is not controlled: a
   /// wait within an actor other than the main actor, in a task that does not use the executor of the schedule. The body, its child tasks,
   /// and tasks with `executorPreference: env.executor` use that executor, but `Task { … }` and `Task.detached` do not. Waits of this kind
-  /// are reported as uncontrolled, or as a deadlock if they take longer than `patience`.
+  /// are reported as uncontrolled or as a deadlock if they take longer than `patience`.
   public static var controlsRealTime: Bool { RealSleepTest.isSuccessful }
 
   /// Whether code on the main actor is controlled.

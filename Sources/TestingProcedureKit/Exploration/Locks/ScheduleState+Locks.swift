@@ -52,7 +52,7 @@ extension ScheduleState {
     return .advance(clock)
   }
 
-  /// Acquires a lock, or parks the running task until the lock is released.
+  /// Acquires a lock or parks the running task until the lock is released.
   mutating func willLock(_ lock: LockIdentity, at location: CodeLocation, _ point: OperationPoint) -> Continuation {
     guard controls(point.thread), let holder else { return .proceed }
     let answer = locks.willLock(
@@ -82,7 +82,7 @@ extension ScheduleState {
     return isTaken
   }
 
-  /// Releases a lock, and makes the tasks that are waiting for it ready. One of these tasks may preempt the running task.
+  /// Releases a lock and makes the tasks that are waiting for it ready. One of these tasks may preempt the running task.
   mutating func didUnlock(_ lock: LockIdentity, _ point: OperationPoint) -> Continuation {
     let waiters = locks.didUnlock(lock)
     guard !hasCollided, !waiters.isEmpty else { return .proceed }

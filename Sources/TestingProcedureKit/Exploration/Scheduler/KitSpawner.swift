@@ -1,6 +1,6 @@
 /// Creates all of the testing kit's tasks.
 enum KitSpawner {
-  /// Starts an exploration on its own thread, with the caller's task-local values. The caller waits for the task to end, and cancels the
+  /// Starts an exploration on its own thread, with the caller's task-local values. The caller waits for the task to end and cancels the
   /// task if the caller itself is cancelled.
   static func startExploration(on pool: ThreadPool, _ work: @escaping @Sendable () -> Void) -> Task<Void, Never> {
     Task(executorPreference: pool) { work() }

@@ -81,7 +81,7 @@ struct JobStarts {
     if starts.indices.contains(task) { starts[task]?.continues = true }
   }
 
-  /// Records that a job of `task` starts. A parked job that continues has started earlier, and is not recorded again.
+  /// Records that a job of `task` starts. A parked job that continues has started earlier and is not recorded again.
   mutating func didStart(_ task: Int) {
     while starts.count <= task { starts.append(nil) }
     let now = ContinuousClock.now

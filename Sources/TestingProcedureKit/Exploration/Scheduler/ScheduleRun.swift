@@ -25,7 +25,7 @@ struct ScheduleRun: Sendable {
     }
   }
 
-  /// Runs the choices of `first` again, and records a trace if `isTraced`.
+  /// Runs the choices of `first` again and records a trace if `isTraced`.
   ///
   /// The explorer knows only the real time at which a real sleep ends, so the virtual sleep can become too short on a busy machine.
   /// Therefore, a run that contains real sleeps is repeated if it differs from the first one.
@@ -48,7 +48,7 @@ struct ScheduleRun: Sendable {
     return second
   }
 
-  /// Runs the choices of `first` again, and records a trace.
+  /// Runs the choices of `first` again and records a trace.
   ///
   /// Recording a trace keeps tasks in memory after they have ended, which can affect code with side effects in `deinit`. Therefore, the
   /// trace comes from a separate run, whose result is not used.

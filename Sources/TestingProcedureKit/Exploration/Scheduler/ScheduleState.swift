@@ -419,7 +419,7 @@ extension ScheduleState {
     return unended.filter { statuses[$0]?.hasEnded != true }.sorted().map { trace.stuck($0) }
   }
 
-  /// Lets the tasks take turns, and records their order.
+  /// Lets the tasks take turns and records their order.
   mutating func takeTurns() {
     stopRecording()
     chooser = RoundRobinChooser()

@@ -65,7 +65,7 @@ final class ThreadPool: TaskExecutor {
   /// Remembers that wakes at `depth` of the stack happen under a lock.
   func didFindLock(_ depth: UInt) { state.withLock { _ = $0.lockDepths.insert(depth) } }
 
-  /// Returns an idle worker, or starts a new one.
+  /// Returns an idle worker or starts a new one.
   func takeWorker() -> WorkerThread {
     state.withLock { state in
       if let idle = state.idle.popLast() { return idle }
