@@ -1,4 +1,4 @@
-/// The identity of an explored lock, with the location at which the lock was created.
+/// The identity of an explored lock, with the location where the lock was created.
 package final class LockIdentity: Sendable, Hashable {
   package let location: CodeLocation
 

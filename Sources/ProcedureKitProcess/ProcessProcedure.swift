@@ -34,7 +34,7 @@ public struct ProcessProcedure: Procedure {
   public var name: String
   /// The maximum number of bytes that are kept of each output. Further bytes are read, counted and discarded.
   public var outputLimit = 16 << 20
-  /// The time that a program may take to end after SIGTERM, and the time for which its outputs may be silent after the program has ended.
+  /// How long a program may take to end after SIGTERM, and how long its outputs may be silent after the program has ended.
   public var gracePeriod: Duration = .seconds(5)
   /// The clock that measures the grace period.
   public var clock: any Clock<Duration> = ContinuousClock()

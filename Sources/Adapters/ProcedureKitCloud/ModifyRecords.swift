@@ -39,7 +39,8 @@
       self.database = database
     }
 
-    /// Saves and deletes records. Cancellation ends the procedure after the current request, whose changes are not undone.
+    /// Saves and deletes records. Cancellation ends the procedure after the current request. The changes made by that request are not
+    /// undone.
     ///
     /// - Parameter changes: The items to save, and the ids of the items to delete.
     /// - Returns: The records as they were saved, keyed by their ids; `nil` for a deleted record.
@@ -76,7 +77,7 @@
       self.database = database
     }
 
-    /// Saves and deletes subscriptions. Cancellation has no effect on the request, whose changes are not undone.
+    /// Saves and deletes subscriptions. Cancellation neither stops the request nor undoes its changes.
     ///
     /// - Parameter changes: The items to save, and the ids of the items to delete.
     /// - Returns: The subscriptions as they were saved, keyed by their ids; `nil` for a deleted one.

@@ -53,7 +53,7 @@
 
     /// Asks the user for permission. Cancellation does not close the system's prompt.
     ///
-    /// - Throws: Any error from the Contacts framework, except for the one with which it reports a refusal.
+    /// - Throws: Any error from the Contacts framework, except for the error that reports a refusal.
     public func requestAuthorization(_ requirement: Requirement) async throws {
       do {
         _ = try await CNContactStore().requestAccess(for: .contacts)

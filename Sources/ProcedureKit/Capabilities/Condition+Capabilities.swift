@@ -68,7 +68,7 @@ extension Prompts.Kind {
   private enum UserConfirmation {}
 }
 
-/// The prompts in the process, of which at most one of each kind is shown at a time.
+/// The prompts in the process. At most one prompt of each kind is shown at a time.
 ///
 /// While a prompt is open, it exclusively holds a category in the process-wide resource table, even if its queue has a separate table. The
 /// rules for exclusive categories therefore apply: prompts are shown in order of arrival, a nested prompt does not wait for an enclosing

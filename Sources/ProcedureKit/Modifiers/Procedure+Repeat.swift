@@ -189,7 +189,7 @@ extension ProcedureQueue {
   /// value, so a loop that spends time on a value delays the next run. Leaving the loop ends the repetition. A failure also ends it, and
   /// its error is thrown. Otherwise, the repetition ends when the schedule ends, or after `maxCount` runs. Cancelling the iterating task
   /// immediately ends the pause, or cancels the procedure if it is running, and the iteration throws. To repeat a procedure at a fixed
-  /// rate, use ``Procedure/repeating(every:maxCount:while:)``, whose function receives each value.
+  /// rate, use ``Procedure/repeating(every:maxCount:while:)``; its function receives each value.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.

@@ -55,8 +55,8 @@ extension Procedure {
   ///
   /// The first success becomes the result; the other copy is cancelled and awaited. If one copy fails, the result is that of the other
   /// copy; if both fail, the later error is thrown. If the first copy fails before the second one has started, its error is thrown, and the
-  /// second copy does not start. Each copy needs a separate slot, for which it waits in line. Both copies belong to the same run. If a
-  /// modifier that was applied before this one claims a category exclusively, the copies exclude each other.
+  /// second copy does not start. Each copy waits in line for a separate slot. Both copies belong to the same run. If a modifier that was
+  /// applied before this one claims a category exclusively, the copies exclude each other.
   public func hedged(after delay: Duration) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
@@ -105,7 +105,7 @@ extension Error {
 
 /// Two copies of a procedure: the second starts if the first takes too long, and the first success becomes the result.
 ///
-/// Each copy is a run with a separate slot, for which it waits in the ready queue; the body that hedges has released its slot.
+/// Each copy is a run that waits in the ready queue for a separate slot; the body that hedges has released its slot.
 struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
   private let task: ProcedureTask<Input, Output>
   private let input: Input

@@ -17,7 +17,7 @@ struct RunMeters: Sendable {
     var since: Int64 = -1
     var bucket = Bucket.pending
     var slot: Int32 = -1
-    /// The instant since which the run has been waiting for its slot; negative if it is not waiting.
+    /// The instant at which the run began to wait for its slot; negative if it is not waiting.
     var lineStart: Int64 = -1
     /// The time that the run spent waiting for its latest slot.
     var slotWait: Int64 = 0

@@ -66,7 +66,7 @@ package final class ModifierLayer: Sendable {
     var timeout: Duration?
     var deadline: Deadline?
     var failurePolicy: FailurePolicy?
-    /// The name of the collection of which the run is an element.
+    /// The name of the collection that the run belongs to as an element.
     var collection: String?
     var conditions = SharedList<Condition>()
     var hooks = Hooks()

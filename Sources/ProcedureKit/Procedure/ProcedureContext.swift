@@ -226,7 +226,7 @@ extension ProcedureContext {
   }
 
   /// Adds a child of the executing procedure to a queue. If the child is an element of a sequence, its failure is reported only to the
-  /// reader of the sequence, and not to the parent.
+  /// reader of the sequence, not to the parent.
   func add<Input, Output>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, to core: QueueCore, isElement: Bool = false
   ) -> ProcedureHandle<Output> {

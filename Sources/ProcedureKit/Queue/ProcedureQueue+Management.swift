@@ -43,7 +43,7 @@ extension ProcedureQueue {
   /// Changes the priority of a procedure that is waiting to start, or that is pausing before its next attempt.
   ///
   /// Among the procedures with the new priority, the procedure is ordered by the time of its admission. A higher priority also raises the
-  /// priorities of the procedures for which this procedure is waiting (Q7). A lower priority applies even if a procedure with a higher
+  /// priorities of the procedures that this procedure is waiting for (Q7). A lower priority applies even if a procedure with a higher
   /// priority is waiting for this one.
   ///
   /// - Parameters:

@@ -104,7 +104,7 @@ struct ResultSequence<Input: Sendable, Output: Sendable>: AsyncSequence, Sendabl
   }
 }
 
-/// The way in which a result sequence reads its inputs.
+/// How a result sequence reads its inputs.
 enum ResultInputs<Input: Sendable> {
   /// The inputs are read by the iterating task, whenever it asks for a value.
   case atOnce(() -> Input?)

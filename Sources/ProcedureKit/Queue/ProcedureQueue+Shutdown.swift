@@ -53,7 +53,7 @@ extension ProcedureQueue {
 }
 
 extension QueueCore {
-  /// Cancels all procedures for which a shutdown has to wait. Nested runs, nodes and children are cancelled with their bodies.
+  /// Cancels all procedures that a shutdown has to wait for. Nested runs, nodes and children are cancelled with their bodies.
   fileprivate func cancelForShutDown(sparing callers: [Run]) {
     cancelRuns(includesLater: true) { run, entry in
       if entry.isNested || entry.idleWaits > 0 || callers.contains(where: { $0 === run }) { return nil }

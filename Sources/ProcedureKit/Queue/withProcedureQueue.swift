@@ -41,7 +41,7 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 ///   - body: The function that adds procedures to the queue. The failure of a procedure does not cancel the task that executes `body`.
 /// - Returns: The value of `body`.
 /// - Throws: With `failFast`, the first error, whether from an added procedure or from `body`; a `CancellationError` from `body` does not
-///   hide a failure. With `collect`, ``ProcedureError/Kind/childrenFailed`` with all failures, of which an error from `body` is the last;
+///   hide a failure. With `collect`, ``ProcedureError/Kind/childrenFailed`` with all failures, followed by the error from `body`, if any;
 ///   if no procedure has failed, only the error from `body`.
 @discardableResult
 public nonisolated(nonsending) func withProcedureQueue<R>(

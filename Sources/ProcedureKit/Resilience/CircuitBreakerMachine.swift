@@ -26,7 +26,7 @@ struct CircuitBreakerMachine {
     let cooldown: Duration
   }
 
-  /// The permission for one call, whose end must be reported. It is the number of the period in which the call was admitted.
+  /// The permission for one call. The end of the call must be reported. It is the number of the period in which the call was admitted.
   typealias Permit = Int
 
   enum Admission: Equatable {

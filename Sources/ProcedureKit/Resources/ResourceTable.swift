@@ -163,8 +163,8 @@ public final class ResourceTable: Sendable {
     for other in giveBack(run) { other.resumeClaimants() }
   }
 
-  /// Releases the resources of a run or withdraws its claim. Returns the runs whose claims are granted as a result, which the caller must
-  /// notify.
+  /// Releases the resources of a run or withdraws its claim. Returns the runs whose claims are granted as a result; the caller must notify
+  /// them.
   func giveBack(_ run: Run) -> [Run] {
     let (released, granted) = state.withLock { $0.giveBack(run) }
     _ = released
@@ -188,7 +188,7 @@ public final class ResourceTable: Sendable {
     for run in granted { run.resumeClaimants() }
   }
 
-  /// Raises the priorities of the runs that hold the resources for which a run is waiting, and of the runs ahead of it in line (Q7).
+  /// Raises the priorities of the runs that hold the resources that a run is waiting for, and of the runs ahead of it in line (Q7).
   func raise(_ run: Run, to priority: UInt8) {
     let raised = state.withLock { state in
       var raised: [RunNumber] = []
@@ -200,7 +200,7 @@ public final class ResourceTable: Sendable {
 
   // MARK: Queries
 
-  /// Returns the resources for which a run is waiting, each paired with a run that blocks it.
+  /// Returns the resources that a run is waiting for, each paired with a run that blocks it.
   ///
   /// A caller that holds a lock must keep the returned runs alive until it has released the lock, because releasing the last reference to a
   /// run can call the user's code.

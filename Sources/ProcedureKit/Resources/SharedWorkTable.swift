@@ -121,7 +121,7 @@ final class SharedWorkTable: Sendable {
     _ = released
   }
 
-  /// Returns the run for which a follower is waiting; `nil` if the follower is no longer waiting.
+  /// Returns the run that a follower is waiting for; `nil` if the follower is no longer waiting.
   func leader(_ key: Key, of follower: Follower) -> Run? {
     state.withLock { state in
       follower.signal.isResolved || state.assignments[ObjectIdentifier(follower)] != nil

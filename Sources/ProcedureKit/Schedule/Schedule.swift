@@ -8,7 +8,8 @@
 /// there are no more delays, there are no more retries. A schedule is a value: many procedures can share a schedule, and each of them
 /// starts with the first delay.
 ///
-/// Adding a combinator costs O(1), and computing the next delay costs O(n) for n combinators, of which there can be up to 100,000.
+/// Adding a combinator costs O(1), and computing the next delay costs O(n) for n combinators. A schedule can have up to 100,000
+/// combinators.
 ///
 /// Every delay is clamped to the range from zero to 292 years.
 public struct Schedule: Sendable {

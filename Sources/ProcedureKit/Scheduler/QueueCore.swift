@@ -19,7 +19,7 @@ package final class QueueCore: Sendable {
   /// The state that the lock guards. It cannot be copied, so no part of it can be used without the lock.
   struct State: ~Copyable, Sendable {
     var machine: QueueMachine
-    /// The unfinished runs, and access to the states of all runs of the queue.
+    /// The unfinished runs, and access to the states of all runs on the queue.
     var runs = RunTable()
     var limiter: AdmissionLimiter
     var groups = WorkerGroups()

@@ -104,8 +104,8 @@ struct TerminalStatus {
     return Ending(name: run.name, outcome: outcome, number: finished, total: total)
   }
 
-  /// Removes the runs of a queue whose events were lost, because it is not known which of them still exist. A run that still exists is
-  /// added again at its next event.
+  /// Removes the runs on a queue after some of the queue's events were lost, because it is not known which of the runs still exist. A run
+  /// that still exists is added again at its next event.
   private mutating func forget(_ queue: Int) {
     for (id, run) in runs where run.queue == queue {
       runs[id] = nil

@@ -5,9 +5,9 @@ internal import ProcedureKit
 final class JournalFile {
   /// The position of an entry and its value in the file.
   struct Place {
-    /// The position at which the entry starts.
+    /// The position where the entry starts.
     let entry: Int
-    /// The position at which the value starts.
+    /// The position where the value starts.
     let position: Int
     let size: Int
 

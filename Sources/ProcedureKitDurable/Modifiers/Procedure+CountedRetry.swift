@@ -64,7 +64,8 @@ extension ProcedureTask {
       guard used < maxAttempts, schedule.hasDelays(used) else {
         try await number.write(0)
         throw RememberedFailure(
-          path: place.path, description: "all \(used) attempts were used, and the process ended during the last one")
+          path: place.path,
+          description: "\(used.counting("attempt was", "attempts were")) used, and the process ended during the last")
       }
       let counter = AttemptCounter(number: number, used: used)
       do {

@@ -220,6 +220,6 @@ final class PartialFile: BodySink {
 }
 
 extension URL {
-  /// Whether the path contains a NUL, at which the system would truncate the path.
+  /// Whether the path contains a NUL. The system would truncate the path there.
   var containsNUL: Bool { path.utf8.contains(0) || absoluteString.contains("%00") }
 }

@@ -6,7 +6,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// Stores and renews the token of a ``WebServiceCapability``. There is at most one renewal at a time, for which all callers wait.
+/// Stores and renews the token of a ``WebServiceCapability``. At most one renewal is in progress at a time, and all callers wait for it.
 final class TokenStore: Sendable {
   private struct State {
     var token: BearerToken?

@@ -1,4 +1,4 @@
-/// A set of descriptors for which one thread waits. Any thread can add descriptors.
+/// A set of descriptors that one thread waits for. Any thread can add descriptors.
 protocol DescriptorSet: Sendable {
   /// Adds a descriptor until it becomes readable or its write end is closed. A descriptor that is closed is removed.
   ///

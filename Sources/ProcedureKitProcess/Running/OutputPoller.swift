@@ -31,7 +31,7 @@ final class OutputPoller: Sendable {
     var receivers: [Output: @Sendable (Data?) -> Void] = [:]
     /// The processes that have not ended, keyed by number.
     var ends: [Int: End] = [:]
-    /// The processes that have ended, but whose outputs are still being awaited, until a given instant.
+    /// The processes that have ended but whose outputs are still being awaited, each until a given instant.
     var late: [(end: End, limit: ContinuousClock.Instant)] = []
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
 

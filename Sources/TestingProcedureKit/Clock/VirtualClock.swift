@@ -22,7 +22,7 @@ public final class VirtualClock: Clock {
   private struct State {
     var now: Instant
     var queue = SleepQueue()
-    /// The number of sleepers for which each call of `nextSleep` is waiting, keyed by the number of the waiter.
+    /// The number of sleepers that each call of `nextSleep` is waiting for, keyed by the number of the waiter.
     var awaitedSleepers: [UInt64: Int] = [:]
     /// The numbers of the callers that are waiting for the executor to become quiet, in order of arrival. Callers that were cancelled are
     /// skipped.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A capability whose authorization requests a test grants or denies.
+/// A capability whose authorization requests are granted or denied by a test.
 ///
 /// ```swift
 /// let camera = CapabilityProbe("camera")

@@ -1,4 +1,4 @@
-/// A condition whose result a test controls.
+/// A condition whose result is controlled by a test.
 ///
 /// ```swift
 /// let online = ConditionProbe("online")
@@ -67,7 +67,7 @@ public final class ConditionProbe: Sendable {
 }
 
 extension Condition {
-  /// Returns a condition whose result the test controls through `probe`.
+  /// Returns a condition whose result is controlled through `probe`.
   public static func probe(_ probe: ConditionProbe) -> Condition {
     probe.condition
   }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A procedure whose executions a test controls and counts.
+/// A procedure whose executions are controlled and counted by a test.
 ///
 /// ```swift
 /// let probe = ProbeProcedure<Void, Int>("probe")

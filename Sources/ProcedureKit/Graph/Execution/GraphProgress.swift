@@ -17,7 +17,7 @@ struct GraphProgress {
     var cancelsWorkers = false
   }
 
-  /// The way in which a node ended, as far as its dependents are concerned.
+  /// How a node ended, as far as its dependents are concerned.
   enum Ending: Equatable, Sendable {
     case succeeded
     case failed
@@ -155,7 +155,7 @@ struct GraphProgress {
 /// Workers use the countdown without a lock. A worker whose node releases exactly one successor continues with that successor;
 /// ``GraphProgress`` schedules all other ready nodes. The counters themselves are stored in ``GraphValues``.
 final class GraphCountdown: Sendable {
-  /// A node that does not execute because of the way in which `cause` ended (D1).
+  /// A node that does not execute because of how `cause` ended (D1).
   struct Skipped: Equatable {
     let node: Int32
     let cause: Int32

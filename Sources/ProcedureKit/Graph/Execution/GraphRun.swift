@@ -101,7 +101,7 @@ final class GraphRun: Sendable {
     throw ProcedureError.childrenFailed(procedure: run.identity, failures: failures)
   }
 
-  /// A snapshot of the unfinished nodes that are not runs of the queue.
+  /// A snapshot of the unfinished nodes that are not runs on the queue.
   struct UnfinishedNodes: Sendable {
     /// The nodes that workers are executing.
     var executing: [Int32] = []

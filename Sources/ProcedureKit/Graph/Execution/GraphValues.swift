@@ -198,7 +198,7 @@ package final class GraphValues: @unchecked Sendable {
   /// Records that a worker will not execute the node that it has taken.
   func nodePutBack(_ node: Int32) { counters[Int(node)].store(0, ordering: .releasing) }
 
-  /// Records that a node with modifiers has become a run of the queue. Does nothing if a run has already been created for the node.
+  /// Records that a node with modifiers has become a run on the queue. Does nothing if a run has already been created for the node.
   func nodeBecameRun(_ node: Int32) {
     _ = counters[Int(node)].compareExchange(
       expected: Self.executing, desired: Self.isRun, ordering: .acquiringAndReleasing)

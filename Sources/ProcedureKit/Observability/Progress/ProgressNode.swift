@@ -185,7 +185,7 @@ package final class ProgressNode: Sendable {
 /// The progress of one run with its children, or of one graph with its nodes.
 ///
 /// Once the body of a run has reported progress, it counts as a part with weight 1; each child counts as a part with the child's weight.
-/// The nodes of a graph are parts of the graph, whose weight is the sum of theirs. The published progress never decreases.
+/// The nodes of a graph are parts of the graph, and its weight is the sum of their weights. The published progress never decreases.
 struct ProgressState {
   private struct Child {
     let weight: Double

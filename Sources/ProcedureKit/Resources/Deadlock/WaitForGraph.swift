@@ -1,4 +1,4 @@
-/// A snapshot of which runs are waiting for claims and for each other, in which deadlocks can be found (R4).
+/// A snapshot of the runs that are waiting for claims and for each other, in order to find deadlocks (R4).
 ///
 /// A run that has no waits in the graph can finish. A waiting run can finish when all the runs that it is waiting for have finished, one
 /// run in each set of alternatives has finished, and all the units that it needs are free. A finished run releases its units. The runs that

@@ -21,7 +21,7 @@ enum RunStep: Sendable, Equatable {
   case finish
 }
 
-/// A state machine that decides what each run of a queue does next. It is a value that contains the slots, the ready queue, and the phase
+/// A state machine that decides what each run on a queue does next. It is a value that contains the slots, the ready queue, and the phase
 /// of each run.
 ///
 /// Each event is a function named in the past tense. It returns the next step of the run concerned, and `Next` receives the effects on

@@ -1,4 +1,4 @@
-/// An event with which the driver advances a run.
+/// An event that the driver sends to advance a run.
 ///
 /// | event | a transition in | late in |
 /// |---|---|---|

@@ -47,7 +47,7 @@ extension Run {
   ///   - endsAtOnce: Whether the body is not executing, so the run finishes now.
   ///   - state: The state.
   ///   - effects: Receives the effects.
-  ///   - reason: Returns the reason with which the children are cancelled. It is called after the lock has been released.
+  ///   - reason: Returns the reason for the cancellation of the children. It is called after the lock has been released.
   func interrupt(
     endsAtOnce: Bool, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects,
     childReason reason: @escaping @Sendable () -> (any Error)?
@@ -87,7 +87,7 @@ extension Run {
   /// Whether the cancellation of the current task does not apply to the run, because the task was cancelled before it called the run.
   var ignoresTaskCancellation: Bool { cancellationScope.ignoresTask }
 
-  /// Whether the task of the body was cancelled, and not only a task within it. If a task group cancels its child tasks, it cancels the
+  /// Whether the task of the body was cancelled, rather than only a task within it. If a task group cancels its child tasks, it cancels the
   /// procedures that they call, but not the body.
   var isTaskOfBodyCancelled: Bool { core.read { isTaskOfBodyCancelled($0.runs) } }
 
@@ -204,7 +204,7 @@ extension Run {
 /// A body that was cancelled can call procedures in order to clean up. Its cancellation does not apply to these calls, nor to the runs
 /// within them: only their own cancellation does, such as a timeout.
 struct CancellationScope: Sendable {
-  /// Whether the run is a call with which a cancelled body cleans up.
+  /// Whether the run is a call that a cancelled body makes to clean up.
   private(set) var cleansUp = false
   /// Whether the earlier cancellation of the enclosing body does not apply, because the run, or an enclosing run, is cleaning up.
   private(set) var ignoresEnclosing = false

@@ -76,7 +76,7 @@ package final class Run: @unchecked Sendable {
   let cancellationScope: CancellationScope
   /// The run whose slot the body uses; `nil` for the run itself.
   private let slotRun: Run?
-  /// The run under whose id this one reports; `nil` for the run itself. It is stored so that deep layers need not search for it.
+  /// The run whose id this one uses in its reports; `nil` for the run itself. It is stored so that deep layers need not search for it.
   private let reportingRun: Run?
   /// Whether an enclosing layer of the same procedure declares resources.
   private let isWithinDemands: Bool
@@ -142,7 +142,7 @@ package final class Run: @unchecked Sendable {
   /// Removes the parent, which has refused the run as a child.
   func leaveParent() { parent = nil }
 
-  /// Whether the run was added to a queue, and not produced by a body.
+  /// Whether the run was added to a queue rather than produced by a body.
   var isAddedByUser: Bool { kind == .added && parent == nil }
 
   /// Whether the outcome can be read.
@@ -174,7 +174,7 @@ package final class Run: @unchecked Sendable {
     }
   }
 
-  /// The run under whose id this one reports.
+  /// The run whose id this one uses in its reports.
   package var reported: Run { reportingRun ?? self }
 
   var identity: ProcedureIdentity {
@@ -246,7 +246,7 @@ package final class Run: @unchecked Sendable {
   }
 }
 
-/// The unfinished runs of one queue, by their places in the machine. The table is the only way to access the states of runs.
+/// The unfinished runs on one queue, by their places in the machine. The table is the only way to access the states of runs.
 ///
 /// The lock of the queue guards the table, which cannot be copied. A function that reads the state of a run borrows the table, and a
 /// function that changes the state takes the table as `inout`, so the compiler checks that both are called under the lock.

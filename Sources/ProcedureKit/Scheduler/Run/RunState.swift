@@ -171,9 +171,9 @@ extension RunDetails {
     enum Production: Sendable {
       /// The run was not produced.
       case none
-      /// A child, whose failure affects the parent.
+      /// A child. Its failure affects the parent.
       case child
-      /// An element of a sequence, whose failure affects only the reader of the sequence.
+      /// An element of a sequence. Its failure affects only the reader of the sequence.
       case element
     }
 

@@ -91,7 +91,7 @@ struct WorkerGroups: Sendable {
   }
 }
 
-/// A task that executes the runs of a queue in sequence.
+/// A task that executes the runs on a queue one after another.
 ///
 /// After each run, the worker takes the next one, unless the run was cancelled: a late cancellation must not reach another run (C6).
 final class Worker: Sendable {
@@ -103,7 +103,7 @@ final class Worker: Sendable {
   /// Whether the current task is that of the worker, rather than a task that a body has started.
   var isCurrent: Bool { task.isCurrent }
 
-  /// Executes runs of a queue until no run is waiting for a worker.
+  /// Executes runs on a queue until no run is waiting for a worker.
   @concurrent static func work(for core: QueueCore) async {
     let worker = Worker()
     await worker.task.executeHere {

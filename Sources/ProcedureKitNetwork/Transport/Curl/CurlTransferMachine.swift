@@ -44,7 +44,7 @@ struct CurlTransferMachine: Equatable {
     var head = 128 << 10
     /// The number of unread bytes at which the transfer is paused.
     var unread = Limits.unreadBytes
-    /// The time for which the transfer may be idle, with nothing being sent or received; `nil` for no limit.
+    /// How long the transfer may be idle, with nothing being sent or received; `nil` for no limit.
     var idle: Duration?
   }
 

@@ -56,7 +56,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
 
 /// A job that escaped the exploration's control, because it was not enqueued on the exploration's executor.
 public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
-  /// The way in which a job escaped the exploration's control.
+  /// How a job escaped the exploration's control.
   public enum Reason: Hashable, Sendable {
     /// A thread outside the exploration made one of the exploration's tasks ready.
     ///
@@ -66,7 +66,7 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
     case enqueuedFromOutside
   }
 
-  /// The way in which the job escaped the exploration's control.
+  /// How the job escaped the exploration's control.
   public var reason: Reason
 
   /// The task that was running (see `ExplorationFailure.order`); `nil` if no task was running.

@@ -58,7 +58,7 @@ public struct ScheduleExplorer: Sendable {
   /// reaches the limit fails.
   public var stepLimit = 100_000
 
-  /// The real time for which the explorer waits when no job can run, before it reports a deadlock. During this time, code outside the
+  /// How long, in real time, the explorer waits when no job can run before it reports a deadlock. During this time, code outside the
   /// explorer's control can enqueue a job.
   public var patience: Duration = .milliseconds(200)
 

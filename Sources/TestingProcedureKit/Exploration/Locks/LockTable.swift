@@ -111,7 +111,7 @@ struct LockTable {
       takenAt: "\(taken.location)")
   }
 
-  /// Returns the location at which the lock was created, with a number if several locks were created there.
+  /// Returns the location where the lock was created, with a number if several locks were created there.
   func name(of lock: LockIdentity) -> String {
     let location = "\(lock.location)"
     let same = known.filter { $0.key.location.line == lock.location.line && "\($0.key.location)" == location }
@@ -194,16 +194,16 @@ public struct LockCycle: Hashable, Sendable, CustomStringConvertible {
     /// The task; see `ExplorationFailure.order`.
     public var task: Int
 
-    /// The location at which the held lock was created. Locks that were created at the same location are numbered.
+    /// The location where the held lock was created. Locks that were created at the same location are numbered.
     public var held: String
 
-    /// The location at which the held lock was acquired.
+    /// The location where the held lock was acquired.
     public var heldSince: String
 
-    /// The location at which the requested lock was created. Locks that were created at the same location are numbered.
+    /// The location where the requested lock was created. Locks that were created at the same location are numbered.
     public var taken: String
 
-    /// The location at which the other lock is requested.
+    /// The location where the other lock is requested.
     public var takenAt: String
 
     /// A description of the task, the locks and the locations.

@@ -2,11 +2,10 @@ import Synchronization
 
 /// An object that intercepts the jobs that an exploration enqueues on the global executor, and returns them to the exploration.
 ///
-/// The runtime exports a function pointer, the variable `swift_task_enqueueGlobal_hook`, with which a process can replace the global
-/// executor. When a job is enqueued, the watch checks whether the enqueuing thread is driving an exploration. If it is, the job is added to
-/// the ready jobs of the exploration; otherwise, the job is passed on to the runtime. If the pointer is missing (on Windows, or with a
-/// statically linked runtime) or another run loop uses it, a job for the global executor is detected only when its task returns to the
-/// exploration.
+/// The runtime exports a function pointer, `swift_task_enqueueGlobal_hook`, that a process can set to replace the global executor. When a
+/// job is enqueued, the watch checks whether the enqueuing thread is driving an exploration. If it is, the job is added to the ready jobs
+/// of the exploration; otherwise, the job is passed on to the runtime. If the pointer is missing (on Windows, or with a statically linked
+/// runtime) or another run loop uses it, a job for the global executor is detected only when its task returns to the exploration.
 ///
 /// A second exported pointer, `swift_task_getMainExecutor_hook`, determines which executor the main actor uses. On threads that drive an
 /// exploration, the schedule has its own main actor (see `ScheduleMainActor`).

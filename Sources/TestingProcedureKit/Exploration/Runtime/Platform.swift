@@ -33,7 +33,7 @@ enum Platform {
     }
   }
 
-  /// A signal for which one thread can wait. A signal that is sent before the wait is not lost.
+  /// A signal that one thread can wait for. A signal that is sent before the wait is not lost.
   final class Signal: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 

@@ -370,7 +370,7 @@ extension ScheduleState {
     tasks.append(task)
   }
 
-  /// Removes and returns the entry at `index`, whose task runs next.
+  /// Removes and returns the entry at `index`; its task runs next.
   private mutating func take(_ index: Int) -> Ready {
     steps += 1
     events += 1
