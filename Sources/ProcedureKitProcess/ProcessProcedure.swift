@@ -56,7 +56,7 @@ public struct ProcessProcedure: Procedure {
     self.name = name
   }
 
-  /// Starts the program, and waits for it to end.
+  /// Starts the program and waits for it to end.
   ///
   /// - Throws: ``ProcessError``. If the procedure is cancelled, the outcome is a cancellation, regardless of the status of the program.
   public func execute(_ request: ProcessRequest) async throws -> ProcessResult {

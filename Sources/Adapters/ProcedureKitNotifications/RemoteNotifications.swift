@@ -73,7 +73,7 @@
     /// Creates the procedure.
     public init() {}
 
-    /// Registers the device, and waits for the answer. Cancellation ends the wait.
+    /// Registers the device and waits for the answer. Cancellation ends the wait.
     ///
     /// - Returns: The token of the device.
     /// - Throws: Any error from the system; `CancellationError`.

@@ -21,7 +21,7 @@ public protocol Capability<Status>: Sendable {
   /// Requests authorization, usually by asking the user. The function should throw when the caller is cancelled.
   ///
   /// Requests for capabilities of the same type never overlap, and callers that make equal requests share one answer. The caller holds no
-  /// slot during the request. The function can run procedures, and can itself request other authorizations.
+  /// slot during the request. The function can run procedures and can itself request other authorizations.
   ///
   /// - Parameter requirement: The required authorization.
   /// - Throws: An error if the request could not be made. A refusal by the user is not an error; it is reported by the status.

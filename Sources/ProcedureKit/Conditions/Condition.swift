@@ -16,7 +16,7 @@ public struct Condition: Sendable {
   /// The name of the condition in errors, outcomes and logs. The name of a combination consists of the names of the combined conditions,
   /// and has at most 1,000 characters.
   public let name: String
-  /// A function that receives the decision. It is called exactly once, and does not suspend.
+  /// A function that receives the decision. It is called exactly once and does not suspend.
   typealias Decision = @Sendable (ConditionEvaluation) -> Void
   private let evaluation: @Sendable (_ prepares: Bool, _ decide: @escaping Decision) async -> Void
 

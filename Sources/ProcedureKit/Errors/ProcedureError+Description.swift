@@ -37,7 +37,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
   /// - Parameters:
   ///   - name: A function that returns the words for a run.
   ///   - words: A function that returns the words for an error.
-  /// - Returns: What happened, and why it happened.
+  /// - Returns: What happened and why it happened.
   package func statement(
     naming name: (ProcedureIdentity) -> String, _ words: (any Error) -> String
   ) -> (event: String, reason: String?) {

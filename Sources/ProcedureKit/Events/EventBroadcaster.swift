@@ -2,7 +2,7 @@ import Synchronization
 
 /// A broadcaster that delivers events to all subscribers. While there are no subscribers, sending costs only one atomic load.
 ///
-/// Each subscriber has a buffer. Sending appends the event to each buffer, and never waits for a reader. One lock protects all buffers.
+/// Each subscriber has a buffer. Sending appends the event to each buffer and never waits for a reader. One lock protects all buffers.
 /// Because a reader takes all of its buffered events in one batch, it acquires the lock only once for many events.
 final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   private struct Buffer {

@@ -1,7 +1,7 @@
 extension Procedure {
   /// Returns the procedure with a condition: the body is executed only if `condition` is satisfied.
   ///
-  /// Adjacent conditions form one layer, and are evaluated concurrently. A modifier between them that wraps the procedure, such as
+  /// Adjacent conditions form one layer and are evaluated concurrently. A modifier between them that wraps the procedure, such as
   /// `recover`, begins a new layer. The conditions of an outer layer are evaluated before those of an inner one.
   public func condition(_ condition: Condition) -> ProcedureTask<Input, Output> {
     procedureTask.changing { $0.conditions.append(condition) }

@@ -86,7 +86,7 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   /// The number of procedures that have ended.
   public var count: Int { finishedCount + failedCount + cancelledCount + ignoredCount }
 
-  /// Adds the totals of another queue, or of another period.
+  /// Adds the totals of another queue or of another period.
   public mutating func merge(_ other: QueueTotals) {
     finishedCount += other.finishedCount
     failedCount += other.failedCount

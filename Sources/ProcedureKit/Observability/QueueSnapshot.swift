@@ -61,7 +61,7 @@ public struct QueueSnapshot: Codable, Sendable {
     case resumption
     /// Other runs hold resources that the procedure claims, or claimed them earlier.
     case resources([ExclusionWait])
-    /// Other runs hold the slots, or are earlier in line.
+    /// Other runs hold the slots or are earlier in line.
     case slot
     /// Other runs with this key hold all of the `limit` slots that a key may use, or are earlier in line. See
     /// ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.

@@ -1,5 +1,5 @@
 extension QueueCore {
-  /// Returns the current runs, and what each of them is waiting for.
+  /// Returns the current runs and what each of them is waiting for.
   func snapshot() -> QueueSnapshot {
     let (empty, looks) = read { state in
       var looks: [SnapshotEntryBuilder] = []

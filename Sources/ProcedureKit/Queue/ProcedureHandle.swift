@@ -100,7 +100,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
 
   /// The events of the run, starting with the first one, even for a late subscriber. Each access creates a new subscription.
   ///
-  /// The stream ends after `didFinish`, and supports a single consumer. A slow subscriber neither delays a run nor misses an event. A body
+  /// The stream ends after `didFinish` and supports a single consumer. A slow subscriber neither delays a run nor misses an event. A body
   /// releases its slot while it waits for an event. Cancelling the task that iterates over the stream ends the stream. If a body waits for
   /// an event of a procedure that is itself waiting for the body, the two are deadlocked. If no other wait in the cycle can throw, the body
   /// is cancelled and fails with ``ProcedureError/Kind/exclusionDeadlock``.

@@ -136,7 +136,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
 
   // MARK: The end
 
-  /// Cancels the unfinished procedures, and waits until they have ended.
+  /// Cancels the unfinished procedures and waits until they have ended.
   private func end() async {
     isOver = true
     reader.cancel()

@@ -82,7 +82,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
 /// A channel that passes arrivals from the procedures and the reader to the iterating task, and limits the number of inputs that the reader
 /// may read.
 ///
-/// There is one iterating task, and one reading task.
+/// There is one iterating task and one reading task.
 final class ResultExchange<Output: Sendable>: Sendable {
   enum Arrival: Sendable {
     /// The reader has added a procedure.

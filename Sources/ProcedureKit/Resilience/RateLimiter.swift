@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A limiter for the rate of calls. Excess calls wait in order of arrival, or are refused.
+/// A limiter for the rate of calls. Excess calls wait in order of arrival or are refused.
 ///
 /// The limiter is a token bucket. After a period without calls, it admits a burst of calls immediately; after that, it admits one call for
 /// each new token. A waiting call holds no slot. A call uses up its token as soon as it is admitted, even if it has to wait for a slot

@@ -211,7 +211,7 @@ struct ClaimTable {
     return false
   }
 
-  /// Releases the units of a run or withdraws its waiting claim (R3). Does nothing if the run has no claim, or if its claim has ended.
+  /// Releases the units of a run or withdraws its waiting claim (R3). Does nothing if the run has no claim or if its claim has ended.
   ///
   /// Appends to `granted` the runs whose claims are granted as a result, in the order of their requests, and to `vacated` the resources
   /// that become unused.

@@ -183,7 +183,7 @@ extension QueueCore {
     }
   }
 
-  /// Changes the priority of a run that is waiting to start. Returns `false` if its body is executing, or if the run has ended.
+  /// Changes the priority of a run that is waiting to start. Returns `false` if its body is executing or if the run has ended.
   func setPriority(_ priority: UInt8, of run: Run) -> Bool {
     let isRaised = send { state, _ -> Bool? in
       let member = state.runs[run].member

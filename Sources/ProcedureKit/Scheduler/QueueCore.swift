@@ -71,7 +71,7 @@ package final class QueueCore: Sendable {
       case cancelAll
       case watchForStall
 
-      /// Whether the action can advance a run, and thereby trigger further actions.
+      /// Whether the action can advance a run and thereby trigger further actions.
       var advancesRun: Bool {
         switch self {
         case .advance, .notify, .cancel, .propagate, .resumeClaimants, .cancelAll: true

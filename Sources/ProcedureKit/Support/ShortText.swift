@@ -12,7 +12,7 @@ extension StringProtocol {
   ///
   /// - Complexity: O(n) for n scalars.
   package var inOneLine: String {
-    // Most names are plain ASCII, and need no access to the Unicode tables.
+    // Most names are plain ASCII and need no access to the Unicode tables.
     if utf8.allSatisfy({ (0x20..<0x7f).contains($0) }) { return String(self) }
     return unicodeScalars.harmless()
   }

@@ -97,7 +97,7 @@ public final class ActivityCounter: Sendable {
       guard state.count == 0 else { return }
       guard delay > .zero else { return set(false, &state) }
       let (number, clock, delay) = (state.idlingNumber, clock, delay)
-      // The task ends after the delay. It is cancelled when new work begins, or when the counter is released.
+      // The task ends after the delay. It is cancelled when new work begins or when the counter is released.
       state.idling = ReaderTask.start { [weak self] in
         try? await clock.sleep(for: delay.saturated)
         self?.state.withLock { state in

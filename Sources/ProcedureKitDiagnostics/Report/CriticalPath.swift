@@ -24,7 +24,7 @@ public struct CriticalPath: Sendable {
 
   /// One step, or all the steps of the elements of one collection.
   public struct Row: Sendable {
-    /// The name of the procedure, or of the collection.
+    /// The name of the procedure or of the collection.
     public let name: String
     /// The number of runs that the row represents.
     public internal(set) var count: Int

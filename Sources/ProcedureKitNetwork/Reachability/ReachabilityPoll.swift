@@ -125,7 +125,7 @@ final class ReachabilityPoll: Sendable {
     let waiter = state.withLock { state -> Waiter? in
       guard let id = state.current[question], let waiter = state.entries[id]?.waiters.removeValue(forKey: waiterID)
       else {
-        // The waiter has not started to wait yet, or already has its answer.
+        // The waiter has not started to wait yet or already has its answer.
         state.cancelled.insert(waiterID)
         return nil
       }

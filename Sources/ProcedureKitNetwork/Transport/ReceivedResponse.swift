@@ -68,7 +68,7 @@ final class ReceivedResponse: Sendable {
 
   /// Returns the length of the body that the transport delivers, as announced in the head.
   ///
-  /// The length is `nil` if it is unknown, or if the body is decompressed.
+  /// The length is `nil` if it is unknown or if the body is decompressed.
   func bodyLength(to request: URLRequest) -> Int64? {
     if request.httpMethod == "HEAD" || status == 204 || status == 304 { return nil }
     // If the body is sent in chunks, they determine where it ends, and a length is ignored (RFC 9112, section 6.3).

@@ -31,7 +31,7 @@ final class LaunchedProcess: Sendable {
     launch.awaitEnd { [arrivals] in arrivals.send(.ended) }
   }
 
-  /// Reads both outputs until they end, and waits for the program to end.
+  /// Reads both outputs until they end and waits for the program to end.
   ///
   /// Returns `nil` if the status is lost. Cancelling the task has no effect on this function, which returns after `stop` has ended the
   /// program.

@@ -8,7 +8,7 @@ public protocol ProcedureExecutor: Sendable {
   /// The maximum number of bytes that an input or a value may have. By default, there is no limit.
   var payloadLimit: Int { get }
 
-  /// Executes a call at least once, and waits until the execution has ended.
+  /// Executes a call at least once and waits until the execution has ended.
   ///
   /// After ``RemoteError/Kind/connectionLost``, the client can make the same call again, and the executor must not start another execution.
   /// If an execution with the call's key is in progress, the call joins that execution. If such an execution has finished, the call

@@ -218,7 +218,7 @@ struct AdmissionLimiter: Sendable {
     keysToPromote.append(key)
   }
 
-  /// Removes and returns all callers, and makes a reservation for each. After a shutdown, no caller has to wait, because the queue refuses
+  /// Removes and returns all callers and makes a reservation for each. After a shutdown, no caller has to wait, because the queue refuses
   /// all runs.
   mutating func takeAllCallers(_ machine: QueueMachine) -> [Caller] {
     var all = promoted.takeAll() + queue.takeAll()

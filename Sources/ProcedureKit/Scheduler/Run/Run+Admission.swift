@@ -162,7 +162,7 @@ extension Run {
     }
   }
 
-  /// Evaluates conditions, and waits until all of their tasks have ended. Returns `nil` if the conditions were not evaluated.
+  /// Evaluates conditions and waits until all of their tasks have ended. Returns `nil` if the conditions were not evaluated.
   func evaluation(of conditions: [Condition], by work: CancellableTask) async -> ConditionEvaluation? {
     let decision = ResultBox<ConditionEvaluation>()
     await withTaskAndRunCancellationHandler {
@@ -173,7 +173,7 @@ extension Run {
     return try? decision.result?.get()
   }
 
-  /// Evaluates conditions, and waits only for the decision. Returns `nil` if the run was cancelled first, or if the conditions were not
+  /// Evaluates conditions and waits only for the decision. Returns `nil` if the run was cancelled first, or if the conditions were not
   /// evaluated.
   private func decision(of conditions: [Condition]) async -> ConditionEvaluation? {
     let (decision, decisionSignal) = (ResultBox<ConditionEvaluation>(), OneShotSignal())

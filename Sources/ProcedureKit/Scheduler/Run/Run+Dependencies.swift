@@ -22,7 +22,7 @@ extension Run {
     }
   }
 
-  /// Adds a dependency to a run that has not started (D1). Returns `false` if the body has been called, or if the run has ended.
+  /// Adds a dependency to a run that has not started (D1). Returns `false` if the body has been called or if the run has ended.
   func addDependency(_ dependency: any ProcedureDependency) -> Bool {
     let priority = core.send { state, effects -> UInt8? in
       let member = state.runs[self].member

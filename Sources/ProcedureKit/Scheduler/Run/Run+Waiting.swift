@@ -87,7 +87,7 @@ extension Run {
     }
   }
 
-  /// Moves the body to the key of another run, and waits for a slot of that key.
+  /// Moves the body to the key of another run and waits for a slot of that key.
   func switchKey(to keyed: Run) async {
     let (owner, id) = (slotOwner, keyed.keyID)
     core.send { state, effects in

@@ -99,7 +99,7 @@ struct CurlTransferMachine: Equatable {
 
   // MARK: Received data
 
-  /// Counts bytes of a head, or of the trailers after the body. Returns whether they are accepted.
+  /// Counts bytes of a head or of the trailers after the body. Returns whether they are accepted.
   mutating func headArrived(_ count: Int) -> Bool {
     headCount += count
     if headCount > limits.head { fail(.headTooLong) }
