@@ -99,6 +99,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///   - collection: The name of the `map` node whose elements are the nodes of this graph, if any.
   ///   - combine: Returns the value of the graph, given the values of the nodes.
   ///   - build: A closure that adds the nodes and returns those whose values are combined.
+  @inlinable
   init<Value>(
     _ name: String, elementsOf collection: String? = nil, combining combine: @escaping @Sendable ([Value]) -> Output,
     _ build: (GraphBuilder) -> [Node<Value>]
