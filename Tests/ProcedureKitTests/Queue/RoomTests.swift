@@ -76,14 +76,17 @@ import TestingProcedureKit
     await end
   }
 
-  @Test("Room that a cancelled caller does not use goes to the next caller of its key")
+  @Test("Room that a caller whose deadline has passed does not use goes to the next caller of its key")
   func lateCaller() async throws {
     var configuration = ProcedureQueue.Configuration("q", isSuspended: true)
     configuration.maxWaitingProceduresPerKey = 1
     let queue = ProcedureQueue(configuration)
     let first = queue.add(ProcedureTask {}.keyed(by: "key"))
-    let late = Task { try await queue.enqueue(ProcedureTask {}.deadline(.now).keyed(by: "key")) }
+    let clock = VirtualClock()
+    let deadline = clock.now.advanced(by: .seconds(1))
+    let late = Task { try await queue.enqueue(ProcedureTask {}.deadline(deadline, on: clock).keyed(by: "key")) }
     try await eventually { queue.core.read { $0.limiter.callerCount } == 1 }
+    clock.advance(by: .seconds(2))
     let next = Task { try await queue.enqueue(ProcedureTask { 2 }.keyed(by: "key")) }
     try await eventually { queue.core.read { $0.limiter.callerCount } == 2 }
     first.cancel()
@@ -97,6 +100,18 @@ import TestingProcedureKit
     try await eventually { isAdmitted.value }
     queue.resume()
     #expect(try await next.value.value == 2)
+  }
+
+  @Test("A procedure whose deadline has passed fails at once instead of waiting for room")
+  func pastDeadline() async throws {
+    var configuration = ProcedureQueue.Configuration("q", isSuspended: true)
+    configuration.maxWaitingProcedures = 1
+    let queue = ProcedureQueue(configuration)
+    let first = queue.add(ProcedureTask {})
+    let late = try await queue.enqueue(ProcedureTask {}.deadline(.now))
+    #expect((await late.outcome.failure as? ProcedureError)?.kind == .timedOut)
+    #expect(queue.core.read { $0.limiter.callerCount } == 0)
+    first.cancel()
   }
 
   @Test("A cancelled caller whose key had room does not keep the next caller of its key from the room")
