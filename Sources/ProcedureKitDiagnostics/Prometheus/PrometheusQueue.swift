@@ -10,10 +10,12 @@ struct PrometheusQueue {
   private(set) var slotsInUse = 0
   private(set) var suspendedCount = 0
   private(set) var states: [ProcedureState: Int] = [:]
+  /// The numbers of procedures with each key, by their states. Procedures without a key, or with an empty one, are not counted here.
+  private var statesByKey: [ByteText: [ProcedureState: Int]] = [:]
   private(set) var totals: QueueTotals?
 
   /// Adds up the snapshots of queues with the same name. The results are in the order in which the names first occur.
-  static func merged(_ snapshots: [QueueSnapshot]) -> [PrometheusQueue] {
+  static func merged(_ snapshots: [QueueSnapshot], countsKeys: Bool = false) -> [PrometheusQueue] {
     var queues: [PrometheusQueue] = []
     var indices: [ByteText: Int] = [:]
     for snapshot in snapshots {
@@ -23,20 +25,49 @@ struct PrometheusQueue {
         indices[ByteText(name)] = index
         queues.append(PrometheusQueue(name: name))
       }
-      queues[index].add(snapshot)
+      queues[index].add(snapshot, countsKeys)
     }
     return queues
   }
 
   private init(name: String) { self.name = name }
 
-  private mutating func add(_ snapshot: QueueSnapshot) {
+  private mutating func add(_ snapshot: QueueSnapshot, _ countsKeys: Bool) {
     slots += snapshot.maxConcurrentProcedures == .max ? .infinity : Double(snapshot.maxConcurrentProcedures)
     slotsInUse += snapshot.slotsInUse
     suspendedCount += snapshot.isSuspended ? 1 : 0
     for entry in snapshot.procedures { states[entry.state, default: 0] += 1 }
+    if countsKeys { addKeys(of: snapshot) }
     guard let new = snapshot.totals else { return }
     totals = totals ?? QueueTotals()
     totals?.merge(new)
+  }
+
+  private mutating func addKeys(of snapshot: QueueSnapshot) {
+    var labels: [ByteText: ByteText] = [:]
+    for entry in snapshot.procedures {
+      guard let key = entry.key.map(ByteText.init) else { continue }
+      // Shortening is slow, and many procedures have the same key.
+      let label = labels[key] ?? ByteText(key.text.shortened(to: 200))
+      labels[key] = label
+      // In Prometheus, an empty label is the same as no label, so a separate series would be a duplicate.
+      if !label.text.isEmpty { statesByKey[label, default: [:]][entry.state, default: 0] += 1 }
+    }
+  }
+
+  /// Returns the keys with the most procedures, and the numbers of the remaining procedures by their states.
+  ///
+  /// - Parameter max: The maximum number of keys.
+  /// - Returns: The keys in alphabetical order, and the remaining procedures.
+  func busiestKeys(_ max: Int) -> (keys: [(key: String, states: [ProcedureState: Int])], rest: [ProcedureState: Int]) {
+    let counts = statesByKey.mapValues { $0.values.reduce(0, +) }
+    let busiest = counts.sorted { $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value }.prefix(max)
+    var (keys, rest) = ([(key: String, states: [ProcedureState: Int])](), states)
+    for key in busiest.map(\.key).sorted() {
+      let states = statesByKey[key] ?? [:]
+      keys.append((key.text, states))
+      rest.merge(states) { $0 - $1 }
+    }
+    return (keys, rest)
   }
 }

@@ -12,7 +12,7 @@ public import ProcedureKit
 ///
 /// | metric | type | further labels |
 /// |---|---|---|
-/// | `procedurekit_procedures` | gauge | `state` |
+/// | `procedurekit_procedures` | gauge | `state`, and `key` if requested |
 /// | `procedurekit_slots`, `procedurekit_slots_in_use` | gauge | |
 /// | `procedurekit_suspended_queues` | gauge | |
 /// | `procedurekit_procedures_ended_total` | counter | `outcome` |
@@ -30,18 +30,36 @@ public struct PrometheusText: Sendable {
 
   /// Creates the text.
   ///
-  /// - Parameter snapshots: The snapshots of the queues. The names of queues are shortened to 200 characters.
-  /// - Complexity: O(n) for n procedures on the queues.
-  public init(_ snapshots: [QueueSnapshot]) {
-    let queues = PrometheusQueue.merged(snapshots)
+  /// ```swift
+  /// let page = PrometheusText([jobs.snapshot()], maxKeys: 50)
+  /// // procedurekit_procedures{queue="jobs",state="waiting",key="acme"} 12
+  /// ```
+  ///
+  /// With `maxKeys`, the procedures of each of the busiest keys (`Procedure.keyed(by:)`), such as tenants, are counted in separate series
+  /// of `procedurekit_procedures`, with the label `key`. The sum over all keys is the number without this parameter. The label is off by
+  /// default because Prometheus stores each label value as a separate time series: with a key for each user or request, the database would
+  /// grow without limit. A limit on the keys of one page does not prevent this if the busiest keys change all the time.
+  ///
+  /// - Parameters:
+  ///   - snapshots: The snapshots of the queues. The names of queues are shortened to 200 characters.
+  ///   - maxKeys: The maximum number of keys on each queue that have separate series: those with the most unfinished procedures. All other
+  ///     procedures are counted in the series without the label. With 0, there are no separate series. Keys are shortened to 200 characters.
+  /// - Complexity: O(n + k log k) for n procedures and k keys on the queues.
+  public init(_ snapshots: [QueueSnapshot], maxKeys: Int = 0) {
+    let maxKeys = max(maxKeys, 0)
+    let queues = PrometheusQueue.merged(snapshots, countsKeys: maxKeys > 0)
     let counted = queues.compactMap { queue in queue.totals.map { (queue.name, $0) } }
     var page = PrometheusPage()
 
     page.begin("procedurekit_procedures", .gauge, "Procedures on the queue that have not ended.")
     for queue in queues {
+      let (keys, rest) = queue.busiestKeys(maxKeys)
       for state in PrometheusQueue.states {
-        let count = Double(queue.states[state, default: 0])
-        page.add(count, [("queue", queue.name), ("state", "\(state)")])
+        let labels = [("queue", queue.name), ("state", "\(state)")]
+        page.add(Double(rest[state, default: 0]), labels)
+        for (key, states) in keys {
+          if let count = states[state] { page.add(Double(count), labels + [("key", key)]) }
+        }
       }
     }
     page.begin("procedurekit_slots", .gauge, "Bodies that may execute at the same time.")

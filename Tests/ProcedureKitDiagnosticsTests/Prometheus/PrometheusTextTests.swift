@@ -109,7 +109,58 @@ import TestingProcedureKit
     #expect(samples.allSatisfy { ($0.labels["queue"]?.count ?? 0) <= 200 })
   }
 
-  @Test("The page is valid without queues, and for queues without totals")
+  @Test("Without a limit for keys no sample has the label, and with one the busiest keys are counted separately")
+  func keys() throws {
+    let queues = [queue("q"), queue("q")]
+    for queue in queues { queue.suspend() }
+    func add(_ key: String?, _ count: Int, to queue: ProcedureQueue) {
+      let task = ProcedureTask("work") {}
+      for _ in 0..<count { queue.add(key.map { task.keyed(by: $0) } ?? task) }
+    }
+    add("rare", 1, to: queues[0])
+    add("busy", 2, to: queues[0])
+    add("busy", 3, to: queues[1])
+    add("also \"busy\"\n", 4, to: queues[1])
+    add("", 1, to: queues[0])
+    add(nil, 1, to: queues[0])
+    queues[0].add(ProcedureTask("pausing") {}.delay(.seconds(1_000)).keyed(by: "busy"))
+    let snapshots = queues.map { $0.snapshot() }
+    let plain = try PrometheusSample.read(PrometheusText(snapshots).text)
+    #expect(plain.allSatisfy { $0.labels["key"] == nil })
+    #expect(PrometheusText(snapshots, maxKeys: -1).text == PrometheusText(snapshots).text)
+    for (maxKeys, shown) in [(1, ["busy"]), (2, ["also \"busy\" ", "busy"]), (9, ["also \"busy\" ", "busy", "rare"])] {
+      let samples = try PrometheusSample.read(PrometheusText(snapshots, maxKeys: maxKeys).text)
+      let keyed = samples.filter { $0.labels["key"] != nil }
+      #expect(Set(keyed.compactMap { $0.labels["key"] }) == Set(shown))
+      #expect(keyed.allSatisfy { $0.name == "procedurekit_procedures" })
+      let busy = ["queue": "q", "state": "waiting", "key": "busy"]
+      #expect(try value("procedurekit_procedures", busy, in: samples) == 5)
+      // The sum over all keys does not depend on the limit, and no other sample changes.
+      for state in ["pending", "evaluating", "waiting", "executing", "pausing", "finishing"] {
+        let sum = samples.filter { $0.name == "procedurekit_procedures" && $0.labels["state"] == state }.map(\.value)
+          .reduce(0, +)
+        #expect(try value("procedurekit_procedures", ["queue": "q", "state": state], in: plain) == sum)
+      }
+      #expect(
+        samples.filter { $0.name != "procedurekit_procedures" } == plain.filter { $0.name != "procedurekit_procedures" }
+      )
+    }
+    for queue in queues { queue.cancelAll() }
+  }
+
+  @Test("Any text is a valid key", arguments: hostileNames)
+  func hostile(key: String) throws {
+    let queue = queue("q")
+    queue.suspend()
+    for end in ["", ".", "\u{0}"] { queue.add(ProcedureTask("work") {}.keyed(by: key + end)) }
+    let samples = try PrometheusSample.read(PrometheusText([queue.snapshot()], maxKeys: 3).text)
+    let counts = samples.filter { $0.name == "procedurekit_procedures" }
+    #expect(counts.map(\.value).reduce(0, +) == 3)
+    #expect(counts.allSatisfy { ($0.labels["key"]?.count ?? 0) <= 200 && $0.labels["key"] != "" })
+    queue.cancelAll()
+  }
+
+  @Test("No queues, and queues without totals, are valid pages")
   func little() throws {
     #expect(try PrometheusSample.read(PrometheusText([]).text) == [])
     let snapshot = ProcedureQueue("plain").snapshot()
