@@ -7,7 +7,12 @@ import Testing
     page.blocks.compactMap { block in
       let isClosed = page.lines[block.lines.upperBound...].first?.trimmed == "```"
       let snippet = page.lines[block.lines].withoutCommonIndentation
-      let isFine = !block.language.hasPrefix("swift") || files.contains { $0.compiles(snippet) }
+      let isFine =
+        switch block.language {
+        case "json": files.contains { $0.quotes(snippet) }
+        case let language where language.hasPrefix("swift"): files.contains { $0.compiles(snippet) }
+        default: true
+        }
       return isClosed && isFine ? nil : page.finding(block.lines.lowerBound - 1, "is not compiled, or not closed")
     }
   }
@@ -47,6 +52,12 @@ import Testing
     #expect(Self.findings(in: page, comparedWith: [Self.example]).count == count)
   }
 
+  @Test("JSON is accepted if it stands in a literal", arguments: [("let quoted = 1", 0), ("let a = 1", 1), ("{}", 1)])
+  func json(_ snippet: String, count: Int) {
+    let page = TextFile("A.md", "```json\n\(snippet)\n```\n")
+    #expect(Self.findings(in: page, comparedWith: [Self.example]).count == count)
+  }
+
   @Test("A block that is not closed is found")
   func unclosed() {
     for text in ["```swift\nlet a = 1", "```sh\nls\n```swift\nlet a = 2\n```\n"] {
@@ -67,11 +78,20 @@ extension TextFile {
 
   /// Returns whether the lines occur consecutively in the file, and at least one of them is code.
   fileprivate func compiles(_ snippet: [String]) -> Bool {
-    guard let first = snippet.first?.trimmed, text.has(first), lines.count >= snippet.count else { return false }
-    return (0...lines.count - snippet.count).contains { start in
-      let piece = start..<start + snippet.count
-      return lines[start].trimmed == first && !literal.contains(start)
-        && code[piece].contains { !$0.trimmed.isEmpty } && lines[piece].withoutCommonIndentation == snippet
+    places(of: snippet).contains { piece in
+      !literal.contains(piece.lowerBound) && code[piece].contains { !$0.trimmed.isEmpty }
+    }
+  }
+
+  /// Whether the lines stand here in a row, in a literal of several lines.
+  fileprivate func quotes(_ snippet: [String]) -> Bool {
+    places(of: snippet).contains { piece in literal.isSuperset(of: piece) }
+  }
+
+  private func places(of snippet: [String]) -> [Range<Int>] {
+    guard let first = snippet.first?.trimmed, text.has(first), lines.count >= snippet.count else { return [] }
+    return (0...lines.count - snippet.count).map { $0..<$0 + snippet.count }.filter { piece in
+      lines[piece.lowerBound].trimmed == first && lines[piece].withoutCommonIndentation == snippet
     }
   }
 }

@@ -370,7 +370,7 @@ extension ProcedureEvent: CustomStringConvertible {
 }
 
 /// The reason why a node of a durable graph is executed even though the graph has a journal.
-public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible {
+public enum ExecutionCause: Hashable, Sendable, CustomStringConvertible {
   /// The journal has no value for the node.
   case notRemembered
   /// The version of the node, or of the graph, has changed.
@@ -394,6 +394,48 @@ public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible
   }
 
   private static func list(_ names: [String]) -> String { names.map(\.quoted).joined(separator: ", ") }
+}
+
+extension ExecutionCause: Codable {
+  private enum CodingKeys: CodingKey {
+    case kind, dependencies, type
+  }
+
+  private enum Kind: String, Codable {
+    case notRemembered, versionChanged, dependenciesChanged, dependenciesExecuted, notCodable
+  }
+
+  /// Decodes a cause.
+  ///
+  /// - Throws: `DecodingError`, also if there is no cause of this kind.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    switch try container.decode(Kind.self, forKey: .kind) {
+    case .notRemembered: self = .notRemembered
+    case .versionChanged: self = .versionChanged
+    case .dependenciesChanged: self = .dependenciesChanged(try container.decode([String].self, forKey: .dependencies))
+    case .dependenciesExecuted: self = .dependenciesExecuted(try container.decode([String].self, forKey: .dependencies))
+    case .notCodable: self = .notCodable(try container.decode(String.self, forKey: .type))
+    }
+  }
+
+  /// Encodes the kind of the cause, and what belongs to this kind.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    switch self {
+    case .notRemembered: try container.encode(Kind.notRemembered, forKey: .kind)
+    case .versionChanged: try container.encode(Kind.versionChanged, forKey: .kind)
+    case .dependenciesChanged(let names):
+      try container.encode(Kind.dependenciesChanged, forKey: .kind)
+      try container.encode(names, forKey: .dependencies)
+    case .dependenciesExecuted(let names):
+      try container.encode(Kind.dependenciesExecuted, forKey: .kind)
+      try container.encode(names, forKey: .dependencies)
+    case .notCodable(let type):
+      try container.encode(Kind.notCodable, forKey: .kind)
+      try container.encode(type, forKey: .type)
+    }
+  }
 }
 
 extension ProcedureEvent {

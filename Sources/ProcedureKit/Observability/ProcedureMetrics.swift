@@ -32,18 +32,35 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
     (self.executing, self.paused, self.finishing, self.attempts) = (executing, paused, finishing, attempts)
   }
 
+  private enum CodingKeys: CodingKey {
+    case pending, evaluating, waiting, claiming, executing, paused, finishing, attempts
+  }
+
   /// Decodes metrics, including those that were encoded by a version without ``finishing`` or ``claiming``.
   ///
   /// - Throws: `DecodingError`.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
-    func duration(_ key: CodingKeys) throws -> Duration { try container.decode(Duration.self, forKey: key) }
+    func duration(_ key: CodingKeys) throws -> Duration { try container.decode(Seconds.self, forKey: key).duration }
     self.init(
       pending: try duration(.pending), evaluating: try duration(.evaluating), waiting: try duration(.waiting),
-      claiming: try container.decodeIfPresent(Duration.self, forKey: .claiming) ?? .zero,
+      claiming: container.contains(.claiming) ? try duration(.claiming) : .zero,
       executing: try duration(.executing), paused: try duration(.paused),
-      finishing: try container.decodeIfPresent(Duration.self, forKey: .finishing) ?? .zero,
+      finishing: container.contains(.finishing) ? try duration(.finishing) : .zero,
       attempts: try container.decode(Int.self, forKey: .attempts))
+  }
+
+  /// Encodes the durations in seconds, and the number of attempts.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(Seconds(pending), forKey: .pending)
+    try container.encode(Seconds(evaluating), forKey: .evaluating)
+    try container.encode(Seconds(waiting), forKey: .waiting)
+    try container.encode(Seconds(claiming), forKey: .claiming)
+    try container.encode(Seconds(executing), forKey: .executing)
+    try container.encode(Seconds(paused), forKey: .paused)
+    try container.encode(Seconds(finishing), forKey: .finishing)
+    try container.encode(attempts, forKey: .attempts)
   }
 
   /// The sum of all durations. It saturates instead of overflowing. ``claiming`` is not added, because it is already part of ``waiting``.
@@ -79,6 +96,11 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   public private(set) var waiting = DurationHistogram()
   /// The distribution of the execution times of the bodies of all procedures that have started.
   public private(set) var executing = DurationHistogram()
+
+  private enum CodingKeys: CodingKey {
+    case finishedCount, failedCount, cancelledCount, ignoredCount, reusedCount, refusedCount, retryCount
+    case times, waiting, executing
+  }
 
   /// Creates totals without any procedures.
   public init() {}
@@ -161,13 +183,24 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
     sum = .zero
   }
 
+  private enum CodingKeys: CodingKey {
+    case counts, sum
+  }
+
+  /// Encodes the counts, and the sum in seconds.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(counts, forKey: .counts)
+    try container.encode(Seconds(sum), forKey: .sum)
+  }
+
   /// Decodes a histogram.
   ///
   /// - Throws: `DecodingError` if there are more or fewer counts than buckets, or a count is negative.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     counts = try container.decode([Int].self, forKey: .counts)
-    sum = try container.decode(Duration.self, forKey: .sum)
+    sum = try container.decode(Seconds.self, forKey: .sum).duration
     guard counts.count == Self.bounds.count + 1, counts.allSatisfy({ $0 >= 0 }) else {
       throw DecodingError.dataCorruptedError(
         forKey: .counts, in: container,

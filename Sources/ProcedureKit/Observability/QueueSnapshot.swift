@@ -2,9 +2,13 @@
 ///
 /// All entries describe the same moment. The nodes of a graph that are executing or waiting are listed after the graph, which is their
 /// parent; nodes whose dependencies have not finished are not listed.
-public struct QueueSnapshot: Codable, Sendable {
+///
+/// A snapshot can be encoded for other programs, for example as JSON. The guide <doc:SnapshotFormat> documents the format.
+public struct QueueSnapshot: Sendable {
   /// The queue's name.
   public let name: String
+  /// The instant of the snapshot on the clock of the queue. Its difference from ``Wait/pause(until:)`` is the rest of the pause.
+  public let instant: ProcedureInstant
   /// The maximum number of bodies that execute at a time.
   public let maxConcurrentProcedures: Int
   /// The number of slots in use.
@@ -27,7 +31,7 @@ public struct QueueSnapshot: Codable, Sendable {
   public internal(set) var procedures: [Entry]
 
   /// One procedure on the queue.
-  public struct Entry: Codable, Sendable {
+  public struct Entry: Sendable {
     /// The id and the name of the run.
     public let procedure: ProcedureIdentity
     /// The state of the run.
@@ -52,7 +56,7 @@ public struct QueueSnapshot: Codable, Sendable {
   }
 
   /// The reason why a procedure is waiting.
-  public enum Wait: Codable, Hashable, Sendable {
+  public enum Wait: Hashable, Sendable {
     /// The procedure is waiting for dependencies.
     case dependencies([ProcedureIdentity])
     /// The conditions with these names are being evaluated.

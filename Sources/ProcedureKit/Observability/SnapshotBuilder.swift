@@ -1,14 +1,16 @@
 extension QueueCore {
   /// Returns the current runs and what each of them is waiting for.
   func snapshot() -> QueueSnapshot {
+    let instant = time.reading().instant
     let (empty, looks) = read { state in
       var looks: [SnapshotEntryBuilder] = []
       for member in state.machine.present {
         if let run = state.runs[member] { looks.append(SnapshotEntryBuilder(run, state)) }
       }
       let empty = QueueSnapshot(
-        name: name, maxConcurrentProcedures: state.machine.width, slotsInUse: state.machine.slotsTaken,
-        maxWaitingProcedures: state.limiter.limit, maxConcurrentProceduresPerKey: state.machine.fairQueue.limit,
+        name: name, instant: instant, maxConcurrentProcedures: state.machine.width,
+        slotsInUse: state.machine.slotsTaken, maxWaitingProcedures: state.limiter.limit,
+        maxConcurrentProceduresPerKey: state.machine.fairQueue.limit,
         maxWaitingProceduresPerKey: state.limiter.limitPerKey, isSuspended: state.machine.isSuspended,
         isShutDown: state.isShutDown, totals: state.totals, procedures: [])
       return (empty, looks)

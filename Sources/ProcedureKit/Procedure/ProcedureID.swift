@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A procedure is a value and can run many times; every run has its own identity. Identities increase in order of creation; use this order
 /// only for sorting.
-public struct ProcedureID: Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
+public struct ProcedureID: Hashable, Comparable, Sendable, CustomStringConvertible {
   package let number: UInt64
 
   /// Returns whether the identity `lhs` was created before `rhs`.
@@ -34,6 +34,19 @@ public struct ProcedureID: Hashable, Comparable, Codable, Sendable, CustomString
   }
 }
 
+extension ProcedureID: Codable {
+  /// Decodes an identity from its number.
+  public init(from decoder: any Decoder) throws {
+    self.init(number: try decoder.singleValueContainer().decode(UInt64.self))
+  }
+
+  /// Encodes the identity as its number.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(number)
+  }
+}
+
 extension Dictionary where Key: Comparable {
   /// The values, in the order in which their keys were created, so that identical executions process them in the same order. O(n log n).
   var inOrder: [Value] { count < 2 ? Array(values) : sorted { $0.key < $1.key }.map(\.value) }
@@ -45,6 +58,10 @@ public struct ProcedureIdentity: Hashable, Codable, Sendable, Identifiable, Cust
   public let id: ProcedureID
   /// The procedure's name.
   public let name: String
+
+  private enum CodingKeys: CodingKey {
+    case id, name
+  }
 
   /// Creates the identity of a run.
   ///

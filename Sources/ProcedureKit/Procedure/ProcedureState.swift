@@ -4,7 +4,7 @@
 /// ordered in time: after a pause, the next attempt of a run waits and executes again, and a run to which
 /// ``ProcedureHandle/addDependency(_:)`` adds a dependency is pending again. Use ``hasStarted`` and ``isFinished`` to find out
 /// how far a run has progressed.
-public enum ProcedureState: Codable, Sendable, CaseIterable {
+public enum ProcedureState: Sendable, CaseIterable {
   /// The run is waiting for its dependencies.
   case pending
   /// The dependencies have finished. The run is evaluating its conditions or is waiting for a suspended queue to be resumed.
@@ -34,4 +34,38 @@ public enum ProcedureState: Codable, Sendable, CaseIterable {
 
   /// Whether the outcome is available.
   public var isFinished: Bool { self == .finished }
+}
+
+extension ProcedureState: Codable {
+  /// The name with which the state is encoded. It does not change if the case is renamed.
+  private var encodedName: String {
+    switch self {
+    case .pending: "pending"
+    case .evaluating: "evaluating"
+    case .waiting: "waiting"
+    case .executing: "executing"
+    case .pausing: "pausing"
+    case .finishing: "finishing"
+    case .finished: "finished"
+    }
+  }
+
+  /// Decodes a state from its name.
+  ///
+  /// - Throws: `DecodingError`, also if there is no state with this name.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    let name = try container.decode(String.self)
+    guard let state = Self.allCases.first(where: { $0.encodedName == name }) else {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "\(name.quoted) is not the name of a state")
+    }
+    self = state
+  }
+
+  /// Encodes the state as its name, such as `executing`.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(encodedName)
+  }
 }

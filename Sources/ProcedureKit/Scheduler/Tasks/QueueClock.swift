@@ -79,7 +79,7 @@ private final class RunningStopwatch<C: Clock>: Stopwatch where C.Duration == Du
 /// An instant on a queue's clock, measured from the creation of the queue.
 ///
 /// The resolution is one nanosecond. Only instants of the same queue can be compared.
-public struct ProcedureInstant: InstantProtocol, Hashable, Codable, Sendable, CustomStringConvertible {
+public struct ProcedureInstant: InstantProtocol, Hashable, Sendable, CustomStringConvertible {
   let nanoseconds: Int64
 
   package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
@@ -104,6 +104,16 @@ public struct ProcedureInstant: InstantProtocol, Hashable, Codable, Sendable, Cu
 
   /// The instant in seconds, to the microsecond: `0.0123 seconds`.
   public var description: String { sinceStart.inSeconds }
+}
+
+extension ProcedureInstant: Codable {
+  /// Decodes an instant from the number of seconds since the creation of the queue.
+  public init(from decoder: any Decoder) throws {
+    self.init(sinceStart: try Seconds(from: decoder).duration)
+  }
+
+  /// Encodes the instant as the number of seconds since the creation of the queue.
+  public func encode(to encoder: any Encoder) throws { try Seconds(sinceStart).encode(to: encoder) }
 }
 
 extension ProcedureInstant {

@@ -1,0 +1,177 @@
+/// The coding of snapshots, which the guide *The JSON of a snapshot* documents for other programs.
+///
+/// All keys and kinds are written out, so that renaming a declaration does not change the format. A release that only adds keys keeps
+/// the version, since decoders ignore unknown keys. Every other change increments the version; this includes a new kind of wait.
+extension QueueSnapshot: Codable {
+  private static let formatVersion = 1
+
+  private enum CodingKeys: CodingKey {
+    case version, name, instant, maxConcurrentProcedures, slotsInUse, maxWaitingProcedures
+    case maxConcurrentProceduresPerKey, maxWaitingProceduresPerKey, isSuspended, isShutDown, totals, procedures
+  }
+
+  /// Decodes a snapshot. Unknown keys are ignored.
+  ///
+  /// - Throws: `DecodingError`, also if the snapshot has another version of the format.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    let version = try container.decode(Int.self, forKey: .version)
+    guard version == Self.formatVersion else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .version, in: container,
+        debugDescription:
+          "the snapshot has version \(version) of the format; this release of ProcedureKit reads version \(Self.formatVersion)"
+      )
+    }
+    /// A limit that is absent does not exist.
+    func limit(_ key: CodingKeys) throws -> Int { try container.decodeIfPresent(Int.self, forKey: key) ?? .max }
+    self.init(
+      name: try container.decode(String.self, forKey: .name),
+      instant: try container.decode(ProcedureInstant.self, forKey: .instant),
+      maxConcurrentProcedures: try limit(.maxConcurrentProcedures),
+      slotsInUse: try container.decode(Int.self, forKey: .slotsInUse),
+      maxWaitingProcedures: try limit(.maxWaitingProcedures),
+      maxConcurrentProceduresPerKey: try limit(.maxConcurrentProceduresPerKey),
+      maxWaitingProceduresPerKey: try limit(.maxWaitingProceduresPerKey),
+      isSuspended: try container.decode(Bool.self, forKey: .isSuspended),
+      isShutDown: try container.decode(Bool.self, forKey: .isShutDown),
+      totals: try container.decodeIfPresent(QueueTotals.self, forKey: .totals),
+      procedures: try container.decode([Entry].self, forKey: .procedures))
+  }
+
+  /// Encodes the snapshot and the version of the format.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    /// `Int.max` means that there is no limit. Many languages cannot represent this number in JSON, so the key is omitted.
+    func encode(limit: Int, forKey key: CodingKeys) throws {
+      try container.encodeIfPresent(limit == .max ? nil : limit, forKey: key)
+    }
+    try container.encode(Self.formatVersion, forKey: .version)
+    try container.encode(name, forKey: .name)
+    try container.encode(instant, forKey: .instant)
+    try encode(limit: maxConcurrentProcedures, forKey: .maxConcurrentProcedures)
+    try container.encode(slotsInUse, forKey: .slotsInUse)
+    try encode(limit: maxWaitingProcedures, forKey: .maxWaitingProcedures)
+    try encode(limit: maxConcurrentProceduresPerKey, forKey: .maxConcurrentProceduresPerKey)
+    try encode(limit: maxWaitingProceduresPerKey, forKey: .maxWaitingProceduresPerKey)
+    try container.encode(isSuspended, forKey: .isSuspended)
+    try container.encode(isShutDown, forKey: .isShutDown)
+    try container.encodeIfPresent(totals, forKey: .totals)
+    try container.encode(procedures, forKey: .procedures)
+  }
+}
+
+extension QueueSnapshot.Entry: Codable {
+  private enum CodingKeys: CodingKey {
+    case id, name, state, parent, key, slot, progress, executionCause, wait
+  }
+
+  /// Decodes an entry.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      procedure: ProcedureIdentity(
+        id: try container.decode(ProcedureID.self, forKey: .id), name: try container.decode(String.self, forKey: .name)),
+      state: try container.decode(ProcedureState.self, forKey: .state),
+      parent: try container.decodeIfPresent(ProcedureIdentity.self, forKey: .parent),
+      key: try container.decodeIfPresent(String.self, forKey: .key),
+      slot: try container.decodeIfPresent(Int.self, forKey: .slot),
+      progress: try container.decodeIfPresent(Double.self, forKey: .progress),
+      executionCause: try container.decodeIfPresent(ExecutionCause.self, forKey: .executionCause),
+      wait: try container.decodeIfPresent(QueueSnapshot.Wait.self, forKey: .wait))
+  }
+
+  /// Encodes the entry. The id and the name of the run are keys of the entry itself.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(procedure.id, forKey: .id)
+    try container.encode(procedure.name, forKey: .name)
+    try container.encode(state, forKey: .state)
+    try container.encodeIfPresent(parent, forKey: .parent)
+    try container.encodeIfPresent(key, forKey: .key)
+    try container.encodeIfPresent(slot, forKey: .slot)
+    try container.encodeIfPresent(progress, forKey: .progress)
+    try container.encodeIfPresent(executionCause, forKey: .executionCause)
+    try container.encodeIfPresent(wait, forKey: .wait)
+  }
+}
+
+extension QueueSnapshot.Wait: Codable {
+  private enum CodingKeys: CodingKey {
+    case kind, procedures, conditions, resources, key, limit, until, queue, source
+  }
+
+  private enum Kind: String, Codable {
+    case dependencies, conditions, resumption, resources, slot, key, pause, procedures, idleness, room, events, children
+    case nodes, graphLimit, rateLimit
+  }
+
+  private var kind: Kind {
+    switch self {
+    case .dependencies: .dependencies
+    case .conditions: .conditions
+    case .resumption: .resumption
+    case .resources: .resources
+    case .slot: .slot
+    case .key: .key
+    case .pause: .pause
+    case .procedures: .procedures
+    case .idleness: .idleness
+    case .room: .room
+    case .events: .events
+    case .children: .children
+    case .nodes: .nodes
+    case .graphLimit: .graphLimit
+    case .rateLimit: .rateLimit
+    }
+  }
+
+  /// Decodes a wait.
+  ///
+  /// - Throws: `DecodingError`, also if there is no wait of this kind.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    func procedures() throws -> [ProcedureIdentity] {
+      try container.decode([ProcedureIdentity].self, forKey: .procedures)
+    }
+    switch try container.decode(Kind.self, forKey: .kind) {
+    case .dependencies: self = .dependencies(try procedures())
+    case .conditions: self = .conditions(try container.decode([String].self, forKey: .conditions))
+    case .resumption: self = .resumption
+    case .resources: self = .resources(try container.decode([ExclusionWait].self, forKey: .resources))
+    case .slot: self = .slot
+    case .key:
+      self = .key(
+        try container.decode(String.self, forKey: .key), limit: try container.decode(Int.self, forKey: .limit))
+    case .pause: self = .pause(until: try container.decodeIfPresent(ProcedureInstant.self, forKey: .until))
+    case .procedures: self = .procedures(try procedures())
+    case .idleness: self = .idleness(of: try container.decode(String.self, forKey: .queue))
+    case .room: self = .room(on: try container.decode(String.self, forKey: .queue))
+    case .events: self = .events(of: try container.decode(String.self, forKey: .source))
+    case .children: self = .children(try procedures())
+    case .nodes: self = .nodes
+    case .graphLimit: self = .graphLimit(try container.decode(Int.self, forKey: .limit))
+    case .rateLimit: self = .rateLimit
+    }
+  }
+
+  /// Encodes the kind of the wait, and what belongs to this kind.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(kind, forKey: .kind)
+    switch self {
+    case .dependencies(let procedures), .procedures(let procedures), .children(let procedures):
+      try container.encode(procedures, forKey: .procedures)
+    case .conditions(let names): try container.encode(names, forKey: .conditions)
+    case .resources(let waits): try container.encode(waits, forKey: .resources)
+    case .key(let key, let limit):
+      try container.encode(key, forKey: .key)
+      try container.encode(limit, forKey: .limit)
+    case .pause(let end): try container.encodeIfPresent(end, forKey: .until)
+    case .idleness(let queue), .room(let queue): try container.encode(queue, forKey: .queue)
+    case .events(let name): try container.encode(name, forKey: .source)
+    case .graphLimit(let limit): try container.encode(limit, forKey: .limit)
+    case .resumption, .slot, .nodes, .rateLimit: break
+    }
+  }
+}
