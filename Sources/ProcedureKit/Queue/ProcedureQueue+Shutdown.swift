@@ -2,7 +2,8 @@ extension ProcedureQueue {
   /// Refuses further procedures and returns when all procedures on the queue have finished.
   ///
   /// ```swift
-  /// await queue.shutDown(grace: .seconds(10))
+  /// let report = await queue.shutDown(grace: .seconds(10))
+  /// save(jobs: report.notStarted.map(\.procedure.id))
   /// ```
   ///
   /// Later calls to `run` and `add` fail with ``ProcedureError/Kind/queueShutDown``, except for calls from bodies that are still executing
@@ -12,15 +13,24 @@ extension ProcedureQueue {
   /// When the grace period ends, all remaining procedures are cancelled, as are procedures that bodies add later. The reason for the
   /// cancellation is ``ProcedureError/Kind/queueShutDown``, which contains the name of the cancelled procedure. The function still waits
   /// for bodies that are slow to respond to the cancellation. A body that is itself waiting for the shutdown of its queue is neither
-  /// awaited nor cancelled. If there are several calls, the shortest grace period applies.
+  /// awaited nor cancelled. If there are several calls, the shortest grace period applies, and each call reports all procedures that have
+  /// been cancelled because of the shutdown.
   ///
   /// Cancelling the caller shortens neither the wait nor the grace period. To shorten the wait, call ``cancelAll(_:)``.
   ///
   /// - Parameter grace: How long procedures may take to finish after the call, measured on the clock of the queue. With zero or less, they
   ///   are cancelled immediately; with `nil`, they are not cancelled.
-  @concurrent public nonisolated func shutDown(grace: Duration? = nil) async {
+  /// - Returns: The procedures that were cancelled because the grace period ended. The report is empty if all procedures have finished in
+  ///   time.
+  @discardableResult @concurrent
+  public nonisolated func shutDown(grace: Duration? = nil) async -> CancellationReport {
     core.shutDown()
-    guard let grace else { return await core.waitUntilIdle() }
+    if let grace { await waitUntilIdle(cancellingRestAfter: grace) } else { await core.waitUntilIdle() }
+    return CancellationReport(core.read { $0.cancelledByShutdown } ?? [])
+  }
+
+  /// Waits until the queue is idle, and cancels the remaining procedures at the end of the grace period.
+  @concurrent private nonisolated func waitUntilIdle(cancellingRestAfter grace: Duration) async {
     let callers = ProcedureContext.current?.run.nearestUnfinished.map { Array($0.ancestors) } ?? []
     let cancelRest: @Sendable () -> Void = { [core] in core.cancelForShutDown(sparing: callers) }
     guard grace > .zero else {
@@ -43,11 +53,78 @@ extension ProcedureQueue {
   /// for room are not cancelled; they are admitted as cancelled procedures make room.
   ///
   /// - Parameter reason: The reason for the cancellation; `nil` for `CancellationError`.
+  /// - Returns: The procedures that this call has cancelled. Those that were pausing between two attempts count as interrupted.
   /// - Complexity: O(n log n) for n procedures on the queue.
-  public nonisolated func cancelWaiting(_ reason: (any Error)? = nil) {
-    core.cancelRuns { run, entry in
-      let isNested = entry.isNested || (run.kind == .added && run.parent != nil)
-      return isNested || !entry.phase.awaitsStart ? nil : RunDetails.Cancellation(reason: reason)
+  @discardableResult
+  public nonisolated func cancelWaiting(_ reason: (any Error)? = nil) -> CancellationReport {
+    CancellationReport(
+      core.cancelRuns { run, entry in
+        let isNested = entry.isNested || (run.kind == .added && run.parent != nil)
+        return isNested || !entry.phase.awaitsStart ? nil : RunDetails.Cancellation(reason: reason)
+      })
+  }
+}
+
+extension ProcedureQueue {
+  /// The procedures that a call to ``ProcedureQueue/shutDown(grace:)`` or ``ProcedureQueue/cancelWaiting(_:)`` has cancelled.
+  ///
+  /// A procedure is in exactly one of the two lists if it ends as cancelled because of the call. Procedures that finish, that fail, or that
+  /// have been cancelled for another reason are not listed. Nodes, children, nested runs, and the elements of a sequence that a body
+  /// processes are parts of that body, and are not listed separately.
+  public struct CancellationReport: Sendable, Hashable, CustomStringConvertible {
+    /// A cancelled procedure.
+    public struct Entry: Sendable, Hashable {
+      /// The id and the name of the run. The id equals ``ProcedureHandle/id``.
+      public let procedure: ProcedureIdentity
+      /// The description of the run's key, or of the key of the enclosing run; see ``Procedure/keyed(by:)``.
+      public let key: String?
+
+      /// Creates an entry, for tests of code that receives a report.
+      ///
+      /// - Parameters:
+      ///   - procedure: The id and the name of the run.
+      ///   - key: The description of the key.
+      public init(procedure: ProcedureIdentity, key: String? = nil) {
+        (self.procedure, self.key) = (procedure, key)
+      }
+    }
+
+    /// The procedures whose bodies have not been called, in the order of admission.
+    ///
+    /// They can be executed later, or by another process, without being executed twice.
+    public let notStarted: [Entry]
+    /// The procedures that had started, in the order of admission.
+    ///
+    /// These include procedures that were pausing between two attempts, and procedures that were waiting within one of their modifiers: for
+    /// a ``RateLimiter``, or, with `exclusive("a").timeout(…)`, for the resource. Such a procedure may have been executed in part or, if its
+    /// body ignored the cancellation, completely.
+    public let interrupted: [Entry]
+
+    /// Creates a report, for tests of code that receives one.
+    ///
+    /// - Parameters:
+    ///   - notStarted: The procedures whose bodies have not been called.
+    ///   - interrupted: The procedures that had started.
+    public init(notStarted: [Entry] = [], interrupted: [Entry] = []) {
+      (self.notStarted, self.interrupted) = (notStarted, interrupted)
+    }
+
+    /// Creates the report. The description of a key can call the user's code, so the lock must have been released.
+    init(_ runs: [QueueCore.CancelledRun]) {
+      func entries(haveStarted: Bool) -> [Entry] {
+        runs.filter { $0.hasStarted == haveStarted }.map { run in
+          Entry(procedure: run.procedure, key: run.key.map { "\($0.value)" })
+        }
+      }
+      self.init(notStarted: entries(haveStarted: false), interrupted: entries(haveStarted: true))
+    }
+
+    /// Whether no procedure was cancelled.
+    public var isEmpty: Bool { notStarted.isEmpty && interrupted.isEmpty }
+
+    /// The report as it appears in logs: `3 procedures not started, 1 procedure interrupted`.
+    public var description: String {
+      "\(notStarted.count.counting("procedure")) not started, \(interrupted.count.counting("procedure")) interrupted"
     }
   }
 }
@@ -55,7 +132,7 @@ extension ProcedureQueue {
 extension QueueCore {
   /// Cancels all procedures that a shutdown has to wait for. Nested runs, nodes and children are cancelled with their bodies.
   fileprivate func cancelForShutDown(sparing callers: [Run]) {
-    cancelRuns(includesLater: true) { run, entry in
+    cancelRuns(includesLater: true, isForShutdown: true) { run, entry in
       if entry.isNested || entry.idleWaits > 0 || callers.contains(where: { $0 === run }) { return nil }
       return RunDetails.Cancellation(reason: ProcedureError.queueShutDown(procedure: run.identity, queue: name))
     }

@@ -69,17 +69,29 @@ extension QueueCore {
   }
 
   /// Cancels, in one critical section, the runs for which `choose` returns a cancellation. `choose` is called under the lock.
+  ///
+  /// - Parameters:
+  ///   - includesLater: Whether every run that is admitted later is cancelled, too.
+  ///   - isForShutdown: Whether the cancelled runs, including later ones, are stored for the reports of all calls to `shutDown`.
+  ///   - choose: A function that returns the cancellation of a run; `nil` for a run that is not cancelled.
+  /// - Returns: The runs for which this cancellation is the first one and precedes the outcome.
+  @discardableResult
   func cancelRuns(
-    includesLater: Bool = false, _ choose: (Run, QueueMachine.Member) -> RunDetails.Cancellation?
-  ) {
+    includesLater: Bool = false, isForShutdown: Bool = false,
+    _ choose: (Run, QueueMachine.Member) -> RunDetails.Cancellation?
+  ) -> [CancelledRun] {
     let reading = time.reading()
-    send { state, effects in
+    return send { state, effects in
       if includesLater { state.cancelsAdmitted = true }
+      var cancelled: [CancelledRun] = []
       for member in state.machine.present {
         let entry = state.machine[member]
         guard let run = state.runs[member], run.isReported, let cancellation = choose(run, entry) else { continue }
-        run.mark(cancellation.reason, at: reading, &state, &effects)
+        guard run.mark(cancellation.reason, at: reading, &state, &effects) else { continue }
+        if let record = CancelledRun(run, state) { cancelled.append(record) }
       }
+      if isForShutdown { state.cancelledByShutdown = (state.cancelledByShutdown ?? []) + cancelled }
+      return cancelled
     }
   }
 

@@ -119,7 +119,13 @@ extension QueueCore {
         replaced.mark(reason, at: reading, &state, &effects)
       }
       next = step
-      if state.cancelsAdmitted { effects.add(.cancel(run)) }
+      if state.cancelledByShutdown != nil, run.parent == nil {
+        // The grace period has ended, so the run is cancelled like those that were on the queue at that moment.
+        run.mark(ProcedureError.queueShutDown(procedure: run.identity, queue: name), at: reading, &state, &effects)
+        if let record = CancelledRun(run, state) { state.cancelledByShutdown?.append(record) }
+      } else if state.cancelsAdmitted {
+        effects.add(.cancel(run))
+      }
       return nil
     }
     if let refusal { return refusal.error(of: run) }

@@ -32,6 +32,8 @@ package final class QueueCore: Sendable {
     var resumption: [OneShotSignal] = []
     /// Whether every run is cancelled when it is admitted.
     var cancelsAdmitted = false
+    /// The runs that were cancelled because the queue was shut down, in order; `nil` until the end of a grace period.
+    var cancelledByShutdown: [CancelledRun]?
     /// The failures in a scope, in order. A scope that fails fast throws the first one.
     var failures: [ProcedureFailure] = []
     /// Whether the scope has ended, in which case later failures are unobserved.
@@ -49,6 +51,23 @@ package final class QueueCore: Sendable {
     var totals: QueueTotals?
     /// The `ProcedureQueue`; `nil` once it is deallocated.
     weak var queue: (any Actor)?
+  }
+
+  /// A run that a shutdown or `cancelWaiting` has cancelled. It does not contain the run itself, which would keep other objects alive.
+  struct CancelledRun: Sendable {
+    let procedure: ProcedureIdentity
+    let key: InternedKey?
+    /// Whether the body had been called.
+    ///
+    /// A body starts in one critical section, and the run is cancelled and this value is read in another one. A body that would start at
+    /// the same moment is therefore either not called, or counts as started.
+    let hasStarted: Bool
+
+    /// Creates the record of a run that has just been cancelled; `nil` for a produced child, which is a part of its parent.
+    init?(_ run: Run, _ state: borrowing State) {
+      if run.kind == .added, run.parent != nil { return nil }
+      (procedure, key, hasStarted) = (run.identity, run.key, state.runs[run].hasStarted)
+    }
   }
 
   /// The effects of an event, which are performed after the lock has been released.

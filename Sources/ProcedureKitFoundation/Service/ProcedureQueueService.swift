@@ -14,6 +14,14 @@ public import ProcedureKit
 /// let service = ProcedureQueueService(jobs, grace: .seconds(20), until: .signals(.terminate, .interrupt))
 /// try await service.run()
 /// ```
+///
+/// To save the procedures that the end of the grace period has cancelled, pass a function that receives the report of the shutdown:
+///
+/// ```swift
+/// let service = ProcedureQueueService(jobs, grace: .seconds(20), until: .signals(.terminate, .interrupt)) { report in
+///   log("shut down: \(report)")
+/// }
+/// ```
 public struct ProcedureQueueService: Sendable {
   /// The queue.
   public let queue: ProcedureQueue
@@ -21,6 +29,11 @@ public struct ProcedureQueueService: Sendable {
   /// finished.
   public let grace: Duration?
   private let shutdown: @concurrent @Sendable () async throws -> Void
+  private let onShutDown: ReportHandler
+
+  /// A function that receives the procedures that the shutdown has cancelled.
+  public typealias ReportHandler =
+    @concurrent @Sendable (_ report: ProcedureQueue.CancellationReport) async throws -> Void
 
   /// Creates a service.
   ///
@@ -32,9 +45,10 @@ public struct ProcedureQueueService: Sendable {
   ///     ends immediately.
   public init(
     _ queue: ProcedureQueue, grace: Duration? = nil,
-    until shutdown: @escaping @concurrent @Sendable () async throws -> Void
+    until shutdown: @escaping @concurrent @Sendable () async throws -> Void,
+    onShutDown: @escaping ReportHandler = { _ in }
   ) {
-    (self.queue, self.grace, self.shutdown) = (queue, grace, shutdown)
+    (self.queue, self.grace, self.shutdown, self.onShutDown) = (queue, grace, shutdown, onShutDown)
   }
 
   #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
@@ -68,8 +82,13 @@ public struct ProcedureQueueService: Sendable {
     ///   - grace: How long procedures may take to finish after a shutdown has been requested. If it is `nil`, the service waits until all
     ///     of them have finished.
     ///   - shutdown: The source of shutdown requests, such as `.signals(.terminate, .interrupt)`.
-    public init(_ queue: ProcedureQueue, grace: Duration? = nil, until shutdown: Shutdown) {
-      self.init(queue, grace: grace, until: shutdown.wait)
+    ///   - onShutDown: A function that ``run()`` calls after the queue has been shut down, with the procedures that were cancelled. It is
+    ///     also called if there are none. If the task of the service has been cancelled, the function is executed in that cancelled task.
+    public init(
+      _ queue: ProcedureQueue, grace: Duration? = nil, until shutdown: Shutdown,
+      onShutDown: @escaping ReportHandler = { _ in }
+    ) {
+      self.init(queue, grace: grace, until: shutdown.wait, onShutDown: onShutDown)
     }
   #endif
 
@@ -79,25 +98,29 @@ public struct ProcedureQueueService: Sendable {
   /// immediately, both before the shutdown and during the grace period. In either case, the function returns only when all executing bodies
   /// have returned.
   ///
-  /// - Throws: The error thrown while waiting for the shutdown, which is a `CancellationError` after a cancellation.
+  /// - Throws: The error from the function that receives the report; otherwise, the error thrown while waiting for the shutdown, which is a
+  ///   `CancellationError` after a cancellation.
   public func run() async throws {
     do {
       try await shutdown()
     } catch {
-      await queue.shutDown(grace: .zero)
+      try await onShutDown(queue.shutDown(grace: .zero))
       throw error
     }
-    await withTaskGroup { group in
+    let report = await withTaskGroup { group in
       group.addTask { await queue.shutDown(grace: grace) }
       group.addTask {
         await untilCancelled()
         // The shortest grace period applies, so this call cancels the remaining procedures at once. If the queue has already shut down,
         // there is nothing left to cancel.
-        await queue.shutDown(grace: .zero)
+        return await queue.shutDown(grace: .zero)
       }
-      await group.next()
+      // Whichever call returns first, its report is complete, since every report contains the cancellations of both calls.
+      let report = await group.next()
       group.cancelAll()
+      return report
     }
+    if let report { try await onShutDown(report) }
   }
 
   private func untilCancelled() async {

@@ -72,4 +72,45 @@ import TestingProcedureKit
     #expect(isBefore == ((try? result.get()) == nil))
     #expect(await handle.outcome.isCancelled)
   }
+
+  @Test(
+    "The report of the shutdown is handed on, after a grace period and after a cancellation", arguments: [true, false])
+  func report(isCancelled: Bool) async throws {
+    let (_, stuck) = try await startedProbe()
+    let waiting = queue.add(ProcedureTask("waiting") {}.keyed(by: "acme"))
+    let (reports, report) = AsyncStream.makeStream(of: ProcedureQueue.CancellationReport.self)
+    let service = ProcedureQueueService(
+      queue, grace: .seconds(20), until: { [shutdowns] in for await _ in shutdowns {} },
+      onShutDown: {
+        report.yield($0)
+        report.finish()
+      })
+    let run = Task { try await service.run() }
+    shutdown.finish()
+    _ = try await clock.nextSleep()
+    if isCancelled { run.cancel() } else { clock.advance(by: .seconds(20)) }
+    try await run.value
+    let expected = ProcedureQueue.CancellationReport(
+      notStarted: [.init(procedure: waiting.identity, key: "acme")], interrupted: [.init(procedure: stuck.identity)])
+    #expect(await reports.reduce(into: []) { $0.append($1) } == [expected])
+  }
+
+  @Test(
+    "An error while waiting for the shutdown shuts the queue down, and an error of the report's receiver ends the run")
+  func errors() async throws {
+    struct Lost: Error {}
+    struct Full: Error {}
+    let (_, stuck) = try await startedProbe()
+    let interrupted = Record<String>()
+    let service = ProcedureQueueService(
+      queue, until: { throw Lost() },
+      onShutDown: { report in
+        for entry in report.interrupted { interrupted.append(entry.procedure.name) }
+      })
+    await #expect(throws: Lost.self) { try await service.run() }
+    #expect(interrupted.values == ["job"])
+    #expect(await stuck.outcome.isCancelled)
+    let failing = ProcedureQueueService(queue, until: {}, onShutDown: { _ in throw Full() })
+    await #expect(throws: Full.self) { try await failing.run() }
+  }
 }

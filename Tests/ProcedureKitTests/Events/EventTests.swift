@@ -350,7 +350,7 @@ import TestingProcedureKit
   func shutDownInBody() async throws {
     let queue = ProcedureQueue("q")
     let events = queue.events
-    let handle = queue.add(ProcedureTask("last") { await queue.shutDown() })
+    let handle = queue.add(ProcedureTask("last") { () -> Void in await queue.shutDown() })
     var names: [String] = []
     for await event in events { names.append(event.shortName) }
     #expect(names == ["didAttach", "willExecute", "didExecute", "willFinish", "didFinish"])

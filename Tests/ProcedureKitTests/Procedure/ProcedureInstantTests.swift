@@ -104,9 +104,9 @@ import TestingProcedureKit
     let breaker = CircuitBreaker(failureRatio: 0, minimumCalls: 1, window: duration, cooldown: duration, clock: clock)
     for _ in 0..<3 { queue.add(failing.circuitBreaker(breaker)) }
     #expect(await retried.outcome.isFailed)
-    async let end: Void = queue.shutDown(grace: duration)
+    async let end = queue.shutDown(grace: duration)
     try await clock.run(for: .longest)
     queue.cancelAll()
-    await end
+    _ = await end
   }
 }

@@ -33,13 +33,13 @@ import TestingProcedureKit
     let stuck = queue.add(ProcedureTask("stuck") { await untilCancelled() })
     let waiting = queue.add(ProcedureTask("waiting") {}, after: [stuck])
     await started.wait()
-    async let end: Void = queue.shutDown(grace: .seconds(10))
+    async let end = queue.shutDown(grace: .seconds(10))
     try await clock.nextSleep()
     clock.advance(by: .seconds(9))
     release.set()
     #expect(try await quick.value == 1)
     clock.advance(by: .seconds(1))
-    await end
+    _ = await end
     for handle in [stuck, waiting] {
       guard case .cancelled(let reason) = await handle.outcome else {
         Issue.record("\(handle) was not cancelled")
@@ -86,10 +86,10 @@ import TestingProcedureKit
   func twoCalls() async throws {
     let queue = makeQueue()
     let handle = queue.add(ProcedureTask("stuck") { await untilCancelled() })
-    async let long: Void = queue.shutDown(grace: .seconds(100))
-    async let none: Void = queue.shutDown()
+    async let long = queue.shutDown(grace: .seconds(100))
+    async let none = queue.shutDown()
     try await clock.nextSleep()
-    async let short: Void = queue.shutDown(grace: .seconds(5))
+    async let short = queue.shutDown(grace: .seconds(5))
     defer { handle.cancel() }
     // Without this wait, the time could pass before the second call has begun.
     try await eventually { clock.nextDeadline == VirtualClock.Instant().advanced(by: .seconds(5)) }
@@ -110,7 +110,7 @@ import TestingProcedureKit
         return 1
       })
     await started.wait()
-    let end = Task { await queue.shutDown(grace: .seconds(10)) }
+    let end = Task<Void, Never> { await queue.shutDown(grace: .seconds(10)) }
     try await clock.nextSleep()
     end.cancel()
     for _ in 0..<20 { await Task.yield() }

@@ -364,10 +364,10 @@ import TestingProcedureKit
         return try await source.values(on: queue, of: double, over: 0..<5).count
       })
     await started.wait()
-    async let end: Void = queue.shutDown()
+    async let end = queue.shutDown()
     try await eventually { (try? queue.tryAdd(double, input: 1)) == nil }
     isDown.set()
-    await end
+    _ = await end
     #expect(try await body.value == 5)
     let error = await #expect(throws: ProcedureError.self) {
       try await source.values(on: queue, of: double, over: 0..<5)

@@ -3,26 +3,30 @@ extension Run {
   /// C2).
   func cancel(_ reason: (any Error)?) {
     let reading = core.time.reading()
-    core.send { state, effects in mark(reason, at: reading, &state, &effects) }
+    core.send { state, effects in _ = mark(reason, at: reading, &state, &effects) }
   }
 
   /// Marks the run as cancelled, and adds the effects that this has on the handlers, the children, and the worker's task to `effects` (C3).
   ///
   /// A run whose body is not executing ends at once, and no longer waits for anything (C2). The children are cancelled before `didFinish`
   /// is published (C5).
+  ///
+  /// - Returns: Whether this cancellation is the first one and precedes the outcome, so that the run ends as cancelled.
+  @discardableResult
   func mark(
     _ reason: (any Error)?, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
-  ) {
+  ) -> Bool {
     let member = state.runs[self].member
     // The run has ended, its outcome is decided, or an earlier cancellation wins (C1).
-    guard member >= 0, !state.runs[self].isDecided, state.runs[self].details.cancellation == nil else { return }
+    guard member >= 0, !state.runs[self].isDecided, state.runs[self].details.cancellation == nil else { return false }
     let eventsBefore = state.runs[self].pastEventCount
     let instant = state.runs[self].stamp(reading.instant).nanoseconds
     state.runs[self].details.cancellation = RunDetails.Cancellation(
       reason: reason, instant: instant, eventsBefore: eventsBefore)
     if isReported { record(at: reading.instant, &state, &effects) { _ in .didCancel(reason: reason) } }
     interrupt(endsAtOnce: state.machine.stopRequested(member), &state, &effects) { reason }
+    return true
   }
 
   /// Stops the body because a produced child has failed: cancels the children and the worker's task, and calls the cancellation handlers.
