@@ -9,10 +9,10 @@ func serve(_ jobs: ProcedureQueue) async throws {
   router.post("render/:name") { _, context -> String in
     let name = try context.parameters.require("name")
     let job: ProcedureHandle<String>
-    do throws(ProcedureError) {
+    do {
       job = try jobs.tryAdd(render, input: name)
     } catch {
-      throw HTTPError(error.kind == .queueFull ? .tooManyRequests : .serviceUnavailable, message: "try again later")
+      throw HTTPError(.serviceUnavailable, message: "try again later")  // full, or shut down
     }
     return try await job.value
   }

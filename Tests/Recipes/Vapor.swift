@@ -20,7 +20,7 @@ func configure(_ app: Application, _ jobs: ProcedureQueue) {
     do throws(ProcedureError) {
       job = try jobs.tryAdd(render.keyed(by: tenant), input: name)
     } catch {
-      throw Abort(error.kind == .queueFull ? .tooManyRequests : .serviceUnavailable, reason: "try again later")
+      throw Abort(error.key != nil ? .tooManyRequests : .serviceUnavailable, reason: "try again later")
     }
     return try await job.value
   }

@@ -130,6 +130,7 @@ import TestingProcedureKit
     init() {
       var configuration = ProcedureQueue.Configuration("jobs", maxConcurrentProcedures: 8)
       configuration.maxWaitingProcedures = 100
+      configuration.maxWaitingProceduresPerKey = 10
       configuration.fairness = .byKey
       jobs = ProcedureQueue(configuration)
     }
@@ -139,7 +140,7 @@ import TestingProcedureKit
       do throws(ProcedureError) {
         job = try jobs.tryAdd(render.keyed(by: tenant), input: request)
       } catch {
-        return error.kind == .queueFull ? (429, "Try again later.") : (503, "The server is shutting down.")
+        return error.key != nil ? (429, "You have too many jobs.") : (503, "Try again later.")
       }
       switch await job.outcome {
       case .finished(let picture): return (200, picture)
