@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 import PackageDescription
 
 /// Every upcoming feature of the compiler; `Tests/ProjectTests` compares the list with the compiler's own.
