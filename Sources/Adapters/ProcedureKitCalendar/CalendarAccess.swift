@@ -11,6 +11,7 @@
   /// The app's `Info.plist` must state the reason for each kind of access.
   public struct CalendarAccess: Capability, Hashable {
     /// The access that the app requires.
+    @nonexhaustive
     public enum Requirement: Hashable, Sendable {
       /// The app adds events. For reminders, the system offers only full access.
       case write
@@ -19,6 +20,7 @@
     }
 
     /// The access that the user has granted.
+    @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked yet.
       case notDetermined

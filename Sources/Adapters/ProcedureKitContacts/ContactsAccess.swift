@@ -7,6 +7,7 @@
   /// The app's `Info.plist` must state the reason for the access.
   public struct ContactsAccess: Capability, Hashable {
     /// The access that the app requires.
+    @nonexhaustive
     public enum Requirement: Hashable, Sendable {
       /// The app needs at least the contacts that the user selects.
       case some
@@ -15,6 +16,7 @@
     }
 
     /// The access that the user has granted.
+    @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked yet.
       case notDetermined

@@ -10,6 +10,7 @@
   /// the capability counts as authorized if the user has been asked about all types, and allows *sharing* of all of ``sharedTypes``.
   public struct HealthAccess: Capability, Hashable {
     /// The part of the permission that HealthKit discloses.
+    @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not yet been asked about all of the types.
       case notDetermined

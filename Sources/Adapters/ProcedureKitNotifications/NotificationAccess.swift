@@ -9,6 +9,7 @@
   /// ```
   public struct NotificationAccess: Capability, Equatable {
     /// Whether the app may deliver notifications.
+    @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked yet.
       case notDetermined

@@ -7,6 +7,7 @@
   /// The app's `Info.plist` must state the reason for each access level.
   public struct PhotosAccess: Capability, Hashable {
     /// The part of the library that the app requires.
+    @nonexhaustive
     public enum Requirement: Hashable, Sendable {
       /// The app needs at least the photos that the user selects.
       case some
@@ -15,6 +16,7 @@
     }
 
     /// The access that the user has granted.
+    @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked yet.
       case notDetermined

@@ -8,6 +8,7 @@
   /// library, and the status is `unknown`, which meets no requirement. Use `GetAuthorizationStatus`, or show the passes to the user.
   public struct WalletAccess: Capability, Hashable {
     /// Whether the app may add passes.
+    @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The system does not have this permission.
       case unknown

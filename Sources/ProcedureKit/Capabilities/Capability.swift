@@ -45,6 +45,7 @@ public protocol AuthorizationStatus: Sendable {
 }
 
 /// The reason why a capability cannot be used.
+@nonexhaustive
 public enum CapabilityError: Error, Sendable, CustomStringConvertible {
   /// The capability does not exist on this system.
   case unavailable(capability: String)

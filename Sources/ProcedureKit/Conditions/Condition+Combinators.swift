@@ -83,6 +83,7 @@ extension Condition {
 }
 
 /// The error with which a negated condition, or a group of alternative conditions, fails.
+@nonexhaustive
 public enum ConditionError: Error, Sendable, CustomStringConvertible {
   /// A negated condition was satisfied.
   case satisfied(condition: String)

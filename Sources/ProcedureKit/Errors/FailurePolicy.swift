@@ -11,6 +11,7 @@
 /// ```
 ///
 /// A graph does not respond to the failure of a node if every dependent uses the node's ``Node/catchingErrors()``.
+@nonexhaustive
 public enum FailurePolicy: Sendable, Hashable {
   /// The first failure cancels everything that is executing, prevents anything else from starting, and becomes the overall error.
   case failFast

@@ -370,7 +370,8 @@ extension ProcedureEvent: CustomStringConvertible {
 }
 
 /// The reason why a node of a durable graph is executed even though the graph has a journal.
-public enum ExecutionCause: Hashable, Sendable, CustomStringConvertible {
+@nonexhaustive
+public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible {
   /// The journal has no value for the node.
   case notRemembered
   /// The version of the node, or of the graph, has changed.

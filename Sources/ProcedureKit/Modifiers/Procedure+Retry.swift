@@ -126,6 +126,7 @@ extension Run {
 }
 
 /// A decision on how to proceed after a failed attempt; see ``Procedure/retry(_:maxAttempts:budget:when:)``.
+@nonexhaustive
 public enum RetryDecision<Input: Sendable, Output: Sendable>: Sendable {
   /// Make another attempt after the schedule's next delay.
   case retry

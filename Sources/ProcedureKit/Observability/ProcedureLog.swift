@@ -84,6 +84,7 @@ public struct ProcedureLog: Sendable {
 
 extension ProcedureLog {
   /// The importance of a message. The names and their order are those of swift-log.
+  @frozen
   public enum Level: Int, CaseIterable, Codable, Comparable, Sendable, CustomStringConvertible {
     /// Every step, for following a single run.
     case trace

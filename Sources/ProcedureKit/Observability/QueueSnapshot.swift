@@ -56,7 +56,8 @@ public struct QueueSnapshot: Sendable {
   }
 
   /// The reason why a procedure is waiting.
-  public enum Wait: Hashable, Sendable {
+  @nonexhaustive
+  public enum Wait: Codable, Hashable, Sendable {
     /// The procedure is waiting for dependencies.
     case dependencies([ProcedureIdentity])
     /// The conditions with these names are being evaluated.

@@ -1,4 +1,5 @@
 /// The outcome of one run of a procedure.
+@frozen
 public enum ProcedureOutcome<Output> {
   /// The body returned this value.
   case finished(Output)

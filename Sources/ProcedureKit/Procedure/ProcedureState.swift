@@ -4,7 +4,8 @@
 /// ordered in time: after a pause, the next attempt of a run waits and executes again, and a run to which
 /// ``ProcedureHandle/addDependency(_:)`` adds a dependency is pending again. Use ``hasStarted`` and ``isFinished`` to find out
 /// how far a run has progressed.
-public enum ProcedureState: Sendable, CaseIterable {
+@nonexhaustive
+public enum ProcedureState: Codable, Sendable, CaseIterable {
   /// The run is waiting for its dependencies.
   case pending
   /// The dependencies have finished. The run is evaluating its conditions or is waiting for a suspended queue to be resumed.

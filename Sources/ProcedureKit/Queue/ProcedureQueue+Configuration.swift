@@ -161,6 +161,7 @@ extension ProcedureQueue {
 }
 
 /// The order in which a queue starts procedures of equal priority.
+@nonexhaustive
 public enum QueueFairness: Sendable, Hashable {
   /// Procedures start in order of admission.
   case admissionOrder
@@ -174,6 +175,7 @@ public enum QueueFairness: Sendable, Hashable {
 }
 
 /// A policy for procedures that are added when the number of waiting procedures has reached the limit for the queue or the key.
+@nonexhaustive
 public enum QueueOverflow: Sendable, Hashable {
   /// The queue refuses the procedure, which fails with ``ProcedureError/Kind/queueFull``.
   case refuse

@@ -10,6 +10,7 @@ import Synchronization
 /// All callers of one service should share one breaker, on any number of queues.
 public final class CircuitBreaker: Sendable {
   /// The state of a breaker, which determines whether calls are admitted.
+  @frozen
   public enum State: Sendable, Hashable {
     /// Calls are admitted.
     case closed

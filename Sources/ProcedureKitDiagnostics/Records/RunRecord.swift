@@ -41,6 +41,7 @@ public struct RunRecord: Sendable, Identifiable {
   }
 
   /// How a run ended.
+  @nonexhaustive
   public enum Outcome: String, Sendable, CaseIterable {
     /// The body returned a value.
     case finished

@@ -16,6 +16,7 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
   }
 
   /// The action that a run would take for a node.
+  @nonexhaustive
   public enum Action: Hashable, Sendable {
     /// The run would use the value in the journal.
     case reuse

@@ -25,6 +25,7 @@ public import ProcedureKitFoundation
 /// The journal keeps the positions of all entries in memory, but not their values. It reads and writes on a separate thread.
 public actor FileJournal: ProcedureJournal {
   /// A policy that determines when the journal flushes its file, which means that the system writes appended entries to the storage device.
+  @nonexhaustive
   public enum Flush: Hashable, Sendable {
     /// The file is flushed before an append returns, so no entry is lost, even if the power fails. Appends that are waiting at the same
     /// time share a flush. If the power fails during an append, some file systems leave damaged bytes at the end of the file. In this case,
@@ -39,6 +40,7 @@ public actor FileJournal: ProcedureJournal {
   }
 
   /// A policy for opening a file in which bytes have been changed.
+  @nonexhaustive
   public enum DamagePolicy: Hashable, Sendable {
     /// Opening the file throws a `JournalError`.
     case fail

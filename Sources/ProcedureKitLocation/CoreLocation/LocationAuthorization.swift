@@ -11,6 +11,7 @@
   /// ```
   public struct LocationAuthorization: Capability, Hashable {
     /// The times at which the app needs the location.
+    @nonexhaustive
     public enum Requirement: Hashable, Sendable {
       /// The app needs the location while it is in use.
       case whenInUse
@@ -20,6 +21,7 @@
     }
 
     /// The permission that the app has.
+    @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked yet.
       case notDetermined

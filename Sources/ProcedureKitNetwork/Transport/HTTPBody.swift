@@ -5,6 +5,7 @@ public import Foundation
 #endif
 
 /// The body of a request.
+@nonexhaustive
 public enum HTTPBody: Sendable, Hashable {
   /// Bytes in memory.
   case data(Data)

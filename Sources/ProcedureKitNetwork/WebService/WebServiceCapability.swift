@@ -15,6 +15,7 @@ public import ProcedureKit
 /// appear in no description, mirror, event or log message, and the requests in errors contain no credentials.
 public struct WebServiceCapability: Capability {
   /// Whether there is a valid token.
+  @frozen
   public enum Status: AuthorizationStatus, Hashable {
     /// There is a valid token.
     case authorized

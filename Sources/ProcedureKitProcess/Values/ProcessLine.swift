@@ -1,6 +1,7 @@
 /// A line of a program's output, without its line break.
 public struct ProcessLine: Hashable, Sendable {
   /// The output to which a line was written.
+  @frozen
   public enum Source: Hashable, Sendable {
     /// The standard output.
     case output

@@ -1,4 +1,5 @@
-/// How a program ended.
+/// The way in which a program ended.
+@frozen
 public enum ProcessStatus: Hashable, Sendable, CustomStringConvertible {
   /// The program exited, with a status from 0 to 255.
   case exited(Int32)

@@ -112,6 +112,7 @@ extension RemoteTask {
 }
 
 /// The outcome of one delivery of a call.
+@frozen
 public enum RemoteOutcome: Hashable, Sendable {
   /// The procedure returned a value.
   case finished([UInt8])

@@ -13,6 +13,7 @@ import Synchronization
 /// made. If a waiting request is cancelled, it throws `CancellationError` immediately.
 public final class CapabilityProbe: Capability {
   /// The authorization status of the app.
+  @frozen
   public enum Status: AuthorizationStatus {
     /// No request has been granted or denied.
     case undetermined

@@ -2,6 +2,7 @@
   /// A button in an alert.
   public struct AlertButton: Hashable, Sendable {
     /// The role of a button.
+    @nonexhaustive
     public enum Role: Hashable, Sendable {
       /// An ordinary choice.
       case `default`

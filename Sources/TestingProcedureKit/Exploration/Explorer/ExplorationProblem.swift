@@ -1,4 +1,5 @@
 /// A problem that occurred in one schedule.
+@nonexhaustive
 public enum ExplorationProblem: Sendable, CustomStringConvertible {
   /// An expectation passed to `ExplorationEnvironment.check` did not hold.
   case check(FailedCheck)
@@ -56,7 +57,8 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
 
 /// A job that escaped the exploration's control, because it was not enqueued on the exploration's executor.
 public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
-  /// How a job escaped the exploration's control.
+  /// The way in which a job escaped the exploration's control.
+  @nonexhaustive
   public enum Reason: Hashable, Sendable {
     /// A thread outside the exploration made one of the exploration's tasks ready.
     ///

@@ -78,6 +78,7 @@ struct ScheduleLengths {
 }
 
 /// A strategy for choosing the next job among the ready jobs of an exploration.
+@nonexhaustive
 public enum ExplorationStrategy: Hashable, Sendable {
   /// Chooses uniformly at random. The strategy finds bugs that occur in many orders.
   case random
