@@ -11,6 +11,9 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
 ]
 
+/// Modules that ask the system for the metadata of files, which Apple's App Store wants to have explained, contain a privacy manifest.
+let privacy: [Resource] = [.copy("PrivacyInfo.xcprivacy")]
+
 /// The adapter of one of Apple's frameworks, in `Sources/Adapters`.
 func adapter(_ name: String, _ more: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: ["ProcedureKit"] + more, path: "Sources/Adapters/\(name)", swiftSettings: settings)
@@ -42,13 +45,17 @@ let package = Package(
   ],
   targets: [
     .target(name: "ProcedureKit", swiftSettings: settings),
-    .target(name: "ProcedureKitFoundation", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(
-      name: "ProcedureKitDurable", dependencies: ["ProcedureKit", "ProcedureKitFoundation"], swiftSettings: settings),
+      name: "ProcedureKitFoundation", dependencies: ["ProcedureKit"], resources: privacy, swiftSettings: settings),
+    .target(
+      name: "ProcedureKitDurable", dependencies: ["ProcedureKit", "ProcedureKitFoundation"], resources: privacy,
+      swiftSettings: settings),
     .target(
       name: "ProcedureKitRemote", dependencies: ["ProcedureKit", "ProcedureKitFoundation"], swiftSettings: settings),
     .target(name: "LoadedLibraries", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
-    .target(name: "ProcedureKitNetwork", dependencies: ["ProcedureKit", "LoadedLibraries"], swiftSettings: settings),
+    .target(
+      name: "ProcedureKitNetwork", dependencies: ["ProcedureKit", "LoadedLibraries"], resources: privacy,
+      swiftSettings: settings),
     .target(name: "ProcedureKitProcess", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "ProcedureKitDiagnostics", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "ProcedureKitLocation", dependencies: ["ProcedureKit"], swiftSettings: settings),
