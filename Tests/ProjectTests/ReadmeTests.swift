@@ -6,14 +6,17 @@ import Testing
     let code = page.blocks.filter { $0.language.hasPrefix("swift") }.map(\.lines)
     return page.lines.enumerated().filter { line in !code.contains { $0.contains(line.offset) } }.flatMap { _, line in
       let links = line.matches(of: /(?:\]\(|\]: |src="|href=")([^)" #]+)/).map(\.1).filter { !$0.contains(":") }
-      let names = line.matches(of: /\b(?:Sources|Tests|Examples)\/[\w\/.+-]*|\.ci\/\w*/).map(\.0)
+      let names = line.matches(of: /\b(?:Sources|Tests|Examples)\/[\w\/.+-]*|\.ci\/[\w-]*/).map(\.0)
       return (links + names.map { $0.last == "." ? $0.dropLast() : $0 }).map(String.init)
     }
   }
 
-  @Test("Every path in the README exists")
-  func paths() throws {
-    let paths = Self.paths(in: TextFile("README.md", try Checkout.text(of: "README.md")))
+  @Test("Every path in the pages exists", arguments: ["README.md", ".github/CONTRIBUTING.md"])
+  func paths(page: String) throws {
+    // The links of a page are relative to its folder, and the names in its text are relative to the top level.
+    let paths = Self.paths(in: TextFile(page, try Checkout.text(of: page))).map { path in
+      page.hasPrefix(".github/") && path.hasPrefix("../") ? String(path.dropFirst(3)) : path
+    }
     #expect(paths.filter { !Checkout.exists($0) } == [])
     #expect(!paths.isEmpty)
   }
