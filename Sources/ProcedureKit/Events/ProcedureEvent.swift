@@ -371,7 +371,7 @@ extension ProcedureEvent: CustomStringConvertible {
 
 /// The reason why a node of a durable graph is executed even though the graph has a journal.
 @nonexhaustive
-public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible {
+public enum ExecutionCause: Hashable, Sendable, CustomStringConvertible {
   /// The journal has no value for the node.
   case notRemembered
   /// The version of the node, or of the graph, has changed.

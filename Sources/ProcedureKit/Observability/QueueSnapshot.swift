@@ -57,7 +57,7 @@ public struct QueueSnapshot: Sendable {
 
   /// The reason why a procedure is waiting.
   @nonexhaustive
-  public enum Wait: Codable, Hashable, Sendable {
+  public enum Wait: Hashable, Sendable {
     /// The procedure is waiting for dependencies.
     case dependencies([ProcedureIdentity])
     /// The conditions with these names are being evaluated.

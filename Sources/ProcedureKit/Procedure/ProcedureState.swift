@@ -5,7 +5,7 @@
 /// ``ProcedureHandle/addDependency(_:)`` adds a dependency is pending again. Use ``hasStarted`` and ``isFinished`` to find out
 /// how far a run has progressed.
 @nonexhaustive
-public enum ProcedureState: Codable, Sendable, CaseIterable {
+public enum ProcedureState: Sendable, CaseIterable {
   /// The run is waiting for its dependencies.
   case pending
   /// The dependencies have finished. The run is evaluating its conditions or is waiting for a suspended queue to be resumed.

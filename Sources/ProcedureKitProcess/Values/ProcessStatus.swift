@@ -1,4 +1,4 @@
-/// The way in which a program ended.
+/// How a program ended.
 @frozen
 public enum ProcessStatus: Hashable, Sendable, CustomStringConvertible {
   /// The program exited, with a status from 0 to 255.

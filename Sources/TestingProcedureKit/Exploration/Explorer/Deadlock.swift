@@ -3,7 +3,7 @@
 /// If the schedule is waiting for work outside the exploration's control that takes longer than `ScheduleExplorer.patience`, this is also
 /// reported as a deadlock.
 public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
-  /// What happened to the blocked tasks after the deadlock had been detected.
+  /// What happened to the blocked tasks after the deadlock was detected.
   @frozen
   public enum Aftermath: Hashable, Sendable {
     /// The tasks ended when the body's task was cancelled.

@@ -57,7 +57,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
 
 /// A job that escaped the exploration's control, because it was not enqueued on the exploration's executor.
 public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
-  /// The way in which a job escaped the exploration's control.
+  /// How a job escaped the exploration's control.
   @nonexhaustive
   public enum Reason: Hashable, Sendable {
     /// A thread outside the exploration made one of the exploration's tasks ready.
