@@ -8,7 +8,7 @@ import Testing
       "Darwin", "Glibc", "Musl", "Android", "WinSDK",
     ],
     "Sources/ProcedureKitRemote": ["ProcedureKit", "ProcedureKitFoundation"],
-    "Sources/ProcedureKitFoundation": ["ProcedureKit", "Foundation", "Synchronization"],
+    "Sources/ProcedureKitFoundation": ["ProcedureKit", "Foundation", "Observation", "Synchronization"],
     "Sources/ProcedureKitDurable": ["ProcedureKit", "ProcedureKitFoundation", "Foundation"],
     "Sources/ProcedureKitDurable/Journal/FileJournal.swift": [
       "ProcedureKit", "ProcedureKitFoundation", "Dispatch", "Foundation",

@@ -216,8 +216,8 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
 enum EventEffect: Sendable {
   /// Resumes a waiting reader.
   case resume(Waiter)
-  /// Releases the details of a dropped event, which may refer to the user's values.
-  case release(ProcedureEvent.Details)
+  /// Releases the details of a dropped event or the end of a run, which may refer to the user's values.
+  case release(any Sendable)
 
   /// Performs the effect. The caller must hold no lock.
   func perform() {

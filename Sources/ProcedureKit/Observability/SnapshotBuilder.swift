@@ -1,7 +1,30 @@
 extension QueueCore {
-  /// Returns the current runs and what each of them is waiting for.
-  func snapshot() -> QueueSnapshot {
-    let instant = time.reading().instant
+  /// Returns the current runs, and what each of them is waiting for.
+  func snapshot() -> QueueSnapshot { snapshot { _ in } }
+
+  /// What a model shows of a run and a snapshot does not contain.
+  package struct ModelDetails: Sendable {
+    /// The number of attempts that have started.
+    package let attempts: Int
+    /// The progress; `nil` if the body has reported none, and has neither children nor nodes.
+    package let progress: Double?
+  }
+
+  /// Returns a snapshot, and details of the runs in it that are not within a body on this queue, for a model.
+  ///
+  /// A run whose body is executing counts as a run whose progress is read, so that its children and nodes are counted.
+  package func snapshotForModel() -> (snapshot: QueueSnapshot, topLevel: [ProcedureID: ModelDetails]) {
+    var topLevel: [ProcedureID: ModelDetails] = [:]
+    let snapshot = snapshot { look in
+      guard !isAround(look.run.parent) else { return }
+      let node = look.progressNode ?? (look.state == .executing ? look.run.progressNode : nil)
+      topLevel[look.run.id] = ModelDetails(attempts: look.attempts, progress: node?.knownFraction)
+    }
+    return (snapshot, topLevel)
+  }
+
+  /// Returns the snapshot, and calls a function with the data about each run, outside of all locks.
+  private func snapshot(_ visit: (SnapshotEntryBuilder) -> Void) -> QueueSnapshot {
     let (empty, looks) = read { state in
       var looks: [SnapshotEntryBuilder] = []
       for member in state.machine.present {
@@ -19,6 +42,7 @@ extension QueueCore {
     let runs = Set(looks.map(\.run.id))
     var snapshot = empty
     for look in looks where look.run.isReported {
+      visit(look)
       let layers = parts[ObjectIdentifier(look.run)] ?? []
       let key = look.run.key.map { "\($0.value)" }
       snapshot.procedures.append(
@@ -42,7 +66,9 @@ private struct SnapshotEntryBuilder: Sendable {
   let state: ProcedureState
   private let phase: RunPhase
   let slot: Int?
+  let progressNode: ProgressNode?
   let progress: Double?
+  let attempts: Int
   let executionCause: ExecutionCause?
   private let isReturning: Bool
   /// The limit on slots for each key, if all slots for the run's key are taken.
@@ -63,9 +89,10 @@ private struct SnapshotEntryBuilder: Sendable {
     let member = state.runs[run].member
     let number = run.slotNumber(state)
     slot = number < 0 ? nil : Int(number)
-    (progress, executionCause) = (
-      state.runs[run].details.extensions.progress?.shown.fraction, state.runs[run].details.extensions.executionCause
-    )
+    progressNode = state.runs[run].details.extensions.progress
+    progress = progressNode?.shown.fraction
+    attempts = run.attempts(state)
+    executionCause = state.runs[run].details.extensions.executionCause
     self.run = run
     self.state = run.state(state)
     phase = state.machine[member].phase

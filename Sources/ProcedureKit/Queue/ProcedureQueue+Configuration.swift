@@ -97,8 +97,9 @@ extension ProcedureQueue {
     /// The function that is called with each failure that no handle can report any longer; `nil` to log a warning.
     ///
     /// A failure is unobserved if the last handle to the procedure is released before any code has read the handle's `value`, `result` or
-    /// `outcome`, subscribed to its events, or depended on the procedure. Within ``withProcedureQueue(_:onFailure:_:)``, a failure is
-    /// thrown instead. The function is called in the task that releases the last handle, and must return quickly.
+    /// `outcome`, subscribed to its events, or depended on the procedure, and before a model of the queue (`ProcedureQueueModel` in
+    /// `ProcedureKitFoundation`) has shown it. Within ``withProcedureQueue(_:onFailure:_:)``, a failure is thrown instead. The function is
+    /// called in the task that releases the last handle, and must return quickly.
     public var onUnobservedFailure: (@Sendable (ProcedureFailure) -> Void)?
 
     /// The time without progress after which the queue is considered stalled and calls ``onStall``; `nil` to disable the check. A duration

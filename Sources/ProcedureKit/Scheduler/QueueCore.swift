@@ -49,6 +49,8 @@ package final class QueueCore: Sendable {
     var stall = StallDetector()
     /// The totals of the queue, if they are collected.
     var totals: QueueTotals?
+    /// The collections of ended runs, one for each model that shows the queue.
+    var ends: [RunEnds] = []
     /// The `ProcedureQueue`; `nil` once it is deallocated.
     weak var queue: (any Actor)?
   }

@@ -59,6 +59,9 @@ package final class ProgressNode: Sendable {
   /// The published fraction; `nil` if the run or the graph has ended.
   package var fractionUnderWay: Double? { state.withLock { $0.progress.hasEnded ? nil : $0.progress.shown.fraction } }
 
+  /// The published fraction; `nil` if the body has reported no progress, and there are no children or nodes that count.
+  var knownFraction: Double? { state.withLock { $0.progress.isKnown ? $0.progress.fraction : nil } }
+
   // MARK: Changes
 
   func bodyReported(_ fraction: Double, completed: Int? = nil, of total: Int? = nil) {
@@ -230,6 +233,9 @@ struct ProgressState {
 
   /// The published fraction.
   var fraction: Double { value.fraction }
+
+  /// Whether the body has reported progress, or there are children that count.
+  var isKnown: Bool { reported != nil || total > 0 }
 
   /// The published fraction as a whole number of percent.
   var percent: Int { value.percent }

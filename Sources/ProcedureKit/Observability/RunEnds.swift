@@ -1,0 +1,106 @@
+import Synchronization
+
+/// The top-level runs of a queue that have ended, for a model that shows them. A run within a body on the same queue is not top-level.
+///
+/// All ends are counted, and the newest are kept until they are taken. The end of a failed run retains the run. So a failure whose end is
+/// taken and shown is not reported as unobserved, and a failure whose end is dropped is reported like any other.
+///
+/// The class is `package` because `ProcedureKitFoundation` uses it.
+package final class RunEnds: Sendable {
+  /// The end of one run.
+  package struct End: Sendable {
+    package let procedure: ProcedureIdentity
+    package let outcome: ProcedureOutcome<Void>
+    /// The number of attempts that have started.
+    package let attempts: Int
+    private let failed: Run?
+
+    init(_ run: Run, _ outcome: ProcedureOutcome<Void>, attempts: Int) {
+      (procedure, self.outcome, self.attempts) = (run.identity, outcome, attempts)
+      failed = if case .failed = outcome { run } else { nil }
+    }
+
+    /// Records that the failure, if there is one, has been shown, so that it is not reported as unobserved.
+    package func setObserved() { failed?.setObserved() }
+  }
+
+  /// The number of runs that have ended, by outcome.
+  package struct Counts: Sendable {
+    package private(set) var finished = 0
+    package private(set) var failed = 0
+    package private(set) var cancelled = 0
+    package private(set) var ignored = 0
+
+    fileprivate mutating func add(_ outcome: ProcedureOutcome<Void>) {
+      switch outcome {
+      case .finished: finished += 1
+      case .failed: failed += 1
+      case .cancelled: cancelled += 1
+      case .ignored: ignored += 1
+      }
+    }
+  }
+
+  private struct Contents {
+    /// The newest ends. The array is used as a ring once it is full.
+    var ends: [End] = []
+    /// The index of the oldest end.
+    var oldest = 0
+    var counts = Counts()
+  }
+
+  private let limit: Int
+  private let contents = Mutex(Contents())
+
+  /// - Parameter limit: The maximum number of ends that are kept until they are taken.
+  package init(limit: Int) {
+    self.limit = limit
+  }
+
+  /// Adds an end.
+  ///
+  /// - Returns: The end that was dropped, if any. It must be released outside of all locks, since it can refer to the user's objects.
+  fileprivate func append(_ end: End) -> End? {
+    contents.withLock { contents in
+      contents.counts.add(end.outcome)
+      guard contents.ends.count == limit else {
+        contents.ends.append(end)
+        return nil
+      }
+      guard limit > 0 else { return end }
+      let dropped = contents.ends[contents.oldest]
+      contents.ends[contents.oldest] = end
+      contents.oldest = (contents.oldest + 1) % limit
+      return dropped
+    }
+  }
+
+  /// Takes the ends that have been kept, in order, and returns them with the counts of all ends since the beginning.
+  package func take() -> (ends: [End], counts: Counts) {
+    contents.withLock { contents in
+      let ends = Array(contents.ends[contents.oldest...] + contents.ends[..<contents.oldest])
+      (contents.ends, contents.oldest) = ([], 0)
+      return (ends, contents.counts)
+    }
+  }
+}
+
+extension QueueCore {
+  /// Starts to add the runs that end on the queue to a collection.
+  package func collect(_ ends: RunEnds) { send { state, _ in state.ends.append(ends) } }
+
+  /// Stops adding runs to a collection, and drops those that have not been taken.
+  package func stopCollecting(_ ends: RunEnds) {
+    send { state, _ in state.ends.removeAll { $0 === ends } }
+    _ = ends.take()
+  }
+
+  /// Adds the end of a run to the collections, unless the run is within a body on this queue.
+  func addEnd(of run: Run, _ outcome: ProcedureOutcome<Void>, _ state: inout State, _ effects: inout Effects) {
+    guard !isAround(run.parent) else { return }
+    let end = RunEnds.End(run, outcome, attempts: run.attempts(state))
+    for ends in state.ends {
+      if let dropped = ends.append(end) { effects.add(.event(.release(dropped))) }
+    }
+  }
+}

@@ -1,0 +1,258 @@
+public import Observation
+public import ProcedureKit
+
+/// A queue as a view shows it: a row for each procedure, and totals.
+///
+/// ```swift
+/// List(model.rows) { row in Text(row.name) }
+///   .task { await model.run() }
+/// ```
+///
+/// The model is updated only while ``run()`` is being called, at most once in each interval, however many events the queue publishes. A
+/// property that has not changed is not set again, so views are not updated for nothing. An update takes a snapshot of the queue, which is
+/// O(n log n) for n unfinished procedures, outside of the main actor.
+///
+/// A row is a run that is not within a body on the same queue: a procedure that was added to the queue or is run on it. Nodes, produced
+/// children, and procedures that a body runs on its own queue have no rows. They count towards the progress of the row to which they belong.
+///
+/// A failure that a row shows counts as observed, even if no code reads the procedure's handle, so it is not passed to
+/// `onUnobservedFailure`.
+///
+/// The model retains its queue. It keeps no task: releasing the model, after ``run()`` has returned, releases everything.
+@MainActor @Observable public final class ProcedureQueueModel {
+  /// One run of a procedure.
+  public struct Row: Sendable, Identifiable {
+    /// The id of the run.
+    public let id: ProcedureID
+    /// The name of the procedure.
+    public let name: String
+    /// The state of the run.
+    public let state: ProcedureState
+    /// The completed fraction, from 0 to 1; `nil` if it is unknown.
+    ///
+    /// It is known if the body has reported progress, or has children or nodes, and if the run has finished with a value. See
+    /// `ProgressReporter`.
+    public let progress: Double?
+    /// The reason why the run is waiting; `nil` while the body is working, and after the end.
+    public let wait: QueueSnapshot.Wait?
+    /// The number of attempts that have started.
+    public let attempts: Int
+    /// The outcome of the run; `nil` before the end.
+    public let outcome: ProcedureOutcome<Void>?
+
+    /// The error of a run that has failed.
+    public var failure: (any Error)? {
+      if case .failed(let error)? = outcome { error } else { nil }
+    }
+
+    fileprivate init(_ entry: QueueSnapshot.Entry, _ details: QueueCore.ModelDetails) {
+      (id, name, state) = (entry.procedure.id, entry.procedure.name, entry.state)
+      (wait, progress, attempts, outcome) = (entry.wait, details.progress, details.attempts, nil)
+    }
+
+    fileprivate init(_ end: RunEnds.End) {
+      (id, name, state) = (end.procedure.id, end.procedure.name, .finished)
+      (wait, progress, attempts, outcome) = (nil, end.outcome.value.map { 1 }, end.attempts, end.outcome)
+    }
+
+    /// Whether a view shows the same. The outcome of a run does not change.
+    fileprivate func isEqual(to other: Row) -> Bool {
+      (id, state, progress, attempts, wait) == (other.id, other.state, other.progress, other.attempts, other.wait)
+    }
+  }
+
+  /// The number of runs, by state and outcome.
+  public struct Totals: Hashable, Sendable {
+    /// The number of runs that have not started: they wait for dependencies, conditions, resources, a slot, or the queue to be resumed.
+    public fileprivate(set) var waitingCount = 0
+    /// The number of runs that are executing or finishing.
+    public fileprivate(set) var executingCount = 0
+    /// The number of runs that are pausing before an attempt.
+    public fileprivate(set) var pausingCount = 0
+    /// The number of runs that have finished with a value during calls of ``ProcedureQueueModel/run()``, with or without a row.
+    public fileprivate(set) var finishedCount = 0
+    /// The number of runs that have failed, counted like ``finishedCount``.
+    public fileprivate(set) var failedCount = 0
+    /// The number of runs that were cancelled, counted like ``finishedCount``.
+    public fileprivate(set) var cancelledCount = 0
+    /// The number of runs that were ignored because of a condition, counted like ``finishedCount``.
+    public fileprivate(set) var ignoredCount = 0
+
+    fileprivate init() {}
+
+    fileprivate init(_ counts: RunEnds.Counts, _ rows: [Row]) {
+      (finishedCount, failedCount) = (counts.finished, counts.failed)
+      (cancelledCount, ignoredCount) = (counts.cancelled, counts.ignored)
+      for row in rows {
+        switch row.state {
+        case .pending, .evaluating, .waiting: waitingCount += 1
+        case .executing, .finishing: executingCount += 1
+        case .pausing: pausingCount += 1
+        case .finished: break
+        }
+      }
+    }
+  }
+
+  /// The unfinished runs in the order of their admission, followed by the runs that have ended, latest first.
+  public private(set) var rows: [Row] = []
+  /// The number of runs, by state and outcome.
+  public private(set) var totals = Totals()
+  /// Whether the queue is suspended.
+  public private(set) var isSuspended: Bool
+
+  /// The queue.
+  public nonisolated let queue: ProcedureQueue
+  /// The maximum number of rows of runs that have ended.
+  public nonisolated let maxFinishedRows: Int
+
+  /// The time after which an update follows even without an event.
+  ///
+  /// Not every change is an event: a run can begin to wait for something else, and other code can suspend the queue.
+  nonisolated static let refreshInterval: Duration = .milliseconds(500)
+
+  private let interval: Duration
+  private let clock: any Clock<Duration>
+  private let elapsed: () -> Duration
+  private let ends: RunEnds
+  /// The rows of runs that have ended, latest last.
+  @ObservationIgnored private var finishedRows: [Row] = []
+  @ObservationIgnored private var runCount = 0
+  @ObservationIgnored private var isUpdating = false
+  @ObservationIgnored private var nextUpdate: Duration = .zero
+
+  /// Creates a model, which is empty until ``run()`` is called.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue.
+  ///   - maxFinishedRows: The maximum number of rows of runs that have ended. The oldest are removed first. A negative number traps.
+  ///   - interval: The minimum time between two updates. The default is about a frame of a display with 60 Hz. A longer interval suits a
+  ///     queue with thousands of waiting procedures.
+  ///   - clock: The clock that measures the interval.
+  public init(
+    _ queue: ProcedureQueue, maxFinishedRows: Int = 100, every interval: Duration = .milliseconds(16),
+    clock: any Clock<Duration> = ContinuousClock()
+  ) {
+    require(maxFinishedRows >= 0, "ProcedureQueueModel: maxFinishedRows must be at least 0, got \(maxFinishedRows)")
+    (self.queue, self.maxFinishedRows, self.clock) = (queue, maxFinishedRows, clock)
+    (self.interval, elapsed) = (interval.saturated, Self.stopwatch(clock))
+    (ends, isSuspended) = (RunEnds(limit: maxFinishedRows), queue.isSuspended)
+  }
+
+  private static func stopwatch<C: Clock>(_ clock: C) -> () -> Duration where C.Duration == Duration {
+    let start = clock.now
+    return { start.duration(to: clock.now) }
+  }
+
+  /// Updates the model until the caller is cancelled, or the queue has been shut down and its last procedure has ended.
+  ///
+  /// In SwiftUI, call the function in the modifier `task`, which cancels it when the view disappears. The first update follows immediately,
+  /// and shows what is on the queue. Runs that end while the function is not being called get no row, and a failure that no update has shown
+  /// is reported as unobserved. Several tasks can call the function at the same time: the updates are shared, and continue until the last
+  /// task is cancelled. Without an event, the model is updated twice a second.
+  public func run() async {
+    if runCount == 0 { queue.core.collect(ends) }
+    runCount += 1
+    defer {
+      runCount -= 1
+      if runCount == 0 { queue.core.stopCollecting(ends) }
+    }
+    var mayChange = true
+    while true {
+      await waitForNextUpdate()
+      if Task.isCancelled { return }
+      // The subscription begins before the snapshot, so that no later change is missed. Only the existence of an event matters, so one event
+      // is buffered.
+      let feed = queue.feed(bufferingNewest: 1)
+      await update()
+      guard mayChange else { return }
+      mayChange = await waitForChange(feed)
+    }
+  }
+
+  /// Waits until the next update is due, or the caller is cancelled. The caller must then begin the update before it suspends again.
+  private func waitForNextUpdate() async {
+    // Another task may have begun an update during the sleep.
+    while case let time = nextUpdate - elapsed(), time > .zero {
+      guard (try? await clock.sleep(for: time)) != nil else { return }
+    }
+  }
+
+  /// Waits for an event, but not for longer than the refresh interval. Returns `false` if no event will follow, or the caller is cancelled.
+  private func waitForChange(_ feed: QueueFeed) async -> Bool {
+    await withTaskGroup { [clock] group in
+      group.addTask { await feed.next() != nil }
+      group.addTask { (try? await clock.sleep(for: Self.refreshInterval)) != nil }
+      defer { group.cancelAll() }
+      return await group.next() ?? false
+    }
+  }
+
+  private func update() async {
+    // If another task is already updating the model, that task also shows what has changed since.
+    guard !isUpdating else { return }
+    isUpdating = true
+    defer { isUpdating = false }
+    nextUpdate = elapsed().addingSaturated(interval)
+    let current = await Self.currentRows(of: queue.core)
+    // The ends are taken after the snapshot, so that no run is missing in both. A run that is in both has ended.
+    let (newEnds, counts) = ends.take()
+    for end in newEnds {
+      end.setObserved()
+      finishedRows.append(Row(end))
+    }
+    finishedRows.removeFirst(max(finishedRows.count - maxFinishedRows, 0))
+    let ended = Set(newEnds.map(\.procedure.id))
+    let unfinished = ended.isEmpty ? current : current.filter { !ended.contains($0.id) }
+    show(unfinished + finishedRows.reversed(), Totals(counts, unfinished))
+  }
+
+  /// Returns the rows of the unfinished runs.
+  @concurrent private static func currentRows(of core: QueueCore) async -> [Row] {
+    let (snapshot, topLevel) = core.snapshotForModel()
+    return snapshot.procedures.compactMap { entry in
+      // A run that is calling its last hooks has ended.
+      entry.state.isFinished ? nil : topLevel[entry.procedure.id].map { Row(entry, $0) }
+    }
+  }
+
+  /// Sets the properties that have changed, since each setting is announced to the views.
+  private func show(_ rows: [Row], _ totals: Totals) {
+    if !rows.elementsEqual(self.rows, by: { $0.isEqual(to: $1) }) { self.rows = rows }
+    if totals != self.totals { self.totals = totals }
+    showSuspension()
+  }
+
+  private func showSuspension() {
+    let isSuspended = queue.isSuspended
+    if isSuspended != self.isSuspended { self.isSuspended = isSuspended }
+  }
+
+  // MARK: Actions
+
+  /// Cancels the run of a row, together with its children, nested runs and nodes.
+  ///
+  /// - Parameters:
+  ///   - id: The id of the row.
+  ///   - reason: The reason for the cancellation; `nil` for `CancellationError`.
+  /// - Returns: Whether the run had not finished.
+  @discardableResult
+  public func cancel(_ id: ProcedureID, _ reason: (any Error)? = nil) -> Bool { queue.cancel(id, reason) }
+
+  /// Cancels all procedures that are currently on the queue.
+  ///
+  /// - Parameter reason: The reason for the cancellation; `nil` for `CancellationError`.
+  public func cancelAll(_ reason: (any Error)? = nil) { queue.cancelAll(reason) }
+
+  /// Suspends the queue: no further procedures start. ``isSuspended`` changes immediately, the rows with the next update.
+  public func suspend() {
+    queue.suspend()
+    showSuspension()
+  }
+
+  /// Resumes the queue after ``suspend()``.
+  public func resume() {
+    queue.resume()
+    showSuspension()
+  }
+}
