@@ -55,13 +55,18 @@ extension Run {
   func metrics(at instant: ProcedureInstant, _ state: borrowing QueueCore.State) -> ProcedureMetrics? {
     let member = state.runs[self].member
     guard var metrics = state.machine.meters?.metrics(of: member, at: instant.nanoseconds) else { return nil }
-    let pause = state.runs[self].details.pause
-    metrics.attempts = state.runs[self].hasStarted ? pause.latestAttempt + pause.innerRetryCount : 0
+    metrics.attempts = attempts(state)
     // A node has been pending since its graph started, but its run was not admitted until the node was ready.
     if kind == .node, let parent, let graph = state.runs[parent].details.extensions.graph {
       metrics.pending += graph.timeSinceStart(to: instant, without: metrics.total)
     }
     return metrics
+  }
+
+  /// Returns the number of attempts that have started, in all layers.
+  func attempts(_ state: borrowing QueueCore.State) -> Int {
+    let pause = state.runs[self].details.pause
+    return state.runs[self].hasStarted ? pause.latestAttempt + pause.innerRetryCount : 0
   }
 
   /// Returns how long the body has waited for its slot, in nanoseconds; negative if that is not known.

@@ -1,5 +1,5 @@
 extension QueueCore {
-  /// Returns the current runs, and what each of them is waiting for.
+  /// Returns the current runs and what each of them is waiting for.
   func snapshot() -> QueueSnapshot { snapshot { _ in } }
 
   /// What a model shows of a run and a snapshot does not contain.
@@ -25,6 +25,7 @@ extension QueueCore {
 
   /// Returns the snapshot, and calls a function with the data about each run, outside of all locks.
   private func snapshot(_ visit: (SnapshotEntryBuilder) -> Void) -> QueueSnapshot {
+    let instant = time.reading().instant
     let (empty, looks) = read { state in
       var looks: [SnapshotEntryBuilder] = []
       for member in state.machine.present {

@@ -241,29 +241,6 @@ extension Run {
   /// Returns the priority in the ready queue; 0 for a run that is not in the machine.
   func priority(_ state: borrowing QueueCore.State) -> UInt8 {
     let member = state.runs[self].member
-    guard var metrics = state.machine.meters?.metrics(of: member, at: instant.nanoseconds) else { return nil }
-    metrics.attempts = attempts(state)
-    // A node has been pending since its graph started, but its run was not admitted until the node was ready.
-    if kind == .node, let parent, let graph = state.runs[parent].details.extensions.graph {
-      metrics.pending += graph.timeSinceStart(to: instant, without: metrics.total)
-    }
-    return metrics
-  }
-
-  /// Returns the number of attempts that have started, in all layers.
-  func attempts(_ state: borrowing QueueCore.State) -> Int {
-    let pause = state.runs[self].details.pause
-    return state.runs[self].hasStarted ? pause.latestAttempt + pause.innerRetryCount : 0
-  }
-
-  /// Returns how long the body has waited for its slot, in nanoseconds; negative if that is not known.
-  func slotWait(_ state: borrowing QueueCore.State) -> Int64 {
-    // The wait for the slot of an enclosing body does not belong to this run.
-    slotOwner === self ? state.machine.meters?.slotWait(of: state.runs[self].member) ?? -1 : -1
-  }
-
-  /// Returns the number of the slot in which the body executes; -1 if that is not known.
-  func slotNumber(_ state: borrowing QueueCore.State) -> Int32 {
-    state.machine.meters?.slot(of: state.runs[slotOwner].member) ?? -1
+    return member >= 0 ? state.machine[member].priority : 0
   }
 }

@@ -43,6 +43,8 @@ public struct ProcedureQueueService: Sendable {
   ///     them have finished.
   ///   - shutdown: A function that waits for a shutdown request and returns when the service should end. If it throws an error, the service
   ///     ends immediately.
+  ///   - onShutDown: A function that receives the procedures that the shutdown has cancelled. It is called in the task of the service, which
+  ///     may be cancelled.
   public init(
     _ queue: ProcedureQueue, grace: Duration? = nil,
     until shutdown: @escaping @concurrent @Sendable () async throws -> Void,
