@@ -2,7 +2,8 @@ import Testing
 
 /// Tests that the code in the README and the guides is a piece of a test or an example, which is compiled and run.
 @Suite struct SnippetTests {
-  /// Returns the Swift blocks of a page that occur, line for line, in none of the files, and the blocks that are not closed.
+  /// Returns the Swift and JSON blocks of a page that occur, line for line, in none of the files, and the blocks that are not closed. JSON
+  /// occurs in a literal, which a test compares with what it encodes.
   static func findings(in page: TextFile, comparedWith files: [TextFile]) -> [String] {
     page.blocks.compactMap { block in
       let isClosed = page.lines[block.lines.upperBound...].first?.trimmed == "```"

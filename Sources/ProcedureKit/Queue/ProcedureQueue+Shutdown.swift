@@ -1,5 +1,5 @@
 extension ProcedureQueue {
-  /// Refuses further procedures and returns when all procedures on the queue have finished.
+  /// Refuses further procedures, returns when all procedures on the queue have finished, and reports which of them it has cancelled.
   ///
   /// ```swift
   /// let report = await queue.shutDown(grace: .seconds(10))

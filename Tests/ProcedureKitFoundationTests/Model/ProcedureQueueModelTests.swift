@@ -285,7 +285,7 @@ extension ProcedureQueueModel {
     let first = run()
     queue.add(probe)
     try await show { model.totals.executingCount == 1 }
-    async let shutDown: Void = queue.shutDown()
+    async let shutDown = queue.shutDown()
     probe.finish(())
     await shutDown
     try await show { endCount.withLock { $0 } == 1 }
