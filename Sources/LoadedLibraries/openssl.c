@@ -23,10 +23,10 @@ static struct {
   void (*set_flags)(ssl_source *, int);
 } openssl;
 
-/* Reading a TLS record takes two reads of the source, and a record has at most 16 KB. */
-enum { reads_per_turn = 16, turn_size = 64 };
+/* A read is charged its size, and a fixed price in addition, because many small reads take time, too. */
+enum { budget = 128 << 10, price_of_read = 512, turn_size = 1 << 20 };
 
-/* A multiple of `turn_size`. A source's argument, which is otherwise unused, is the sum of its last turn and the number of reads in that turn. */
+/* A multiple of `turn_size`. A source's argument, otherwise unused, is the sum of its last turn and what it was charged in that turn. */
 static _Thread_local uintptr_t turn;
 
 static bool find(void *library, const char *name, void *function) {
@@ -45,20 +45,20 @@ bool pk_openssl_find(void *library) {
 void pk_openssl_begin_turn(void) { turn += turn_size; }
 
 /* Is called before and after each operation of a source. */
-static long count_read(
+static long charge_read(
     ssl_source *source, int operation, const char *bytes, size_t size, int integer, long number, int result,
     size_t *processed) {
-  (void)bytes, (void)size, (void)integer, (void)number, (void)processed;
+  (void)bytes, (void)integer, (void)number, (void)processed;
   const int before_read = 2, try_reading_later = 1 | 8;
   if (operation != before_read) return result;
-  uintptr_t count = (uintptr_t)openssl.argument(source) - turn;
+  uintptr_t charged = (uintptr_t)openssl.argument(source) - turn;
   /* The last read was in another turn. */
-  if (count > reads_per_turn) count = 0;
-  if (count == reads_per_turn) {
+  if (charged >= turn_size) charged = 0;
+  if (charged >= budget) {
     openssl.set_flags(source, try_reading_later);
     return -1;
   }
-  openssl.set_argument(source, (char *)(turn + count + 1));
+  openssl.set_argument(source, (char *)(turn + charged + price_of_read + (size < budget ? size : budget)));
   return result;
 }
 
@@ -66,7 +66,7 @@ static void connection_changed(const ssl_connection *connection, int event, int 
   (void)value;
   const int handshake_starts = 0x10;
   ssl_source *source = event & handshake_starts ? openssl.source(connection) : NULL;
-  if (source) openssl.set_callback(source, count_read);
+  if (source) openssl.set_callback(source, charge_read);
 }
 
 int pk_openssl_limit_reads(void *transfer, void *context, void *user_data) {

@@ -2,10 +2,12 @@
 #include <stdbool.h>
 
 /*
- A limit on how long a server can occupy OpenSSL. Functions such as SSL_read return only after they have read data of the program, or when the
- socket has nothing more to read. A server that sends TLS messages without such data, as fast as they can be processed, would keep them from
- returning, and no other transfer of the thread would continue, time out or be cancelled. With the limit, a connection whose number of reads
- since the last call of pk_openssl_begin_turn has reached a maximum behaves as if its socket had nothing more to read.
+ Limits on how long a server can occupy OpenSSL.
+
+ Functions such as SSL_read return only after they have read data of the program, or when the socket has nothing more to read. A server that
+ sends TLS messages without such data, as fast as they can be processed, would keep them from returning, and no other transfer of the thread
+ would continue, time out or be cancelled. With the limit, a connection that has read a certain amount since the last call of
+ pk_openssl_begin_turn behaves as if its socket had nothing more to read.
  */
 
 /* Finds OpenSSL's functions among those of a library that uses OpenSSL. Returns false if any is missing. */
