@@ -121,7 +121,7 @@ static void set_basics(pk_curl_easy *easy) {
   curl.easy_setopt(easy, option_sockopt_function, (curl_socket_callback)prepare_socket);
   pk_curl_set_long(easy, CURLOPT_NOSIGNAL, 1);
   const int option_ssl_context_function = 20108;
-  if (uses_openssl) curl.easy_setopt(easy, option_ssl_context_function, (curl_ssl_callback)pk_openssl_limit_reads);
+  if (uses_openssl) curl.easy_setopt(easy, option_ssl_context_function, (curl_ssl_callback)pk_openssl_limit);
 }
 
 pk_curl_easy *pk_curl_easy_init(void) {

@@ -89,6 +89,36 @@ import Testing
     #expect(!flood.isOver)
   }
 
+  @Test("The key exchange whose prime the server chooses, so that a handshake can take a second, is not offered")
+  func cipherSuites() async throws {
+    let listening = try ListeningSocket(backlog: 1)
+    defer { close(listening.descriptor) }
+    let url = try #require(URL(string: "https://127.0.0.1:\(listening.port)/"))
+    async let error = networkError { try await load(URLRequest(url: url)) }
+    let hello = await withCheckedContinuation { continuation in
+      Thread.detachNewThread { [descriptor = listening.descriptor] in
+        let client = accept(descriptor, nil, nil)
+        var buffer = [UInt8](repeating: 0, count: 4_000)
+        let count = recv(client, &buffer, buffer.count, 0)
+        close(client)
+        continuation.resume(returning: Array(buffer.prefix(max(count, 0))))
+      }
+    }
+    #expect(await error?.kind == .transferFailed)
+    // The list follows the headers of the record and the message (9 bytes), the version (2), the random bytes (32) and the session.
+    let start = 44 + Int(try #require(hello.dropFirst(43).first))
+    try #require(hello.count > start + 2)
+    let list = hello.dropFirst(start + 2).prefix(Int(hello[start]) << 8 | Int(hello[start + 1]))
+    let suites = Set(
+      zip(list, list.dropFirst()).enumerated().filter { $0.offset.isMultiple(of: 2) }.map {
+        Int($0.element.0) << 8 | Int($0.element.1)
+      })
+    // TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256
+    #expect(suites.contains(0xc02f))
+    // The suites of OpenSSL whose names start with TLS_DHE_RSA.
+    #expect(suites.isDisjoint(with: [0x33, 0x39, 0x67, 0x6b, 0x9e, 0x9f, 0xccaa]))
+  }
+
   @Test(
     "If a server refuses a body that is still being produced, its response is the result",
     arguments: [nil, 1_000_000] as [Int64?])

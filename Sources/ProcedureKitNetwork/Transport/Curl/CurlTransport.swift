@@ -20,6 +20,7 @@ import ProcedureKit
 /// - *Fairness:* A server that sends TLS messages or HTTP/2 frames as fast as they can be processed delays other transfers, time limits and
 ///   cancellations by a fraction of a second. This requires a libcurl that uses OpenSSL 1.1.1 or later, as in the usual distributions. With
 ///   any other TLS library, such a server can stall all transfers of the transport.
+///   For the same reason, the slow key exchange `DHE` of TLS 1.2 is not offered; browsers do not offer it, either.
 /// - *Back pressure:* A transfer is paused while 128 KB are waiting to be read. A transfer uses at most 512 KB of memory, in addition to
 ///   the data that your code keeps.
 /// - *Uploads:* If a server responds with a status of 300 or more before it has received the whole body, no more of the body is sent, and
