@@ -287,7 +287,7 @@ extension ProcedureQueueModel {
     try await show { model.totals.executingCount == 1 }
     async let shutDown = queue.shutDown()
     probe.finish(())
-    await shutDown
+    _ = await shutDown
     try await show { endCount.withLock { $0 } == 1 }
     #expect(model.names == ["job"] && model.totals.finishedCount == 1 && model.totals.executingCount == 0)
     let second = run()
