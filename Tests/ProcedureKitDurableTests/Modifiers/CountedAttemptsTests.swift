@@ -62,7 +62,7 @@ import TestingProcedureKit
     }
     let crash = ProcedureTask("crash") {}.retry(.immediate, maxAttempts: 3, countedIn: journal, as: "crash")
     let error = await #expect(throws: RememberedFailure.self) { try await crash() }
-    #expect(error?.description.contains("all 3 attempts") == true)
+    #expect(error?.description.contains("3 attempts were used") == true)
     try await crash()
   }
 
@@ -73,7 +73,7 @@ import TestingProcedureKit
     for _ in 1...3 { journal = try await afterCrash(journal) { $0.retry(schedule, countedIn: $1, as: "crash") } }
     let crash = ProcedureTask("crash") {}.retry(schedule, countedIn: journal, as: "crash")
     let error = await #expect(throws: RememberedFailure.self) { try await crash() }
-    #expect(error?.description.contains("all 3 attempts") == true)
+    #expect(error?.description.contains("3 attempts were used") == true)
     try await crash()
   }
 
