@@ -5,7 +5,7 @@ extension Run {
     if outcome != nil { return }
     if endsPausedBody, let hooks = bodyEnded(nil) { await callDidExecuteHooks(hooks, .failure(CancellationError())) }
     var decided = decide()
-    // Produced children have not finished, so the run waits for them before its outcome is decided (C1).
+    // Produced children have not finished, so the run waits for them before its outcome is decided.
     while decided == nil {
       await settle()
       if let child = core.read({ $0.runs[self].details.children.last }) { didAwait(child) }
@@ -46,7 +46,7 @@ extension Run {
 
   // MARK: Children
 
-  /// Waits until the produced children have finished, without a slot (C1, Q3).
+  /// Waits until the produced children have finished, without a slot (Q3).
   private func settle() async {
     await withSlotOfBodyReleased {
       await withTaskCancellationHandler {
@@ -104,7 +104,7 @@ extension Run {
     }
   }
 
-  /// Returns the outcome: a refusal comes first, then a cancellation (C3), then failures of produced children, then the result of the body.
+  /// Returns the outcome: a refusal comes first, then a cancellation, then failures of produced children, then the result of the body.
   private func decidedOutcome(_ runs: borrowing RunTable) -> RunOutcome {
     if let refusal = runs[self].details.refusal { return refusal }
     if let cancellation = runs[self].details.cancellation { return outcome(of: cancellation) }
