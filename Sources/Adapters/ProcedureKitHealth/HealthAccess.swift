@@ -14,7 +14,7 @@
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not yet been asked about all of the types.
       case notDetermined
-      /// The user does not allow sharing of all of ``sharedTypes``.
+      /// Sharing is not allowed for one or more of ``sharedTypes``.
       case sharingDenied
       /// The user has been asked, and allows sharing of all of ``sharedTypes``. Whether reading is allowed is unknown.
       case answered

@@ -420,7 +420,7 @@ extension ExecutionCause: Codable {
     }
   }
 
-  /// Encodes the kind of the cause, and what belongs to this kind.
+  /// Encodes the kind of the cause, and its associated value, if any.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     switch self {

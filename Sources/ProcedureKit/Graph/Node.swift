@@ -47,7 +47,7 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
       edge: .acceptsFailure)
   }
 
-  /// The reference to the node that its builder uses.
+  /// A reference to this node without its value type, for use by the builder.
   @usableFromInline var reference: NodeReference {
     NodeReference(builder: builder, slot: source.slot.index, edge: edge)
   }

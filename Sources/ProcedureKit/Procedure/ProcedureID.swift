@@ -66,7 +66,7 @@ public struct ProcedureIdentity: Hashable, Codable, Sendable, Identifiable, Cust
   /// Creates the identity of a run.
   ///
   /// - Parameters:
-  ///   - id: The run's identity.
+  ///   - id: The run's id.
   ///   - name: The procedure's name.
   public init(id: ProcedureID, name: String) {
     self.id = id

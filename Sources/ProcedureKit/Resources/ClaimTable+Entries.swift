@@ -114,7 +114,8 @@ extension ClaimTable {
     }
   }
 
-  /// Adds the entries for a demand: to the inner pools of the ancestors, nearest first, and to the root pool for the remaining units (R4).
+  /// Adds a demand's entries to the inner pools of the ancestors, nearest first, and then adds an entry to the root pool for any units that
+  /// the ancestors do not hold (R4).
   mutating func addEntries(for demand: ClaimDemand, of claim: Int32) {
     precondition(demand.units > 0, "\(#function): \(demand)")
     /// The number of units that the ancestors visited so far hold.

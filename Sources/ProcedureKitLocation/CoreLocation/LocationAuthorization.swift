@@ -56,8 +56,8 @@
 
     /// Asks the user for permission and returns when the status has changed. Cancellation ends the wait.
     ///
-    /// If the user keeps "while in use" when `always` is requested, the system reports no change, so only a timeout or a cancellation ends
-    /// the wait.
+    /// If `always` is requested and the user chooses to keep ``Status/whenInUse``, the system reports no change, so only a timeout or a
+    /// cancellation ends the wait.
     ///
     /// - Throws: `CancellationError`.
     public func requestAuthorization(_ requirement: Requirement) async throws {

@@ -57,7 +57,7 @@ struct QueueMachine: Sendable {
     /// Whether the run belongs to an enclosing body. A suspended queue does not hold back a nested run, because the body is already
     /// executing (Q2).
     var isNested = false
-    /// Whether the run counts towards the limit of waiting runs, because it was added to the queue and not produced by a body.
+    /// Whether the run counts towards the limit on waiting runs, because it was added to the queue rather than produced by a body.
     var takesRoom = false
     /// The position in the order of admission; 0 requests the next position. A nested run has the position of its body.
     var order: UInt64 = 0
@@ -108,7 +108,7 @@ struct QueueMachine: Sendable {
   private(set) var admissionCount: UInt64 = 0
   /// The number of unfinished runs, not including nested runs.
   private(set) var count = 0
-  /// The number of runs that count towards the limit of waiting runs and have not started.
+  /// The number of runs that count towards the limit on waiting runs and have not started.
   var waitingCount = 0
   /// The number of runs whose bodies are waiting for the queue to become idle. The queue is idle when only these runs are unfinished.
   private(set) var idlerCount = 0

@@ -25,7 +25,7 @@ package final class Run: @unchecked Sendable {
 
   /// The kind of a run, from which its other properties follow:
   ///
-  /// | kind | executed by | slot | own id and events | counts towards the limit of waiting runs |
+  /// | kind | executed by | slot | own id and events | counts towards the limit on waiting runs |
   /// |---|---|---|---|---|
   /// | `structured` | the caller's task | its own | yes | no |
   /// | `added` | a worker | its own | yes | if it was added to the queue, and not produced by a body |

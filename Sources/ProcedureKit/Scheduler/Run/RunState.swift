@@ -235,7 +235,7 @@ extension RunDetails {
   struct ClaimWait: Sendable {
     /// The tasks that are waiting for these resources: the signal of each, and one of the layers.
     var reclaiming: [(signal: OneShotSignal, layer: Run)] = []
-    /// Whether the run has claimed such resources.
+    /// Whether the run has reclaimed resources that were released for a pause.
     var hasReclaimed = false
     var refusal: ProcedureError?
   }

@@ -42,8 +42,8 @@ package enum Spawner {
     }
   }
 
-  /// Starts the task that sleeps for the timers of a queue, or the task that sends the answer of a remote worker; the remote worker awaits
-  /// that task.
+  /// Starts a detached task. It is used for the task that sleeps until a queue's next timer is due, and for the task that sends a remote
+  /// worker's answer, which the worker awaits.
   ///
   /// The task is detached, because a timer is independent of the task that set it, and a cancelled worker still answers. `Timers` cancels
   /// its task.
