@@ -30,9 +30,10 @@ public struct RunReport: Sendable {
   public let criticalPath: CriticalPath
   /// The runs that were executed, grouped by name. The group with the longest execution time comes first.
   public let groups: [Group]
-  /// The failed runs, in chronological order. The first failure is most likely to have caused others.
+  /// The failed runs, in chronological order. The first failure is most likely to have caused others. A graph is listed only if it failed
+  /// although none of its nodes did.
   public let failures: [RunRecord]
-  /// The runs that neither failed nor ended with a value from their body, in chronological order.
+  /// The runs, except for graphs, that neither failed nor ended with a value from their body, in chronological order.
   public let others: [RunRecord]
   /// The nodes of durable graphs that were executed again, in chronological order. For the reasons, see ``RunRecord/executionCause``.
   public let executedAgain: [RunRecord]
@@ -65,13 +66,14 @@ public struct RunReport: Sendable {
     self.groups = groups.values.sorted {
       ($1.executing, ByteText($0.name)) < ($0.executing, ByteText($1.name))
     }
-    let ended = recording.runs.filter { $0.end != nil }.sorted { ($0.end!, $0.id) < ($1.end!, $1.id) }
+    let ended = recording.countedRuns.filter { $0.end != nil }.sorted { ($0.end!, $0.id) < ($1.end!, $1.id) }
     failures = ended.filter { $0.outcome == .failed }
     others = ended.filter { ![.failed, .finished].contains($0.outcome) }
     executedAgain = ended.filter { $0.executionCause != nil }
   }
 
-  /// The number of runs for each outcome.
+  /// The number of runs for each outcome. A graph is represented by its nodes, and is counted only if it failed although none of its nodes
+  /// did, as in a ``TerminalProgress``.
   public var counts: [(outcome: RunRecord.Outcome, count: Int)] { recording.counts }
 
   /// Returns the percentage of the recording that a duration accounts for, for example `42%`.

@@ -18,7 +18,8 @@ public import ProcedureKit
 /// ```
 ///
 /// In a file or a pipe, and on a terminal with `TERM=dumb`, a line is written for each procedure that has finished or failed. In any
-/// output, ``finish()`` writes a summary. The nodes of a graph are counted, but not the graph itself.
+/// output, ``finish()`` writes a summary. The nodes of a graph are counted. The graph itself is counted only if it failed although none of
+/// its nodes did. A ``RunReport`` and a ``Timeline`` count in the same way.
 ///
 /// The queues never wait for the output. If a terminal is too slow, or its user has stopped it, events can be lost, and the summary shows
 /// how many were lost. Names and errors are shown without control characters. The cursor is never hidden, so a process that is killed

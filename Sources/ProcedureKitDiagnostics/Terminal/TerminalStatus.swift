@@ -94,12 +94,12 @@ struct TerminalStatus {
     let outcome = RunRecord.Outcome(of: event, isReused: run.isReused, hasExecuted: run.hasExecuted)
     let hasFailed = outcome == .failed || outcome == .skipped || run.hasFailedPart
     if hasFailed, let parent = event.parent { runs[parent]?.hasFailedPart = true }
-    if run.isCounted {
-      finished += 1
-    } else {
+    if !run.isCounted {
       // If a graph failed because a node failed, the failure has already been reported.
       guard outcome == .failed, !run.hasFailedPart else { return nil }
+      total += 1
     }
+    finished += 1
     counts[outcome, default: 0] += 1
     return Ending(name: run.name, outcome: outcome, number: finished, total: total)
   }

@@ -43,7 +43,7 @@ public struct Timeline: Sendable {
     let height = bottom + Self.axisHeight + Self.legendHeight
     var svg = """
       <svg xmlns="http://www.w3.org/2000/svg" class="timeline" viewBox="0 0 \(width) \(height)" width="\(width)" \
-      height="\(height)" role="img" aria-label="Timeline of \(recording.runs.count.counting("run"))">
+      height="\(height)" role="img" aria-label="Timeline of \(recording.countedRuns.count.counting("run"))">
       \(TimelineStyle.definitions)
       <rect class="ground" width="\(width)" height="\(height)"/>
       <text class="title" x="8" y="18">\(MarkupText.escape(title(hidden: lanes.names.count - laneCount)))</text>

@@ -75,7 +75,7 @@ import Testing
     recording.runs[3].executions = []
     recording.runs[3].cause = ProcedureIdentity(id: ids[2], name: "resize")
     let text = RunReport(recording).text
-    #expect(text.hasPrefix("5 runs in 50 ms: 3 finished, 1 failed, 1 skipped\n"))
+    #expect(text.hasPrefix("4 runs in 50 ms: 2 finished, 1 failed, 1 skipped\n"))
     #expect(text.contains("  resize: no memory\n"))
     #expect(text.contains("  write: skipped because resize failed\n"))
     #expect(text.contains(/resize +28 ms +1 +28 ms +0 s +56%\n/))
@@ -112,6 +112,48 @@ import Testing
       $0.snapshot()
     }
     #expect(PrometheusQueue.merged(snapshots).count == 2)
+  }
+
+  @Test("Progress, text, page and timeline count the same runs: a graph counts only if it failed although no node did")
+  func counts() async throws {
+    struct Failure: Error {}
+    let (lines, line) = AsyncStream.makeStream(of: String.self)
+    let progress = TerminalProgress(on: TerminalOutput(isLive: false, usesColor: false) { text in line.yield(text) })
+    let recorder = RunRecorder()
+    let queue = ProcedureQueue("q")
+    recorder.record(queue)
+    progress.show(queue)
+    let steps = ProcedureGraph("steps", returning: Void.self) { g in
+      let failing = g.add(ProcedureTask("fail") { throw Failure() })
+      g.add(ProcedureTask("skipped") {}, after: [failing])
+      g.add(ProcedureTask("beside") {})
+    }.onFailure(.collect)
+    let outer = ProcedureGraph("outer", returning: Void.self) { g in
+      g.add(steps)
+      g.add(ProcedureTask("reused") { 1 }.reusing("cache") { 2 })
+    }.onFailure(.collect)
+    let work = ProcedureGraph("itself", returning: Void.self) { g in
+      g.add(ProcedureTask("node") {})
+    }.intercepted { _, next in
+      try await next()
+      throw Failure()
+    }
+    let parent = ProcedureTask("parent") { try await queue.run(ProcedureTask("child") {}) }
+    for handle in [queue.add(outer), queue.add(work), queue.add(parent)] { _ = await handle.outcome }
+    await progress.finish()
+    line.finish()
+    let recording = await recorder.finish()
+    let output = await lines.reduce("", +)
+
+    let counts = "4 finished, 1 reused, 2 failed, 1 skipped"
+    #expect(output.contains("\n\(counts) in "), "\(output)")
+    let report = RunReport(recording)
+    #expect(report.text.hasPrefix("8 runs in \(recording.duration.short): \(counts)\n"), "\(report.text)")
+    #expect(report.html.contains("<h1>8 runs in \(recording.duration.short): \(counts)</h1>"))
+    #expect(report.failures.map(\.name).sorted() == ["fail", "itself"])
+    #expect(report.counts.reduce(0) { $0 + $1.count } == 8)
+    for svg in [report.html, Timeline(recording).svg] { #expect(svg.contains("aria-label=\"Timeline of 8 runs\"")) }
+    #expect(Timeline(recording).svg.contains(">8 runs in \(recording.duration.short): \(counts)<"))
   }
 
   @Test("The page needs no other resources")
