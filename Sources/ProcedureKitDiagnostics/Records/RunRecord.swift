@@ -16,6 +16,8 @@ public struct RunRecord: Sendable, Identifiable {
     public var begin: Duration
     /// The time at which the body ended; `nil` if it has not ended.
     public var end: Duration?
+    /// Whether the attempt failed, and a retry followed.
+    public var isRetried = false
 
     /// Creates an execution.
     public init(attempt: Int, slot: Int? = nil, slotWait: Duration? = nil, begin: Duration, end: Duration? = nil) {

@@ -46,6 +46,8 @@ struct RunRecordStore {
           .init(attempt: event.attempt, slot: event.slot, slotWait: event.slotWait, begin: time))
         record.executionCause = record.executionCause ?? event.executionCause
       case .didExecute: record.endExecution(at: time)
+      case .retrying:
+        if let last = record.executions.indices.last { record.executions[last].isRetried = true }
       case .didAwait:
         guard let awaited = event.awaited, record.awaits.count < Self.awaitLimit else { break }
         record.awaits.append(.init(run: awaited.id, end: time, slot: event.slot, slotWait: event.slotWait))

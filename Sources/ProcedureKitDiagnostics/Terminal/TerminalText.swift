@@ -33,6 +33,22 @@ enum TerminalText {
     return (String(line), columns)
   }
 
+  /// Returns the text in lines of limited width, broken between words. A line is longer only if it contains a longer word.
+  static func wrapped(_ text: String, columns limit: Int) -> [String] {
+    var (lines, columns) = ([String](), 0)
+    for word in text.split(separator: " ") {
+      let (word, width) = line(word, columns: text.count * 2)
+      if columns > 0, columns + 1 + width <= limit {
+        lines[lines.count - 1] += " " + word
+        columns += 1 + width
+      } else {
+        lines.append(word)
+        columns = width
+      }
+    }
+    return lines
+  }
+
   /// Returns the scalar to show, if there is one, and the number of columns that it occupies.
   private static func shape(of scalar: Unicode.Scalar) -> (shown: Unicode.Scalar?, columns: Int) {
     if (" "..."~").contains(scalar) { return (scalar, 1) }

@@ -8,18 +8,31 @@ struct TimelineLanes {
     let run: Int
     let execution: Int
     let lane: Int
-    /// The end of the previous execution in the lane; zero for the first execution.
-    let free: Duration
     let begin: Duration
     let end: Duration
+    /// The beginning of the wait before the execution. If the lane was in use at that time, it is the end of that use.
+    let waitBegin: Duration
   }
 
-  /// The maximum number of columns for the name of a lane. Most characters occupy one column.
-  private static let nameLimit = 17
+  /// A row of the picture.
+  struct Lane {
+    let queue: String
+    /// The number of the slot; `nil` for bodies that executed without a slot.
+    let slot: Int?
+    /// Whether this is the first lane of its queue.
+    let isFirst: Bool
 
+    /// A short name. An additional lane has the same name as the first lane of its slot.
+    var label: String {
+      // There is room for six or seven characters.
+      slot.map { $0 < 100 ? "slot \($0)" : "\($0)" } ?? "no slot"
+    }
+  }
+
+  /// The bars, in the order in which they begin.
   private(set) var bars: [Bar] = []
-  /// The names of the lanes, from top to bottom.
-  private(set) var names: [String] = []
+  /// The lanes, from top to bottom.
+  private(set) var lanes: [Lane] = []
 
   /// Assigns all executions to lanes.
   ///
@@ -62,15 +75,18 @@ struct TimelineLanes {
     let slots = ends.keys.sorted { (queues[$0.queue] ?? 0, $0.number) < (queues[$1.queue] ?? 0, $1.number) }
     var first: [Slot: Int] = [:]
     for slot in slots {
-      first[slot] = names.count
-      let end = slot.number == .max ? ", no slot" : " \(slot.number)"
-      let name = TerminalText.line(slot.queue.text, columns: Self.nameLimit - end.count).text + end
-      names += (0..<ends[slot, default: []].count).map { $0 == 0 ? name : "" }
+      first[slot] = lanes.count
+      for _ in ends[slot, default: []] {
+        let isFirst = lanes.last.map { ByteText($0.queue) } != slot.queue
+        lanes.append(Lane(queue: slot.queue.text, slot: slot.number == .max ? nil : slot.number, isFirst: isFirst))
+      }
     }
     bars = placed.map {
-      Bar(
-        run: $0.run, execution: $0.execution, lane: first[$0.slot, default: 0] + $0.depth, free: $0.free,
-        begin: $0.begin, end: $0.end)
+      let run = recording.runs[$0.run]
+      let wait = $0.execution == 0 ? run.begin : run.executions[$0.execution - 1].end ?? run.begin
+      return Bar(
+        run: $0.run, execution: $0.execution, lane: first[$0.slot, default: 0] + $0.depth, begin: $0.begin,
+        end: $0.end, waitBegin: min(max(wait, $0.free), $0.begin))
     }
   }
 }

@@ -24,6 +24,7 @@ import TestingProcedureKit
     #expect(recording.runs.count == 6)
     #expect(runs["fail"]?.outcome == .failed)
     #expect(runs["fail"]?.executions.map(\.attempt) == [1, 2])
+    #expect(runs["fail"]?.executions.map(\.isRetried) == [true, false])
     #expect(runs["fail"]?.reason?.contains("Failure") ?? false)
     #expect(runs["after"]?.outcome == .skipped)
     #expect(runs["after"]?.dependencies == [failing.id])

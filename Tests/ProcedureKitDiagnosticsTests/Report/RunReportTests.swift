@@ -107,7 +107,9 @@ import Testing
     #expect(groups.map(\.count).sorted() == [1, 2])
     #expect(Set(groups.map { Array($0.name.utf8) }).count == 2)
     // The slots are those of the graph, of the node on the queue "q", and of each spelling, one of which has two lanes.
-    #expect(TimelineLanes(recording).names.count { !$0.isEmpty } == 4)
+    let lanes = TimelineLanes(recording).lanes
+    #expect(Set(lanes.map { Array($0.queue.utf8) + Array($0.label.utf8) }).count == 4)
+    #expect(lanes.count == 5 && lanes.count { $0.isFirst } == 3)
     let snapshots = [ProcedureQueue(composed), ProcedureQueue(decomposed), ProcedureQueue(composed)].map {
       $0.snapshot()
     }

@@ -1,0 +1,59 @@
+import ProcedureKit
+
+/// Assigns colours to procedures. Procedures whose names begin with the same word, such as "load cat" and "load dog", have the same colour.
+/// The elements of a `map` have the colour of the name of the `map`.
+///
+/// A colour depends on the word itself, and on the other words only if there would otherwise be two words with one colour. Procedures
+/// therefore usually have the same colours in the pictures of two recordings.
+struct TimelineColours {
+  /// The number of colours for procedures. More colours could not be distinguished by people who are colour-blind.
+  static let count = 6
+  private static let nameLimit = 40
+
+  /// The number of the colour for each word. If there are too many words, only those with the longest execution times have a colour.
+  private let numbers: [ByteText: Int]
+  /// The name of the procedures for each word. If they have different names, it is the word, followed by "…".
+  private let names: [ByteText: String]
+  /// The names and styles of the procedures that have a colour, in the order in which the runs began.
+  let entries: [(name: String, style: String)]
+  /// Whether there are runs without a colour of their own.
+  let hasOthers: Bool
+
+  /// Assigns colours to the runs that were executed.
+  init(_ runs: [RunRecord]) {
+    var times: [ByteText: Duration] = [:]
+    var order: [ByteText] = []
+    var names: [ByteText: String] = [:]
+    for run in runs where !run.executions.isEmpty {
+      let word = Self.word(of: run)
+      let name = (run.collection ?? run.name).shortened(to: Self.nameLimit)
+      if times[word] == nil { order.append(word) }
+      times[word, default: .zero] += run.executionTime
+      names[word] = names[word].map { $0.hasBytes(of: name) ? name : word.text + " …" } ?? name
+    }
+    let coloured = times.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.count).map(\.key)
+    var numbers: [ByteText: Int] = [:]
+    var free = Set(0..<Self.count)
+    for word in coloured.sorted() {
+      // The first free number after the hash of the word (FNV-1a, which is the same in every process).
+      let hash = word.text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+      var number = Int(hash % UInt64(Self.count))
+      while free.remove(number) == nil { number = (number + 1) % Self.count }
+      numbers[word] = number
+    }
+    (self.numbers, self.names) = (numbers, names)
+    entries = order.compactMap { word in numbers[word].map { (names[word] ?? word.text, "c\($0)") } }
+    hasOthers = order.count > numbers.count
+  }
+
+  /// Returns the name of the style for a run.
+  func style(of run: RunRecord) -> String { numbers[Self.word(of: run)].map { "c\($0)" } ?? "other" }
+
+  /// Returns the name of all procedures that have the colour of a run.
+  func name(of run: RunRecord) -> String { names[Self.word(of: run)] ?? run.name.shortened(to: Self.nameLimit) }
+
+  /// Returns the first word of the name of the `map` to which a run belongs, or of its own name.
+  static func word(of run: RunRecord) -> ByteText {
+    ByteText(String((run.collection ?? run.name).shortened(to: nameLimit).prefix { $0 != " " }))
+  }
+}
