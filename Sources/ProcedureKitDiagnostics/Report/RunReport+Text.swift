@@ -10,8 +10,19 @@ extension RunReport {
   public var text: String {
     var lines = [recording.summary]
     if let gaps = recording.gaps { lines.append(gaps) }
+    let (longest, advice) = (longest, advice)
+    if !longest.isEmpty {
+      lines += ["", Self.row(["duration", "share"], of: "What took the time")]
+      lines += longest.map { part in
+        let count = part.count > 1 ? " (\(part.count) runs)" : ""
+        return Self.row([part.duration.short, share(part.duration)], of: "  " + part.name + count)
+      }
+    }
     if !failures.isEmpty {
       lines += ["", "Failed"] + Self.list(failures) { Self.paragraph($0.name, explanation(of: $0)) }
+    }
+    if !advice.isEmpty {
+      lines += ["", "What to do"] + advice.map { Self.item("- " + $0) }
     }
     if !others.isEmpty {
       lines += ["", "Not fully executed"] + Self.list(others) { Self.paragraph($0.name, explanation(of: $0)) }
@@ -65,15 +76,12 @@ extension RunReport {
 
   /// Returns a name and its explanation, wrapped between words.
   private static func paragraph(_ name: String, _ explanation: String) -> String {
-    let head = TerminalText.line(name, columns: 32)
-    var (text, columns) = ("  " + head.text + ":", head.columns + 3)
-    for word in explanation.split(separator: " ") {
-      let (word, width) = TerminalText.line(word, columns: explanation.count * 2)
-      let isFull = columns + 1 + width > Self.width
-      text += (isFull ? "\n    " : " ") + word
-      columns = (isFull ? 4 : columns + 1) + width
-    }
-    return text
+    item(TerminalText.line(name, columns: 32).text + ": " + explanation)
+  }
+
+  /// Returns an indented text, wrapped between words.
+  private static func item(_ text: String) -> String {
+    "  " + TerminalText.wrapped(text, columns: width - 4).joined(separator: "\n    ")
   }
 
   /// Returns a row of a table, which consists of a name and right-aligned columns.

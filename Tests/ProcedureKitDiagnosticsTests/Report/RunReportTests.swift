@@ -80,7 +80,8 @@ import Testing
     #expect(text.contains("  write: skipped because resize failed\n"))
     #expect(text.contains(/resize +28 ms +1 +28 ms +0 s +56%\n/))
     // The time of a graph is the time of its nodes, except for the time that the graph itself adds to the critical path.
-    #expect(text.matches(of: #/  graph/#).count == 1)
+    #expect(text.matches(of: #/  graph/#).count == 2)
+    #expect(text.contains(/graph +6 ms +12%\n/))
     #expect(text.contains(/graph +6 ms +6 ms +12%\n/))
   }
 
@@ -114,6 +115,65 @@ import Testing
       $0.snapshot()
     }
     #expect(PrometheusQueue.merged(snapshots).count == 2)
+  }
+
+  @Test("Text and page lead with what took the time, what failed and why, and what to do about it")
+  func lead() throws {
+    var (recording, ids) = graph()
+    recording.runs[1].outcome = .failed
+    recording.runs[1].reason = "no memory"
+    recording.runs[3].outcome = .skipped
+    recording.runs[3].executions = []
+    recording.runs[3].cause = ProcedureIdentity(id: ids[1], name: "load")
+    recording.runs[4].outcome = nil
+    recording.droppedCount = 3
+    let report = RunReport(recording)
+    let sections = ["What took the time", "Failed", "What to do", "Critical path, "]
+    for text in [report.text, report.html] {
+      let places = try sections.map { try #require(text.firstRange(of: $0)).lowerBound }
+      #expect(places == places.sorted())
+      #expect(text.contains("no memory"))
+      #expect(text.contains("Correct the failure of “load” first: because of it, 1 run was"))
+      #expect(text.contains("Find out what keeps 1 run from ending."))
+      #expect(text.contains("Create the recorder with a higher limit"))
+    }
+    #expect(
+      report.html.firstRange(of: "<h2>Timeline")!.lowerBound > report.html.firstRange(of: "What to do")!.lowerBound)
+    #expect(report.longest.map(\.name) == ["resize", "load", "graph"])
+    #expect(report.text.contains(/What took the time +duration +share\n  resize +30 ms +60%\n  load +10 ms +20%\n/))
+  }
+
+  @Test("Runs on the critical path whose names begin with the same word are one part, which names the slowest")
+  func parts() {
+    var recording = graph().0
+    for (index, name) in [(1, "load a"), (2, "load b"), (3, "write")] { recording.runs[index].name = name }
+    let parts = RunReport(recording).longest
+    #expect(parts.map(\.name) == ["load …", "write"])
+    #expect(parts.map(\.duration) == [.milliseconds(40), .milliseconds(5)])
+    #expect(parts[0].count == 2 && parts[0].slowest.name == "load b")
+    #expect(RunReport(recording).text.contains("  load … (2 runs)  "))
+    #expect(RunReport(recording).html.contains("2 runs, slowest: load b"))
+  }
+
+  @Test("The advice for waits for a slot depends on whether the slots were in use", arguments: [true, false])
+  func slots(areInUse: Bool) {
+    let runs = RunRecording.identities(3).enumerated().map { index, id in
+      var run = RunRecord(id: id, name: "run \(index)", queue: "q", begin: .zero)
+      let (begin, end) = (Duration.milliseconds(index * 100), Duration.milliseconds(index * 100 + 99))
+      run.executions = [.init(attempt: 1, slot: 0, slotWait: begin, begin: begin, end: end)]
+      (run.end, run.outcome, run.metrics) = (end, .finished, ProcedureMetrics(waiting: begin, executing: end - begin))
+      return run
+    }
+    // Without the other runs, nothing was using the slot for which the last run waited.
+    let report = RunReport(RunRecording(runs: areInUse ? runs : [runs[2]], duration: .milliseconds(300)))
+    let expected =
+      areInUse
+      ? "Let the queue “q” execute more procedures at the same time, if the machine can: its 1 slot was in use most of the "
+        + "time, and runs waited for a slot for 300 ms in total."
+      : "Find out what kept the queue “q” from using its 1 slot, for example bodies that block threads, or too few "
+        + "processors: on average, 0.3 bodies were executing, while runs on the critical path waited for a slot for 200 ms (67%)."
+    #expect(report.advice.first == expected)
+    #expect(report.advice.count == 2)
   }
 
   @Test("Progress, text, page and timeline count the same runs: a graph counts only if it failed although no node did")

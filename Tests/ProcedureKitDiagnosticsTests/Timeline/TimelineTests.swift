@@ -31,6 +31,27 @@ import Testing
     }
   }
 
+  @Test(
+    "In a page, a timeline is as wide as the page, and each label fits at the widths at which it is shown",
+    arguments: [3, 40, 2_000])
+  func page(count: Int) throws {
+    let recording = RunRecording.random(
+      count: count, slots: 4, seed: UInt64(count), names: ["a long name", "x", "WWWWW"])
+    let page = try Markup(RunReport(recording).html.replacingOccurrences(of: "<!DOCTYPE html>", with: ""))
+    for svg in page.all("svg") where svg.attributes["width"].map({ !$0.hasSuffix("%") }) ?? false {
+      #expect(svg.number("width") <= 16, "\(svg)")
+    }
+    for element in page.elements {
+      let from = [600, 800, 1_000, 1_200].first { element.has("from\($0)") }
+      // The page has a margin of 16 points on each side.
+      let width = from ?? 400 - 32
+      #expect(element.right(width) <= Double(width), "\(element)")
+    }
+    for width in [600, 800, 1_000, 1_200] {
+      #expect(TimelineDrawing.pageStyle.contains(".from\(width) { display: none; }"))
+    }
+  }
+
   @Test("Executions in one lane do not overlap, even if slots are released")
   func lanes() {
     var recording = RunRecording.random(count: 300, slots: 3, seed: 7)
