@@ -28,12 +28,12 @@ func downloadWithProgress(_ urls: [URL], show: @escaping @Sendable (String) -> V
   let queue = ProcedureQueue("downloads", maxConcurrentProcedures: 4)
   let events = queue.events  // a stream of all later events
   async let progress: Void = {
-    var finished = 0
-    for await event in events {
+    var count = 0
+    for await event in events where event.parent != nil {  // the map itself has no parent
       if event.kind == .retrying { show("\(event.name): attempt \(event.attempt) failed") }
-      guard event.kind == .didFinish, event.parent != nil else { continue }  // the map itself has no parent
-      finished += 1
-      show("\(finished) of \(urls.count): \(event.name)")
+      guard event.kind == .didFinish, let outcome = event.outcome else { continue }
+      count += 1
+      show("\(count) of \(urls.count): \(event.name) \(outcome)")
     }
   }()
   let pages = try await queue.map(urls, with: Fetch().patient, elementName: \.lastPathComponent)
