@@ -127,6 +127,8 @@ package final class ModifierLayer: Sendable {
   /// but a priority and a key (`ElementWork`).
   func named(_ name: String) -> ModifierLayer {
     if name == self.name { return self }
+    // `traits` has no closures, so the new layer would lose them.
+    assert(needs.isEmpty && canStartInCallersTask, "ModifierLayer: a layer with modifiers cannot be renamed")
     var traits = traits
     traits.name = name
     return ModifierLayer(traits)

@@ -243,7 +243,7 @@ extension ProcedureContext {
       return handle
     }
     if !isElement { parent.report(.willProduce(child.identity)) }
-    if let error = core.admit(child, after: []) { child.refuse(error) }
+    if let refusal = core.admit(child, after: []) { child.refuse(refusal.error(of: child)) }
     if !isElement { parent.report(.didProduce(child.identity)) }
     if adoption == .cancelled || isCancelled { child.cancel(parent.inheritedReason) }
     return handle

@@ -31,7 +31,9 @@ extension QueueCore {
     body: @escaping Run.Body
   ) -> Run {
     let run = Run(self, layer, .added, parent: nil, closures: closures, body: body)
-    if let error = admit(run, after: dependencies, room: hasRoom ? .reserved : .byOverflow) { run.refuse(error) }
+    if let refusal = admit(run, after: dependencies, room: hasRoom ? .reserved : .byOverflow) {
+      run.refuse(refusal.error(of: run))
+    }
     return run
   }
 
@@ -53,7 +55,7 @@ extension QueueCore {
     body: @escaping Run.Body
   ) throws(ProcedureError) -> Run {
     let run = Run(self, layer, .added, parent: nil, closures: closures, body: body)
-    guard let error = admit(run, after: dependencies, room: .atOnce) else { return run }
+    guard let error = admit(run, after: dependencies, room: .atOnce)?.error(of: run) else { return run }
     send { state, _ in state.count(run, .failed(error), nil) }
     throw error
   }
@@ -73,7 +75,7 @@ extension QueueCore {
   /// - Returns: The reason why the queue refuses the run; `nil` if the run was admitted, or has ended because its deadline had passed.
   func admit(
     _ run: Run, after dependencies: [any ProcedureDependency], room: RoomRule = .byOverflow
-  ) -> ProcedureError? {
+  ) -> AdmissionLimiter.Refusal? {
     if !configuration.contextCarriers.isEmpty {
       let bindings = configuration.contextCarriers.map { $0.capture() }
       run.setBindings(bindings)
@@ -128,7 +130,7 @@ extension QueueCore {
       }
       return nil
     }
-    if let refusal { return refusal.error(of: run) }
+    if let refusal { return refusal }
     run.startDeadline()
     if next != .wait { run.advance(from: next) }
     for dependency in dependencies { watch(dependency, for: run, priority) }
