@@ -155,7 +155,7 @@ extension QueueSnapshot.Wait: Codable {
     }
   }
 
-  /// Encodes the kind of the wait, and what belongs to this kind.
+  /// Encodes the kind of the wait, and its associated value, if any.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(kind, forKey: .kind)
