@@ -3,10 +3,22 @@
 /// `current` is bound while a body, a hook or a condition executes. Child tasks inherit the context. A task that outlives the body also
 /// keeps the context, but no longer belongs to the procedure.
 public struct ProcedureContext: Sendable {
-  @usableFromInline static let bound = TaskLocal<ProcedureContext?>(wrappedValue: nil)
+  @usableFromInline static let bound = TaskLocal(wrappedValue: Bound(nil))
+
+  /// The value of the task-local variable.
+  ///
+  /// The compiler generates the code that copies this structure, whereas the runtime would look up how to copy an optional.
+  @usableFromInline
+  struct Bound: Sendable {
+    let context: ProcedureContext?
+
+    init(_ context: ProcedureContext?) { self.context = context }
+
+    @usableFromInline init(_ run: Run) { context = ProcedureContext(run) }
+  }
 
   /// The context of the procedure that is executing in the current task, or `nil` outside of any procedure.
-  public static var current: ProcedureContext? { bound.get() }
+  public static var current: ProcedureContext? { bound.get().context }
 
   /// Calls a function without the context of the procedure, so that tasks that the function creates do not belong to the procedure.
   ///
@@ -16,7 +28,7 @@ public struct ProcedureContext: Sendable {
   /// - Throws: The error that `operation` throws.
   @discardableResult
   public static func detached<R>(_ operation: () throws -> R) rethrows -> R {
-    try bound.withValue(nil, operation: operation)
+    try bound.withValue(Bound(nil), operation: operation)
   }
 
   enum Frame: Sendable {
@@ -27,7 +39,6 @@ public struct ProcedureContext: Sendable {
 
   let frame: Frame
 
-  @usableFromInline
   init(_ run: Run) {
     frame = .run(run)
   }

@@ -67,28 +67,4 @@ extension ProcedureOutcome {
     case .ignored(let condition): throw ProcedureError.ignored(procedure: procedure(), by: condition)
     }
   }
-
-  /// Creates the outcome of a body whose run was not cancelled.
-  init(_ result: Result<Output, any Error>) {
-    switch result {
-    case .success(let value): self = .finished(value)
-    case .failure(let error): self.init(thrown: error)
-    }
-  }
-
-  /// Whether the run was cancelled before its outcome was decided.
-  var wasCancelled: Bool {
-    if case .cancelled = self { true } else { false }
-  }
-
-  /// Creates the outcome of a body that threw `error` and whose run was not cancelled.
-  ///
-  /// If the error is of kind ``ProcedureError/Kind/ignored``, the run is ignored as well.
-  init(thrown error: any Error) {
-    if let error = error as? ProcedureError, error.kind == .ignored, let condition = error.condition {
-      self = .ignored(by: condition)
-    } else {
-      self = .failed(error)
-    }
-  }
 }

@@ -101,7 +101,7 @@ public actor ProcedureQueue {
     let value: Output
     do {
       value = try await withTaskCancellationHandler {
-        try await ProcedureContext.bound.withValue(ProcedureContext(run)) { try await task.operation(input) }
+        try await ProcedureContext.bound.withValue(.init(run)) { try await task.operation(input) }
       } onCancel: {
         run.callerCancelled()
       }

@@ -56,7 +56,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
     queue.core.startTask {
       await reader.executeHere {
         await Run.bind(bindings[...]) {
-          await ProcedureContext.bound.withValue(parent) {
+          await ProcedureContext.bound.withValue(.init(parent)) {
             do {
               try await read {
                 await exchange.isWanted()

@@ -166,7 +166,7 @@ extension QueueCore {
   @inline(__always)
   func ended(_ run: Run, _ outcome: RunOutcome, _ state: inout State, _ effects: inout Effects) {
     if !state.ends.isEmpty { addEnd(of: run, outcome.withoutValue, &state, &effects) }
-    guard case .failed(let error) = outcome.withoutValue, run.isAddedByUser,
+    guard case .failed(let error)? = outcome.failure, run.isAddedByUser,
       let scopePolicy, !state.isScopeOver
     else { return }
     run.setObserved()

@@ -165,7 +165,7 @@ extension Run {
     startTimeout()
     let value: any Sendable
     do {
-      value = try await ProcedureContext.bound.withValue(ProcedureContext(self)) { [body] in
+      value = try await ProcedureContext.bound.withValue(.init(self)) { [body] in
         try await body(self, .execute)
       }
     } catch {

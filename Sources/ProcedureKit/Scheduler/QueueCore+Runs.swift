@@ -76,6 +76,19 @@ extension QueueCore {
   func admit(
     _ run: Run, after dependencies: [any ProcedureDependency], room: RoomRule = .byOverflow
   ) -> AdmissionLimiter.Refusal? {
+    let refusal = admit(run, after: dependencies, room: room, isFromBody: false)
+    guard refusal == .shutDown else { return refusal }
+    // A body on this queue can still add runs during a shutdown, which waits for them (Q4). Only now does it matter who the caller is.
+    if isAround(run.parent ?? ProcedureContext.current?.run.nearestUnfinished) {
+      return admit(run, after: dependencies, room: room, isFromBody: true)
+    }
+    if room == .reserved { send { state, _ in state.limiter.releaseReservation(run.keyID) } }
+    return refusal
+  }
+
+  private func admit(
+    _ run: Run, after dependencies: [any ProcedureDependency], room: RoomRule, isFromBody: Bool
+  ) -> AdmissionLimiter.Refusal? {
     if !configuration.contextCarriers.isEmpty {
       let bindings = configuration.contextCarriers.map { $0.capture() }
       run.setBindings(bindings)
@@ -91,12 +104,10 @@ extension QueueCore {
     let reading = time.reading()
     var needs = run.layer.needs
     if !dependencies.isEmpty { needs.insert(.dependencies) }
-    let isFromBody = isAround(run.parent ?? ProcedureContext.current?.run.nearestUnfinished)
     var next = RunStep.wait
     let refusal = send { state, effects -> AdmissionLimiter.Refusal? in
-      if room == .reserved { state.limiter.releaseReservation(run.keyID) }
-      // A body on this queue can still add runs during a shutdown, which waits for them (Q4).
       guard !state.isShutDown || isFromBody else { return .shutDown }
+      if room == .reserved { state.limiter.releaseReservation(run.keyID) }
       var replaced: Run?
       if limitsWaiting, run.parent == nil {
         switch room {

@@ -241,7 +241,7 @@ final class GraphRun: Sendable {
     // The run may already be cancelled even though its cancellation handler has not been called yet.
     if !isStopping, run.isCancelledOrStopping { taskWasCancelled() }
     let isCancelled = isStopping
-    let outcome = nodeRun?.outcome?.withoutValue ?? ProcedureOutcome<Void>(thrown: error)
+    let outcome = nodeRun?.outcome?.withoutValue ?? RunOutcome(thrown: error).withoutValue
     let ending: GraphProgress.Ending = if case .ignored = outcome { .ignored } else { .failed }
     reportEnd(of: node, isCancelled ? cancelledOutcome : outcome, nodeRun, hasExecuted: hasExecuted)
     let skipped = countdown.nodeStopped(node, ending)
@@ -277,7 +277,8 @@ final class GraphRun: Sendable {
     _ skip: GraphCountdown.Skipped, since node: Int32, _ root: any Error, isCancelled: Bool
   ) {
     reportEnd(
-      of: skip.node, isCancelled ? cancelledOutcome : ProcedureOutcome(thrown: error(of: skip, since: node, root)),
+      of: skip.node,
+      isCancelled ? cancelledOutcome : RunOutcome(thrown: error(of: skip, since: node, root)).withoutValue,
       hasExecuted: false)
     for input in plan.inputs(of: skip.node) { values.giveUpShare(of: input) }
   }

@@ -43,7 +43,7 @@ struct GraphWorker {
     let frame = NodeFrame(owner: owner, node: node)
     var failure: (any Error)?
     do {
-      try await ProcedureContext.bound.withValue(ProcedureContext(frame)) {
+      try await ProcedureContext.bound.withValue(.init(ProcedureContext(frame))) {
         if graph.makesRuns, plan.traits[Int(node)].isPlain {
           try await graph.executeAsRun(node, worker: worker)
         } else {

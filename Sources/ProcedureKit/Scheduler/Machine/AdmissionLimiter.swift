@@ -12,7 +12,7 @@ struct AdmissionLimiter: Sendable {
   }
 
   /// The reason why a run is refused.
-  enum Refusal: Sendable {
+  enum Refusal: Sendable, Equatable {
     case shutDown
     case full(limit: Int)
     case keyFull(limit: Int)

@@ -135,10 +135,11 @@ struct QueueMachine: Sendable {
   /// the new run.
   mutating func admitted(_ new: Member, partOf reported: MemberID = -1, _ next: inout Next) -> (MemberID, RunStep) {
     admissionCount += 1
+    var new = new
+    if new.order == 0 { new.order = admissionCount }
+    new.claims = new.needs.contains(.claim)
     let member = insert(new)
     meters?.admitted(member, partOf: reported, at: now)
-    if new.order == 0 { members[Int(member)].order = admissionCount }
-    members[Int(member)].claims = new.needs.contains(.claim)
     if !new.isNested { count += 1 }
     countWaiting(member, by: 1)
     // The run waits in `pending` until `dependenciesSettled` is called (D1).

@@ -140,7 +140,7 @@ extension Run {
     _ conditions: [Condition], by work: CancellableTask, decide: @escaping Condition.Decision
   ) async {
     await withBindings {
-      await ProcedureContext.bound.withValue(ProcedureContext(self)) {
+      await ProcedureContext.bound.withValue(.init(self)) {
         await withTaskExecutorPreference(self.core.executor) {
           await work.execute(startsAtOnce: false) {
             if self.core.send({ state, _ in state.machine.evaluationStarts(state.runs[self].member) }) {

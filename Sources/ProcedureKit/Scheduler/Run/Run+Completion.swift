@@ -2,7 +2,7 @@ extension Run {
   /// Ends the run: awaits its children, decides the outcome, releases the slot and the resources, calls the end hooks, and publishes (L3,
   /// L4).
   func finish() async {
-    if outcome != nil { return }
+    if isFinished { return }
     if endsPausedBody, let hooks = bodyEnded(nil) { await callDidExecuteHooks(hooks, .failure(CancellationError())) }
     var decided = decide()
     // Produced children have not finished, so the run waits for them before its outcome is decided.
@@ -22,11 +22,11 @@ extension Run {
   private func callHooksAndPublish(_ outcome: RunOutcome) async {
     // End hooks hold no slot (L3), so a nested run releases the slot of the enclosing body.
     await withSlotOfBodyReleased {
-      let published = await ProcedureContext.bound.withValue(ProcedureContext(self)) {
+      let published = await ProcedureContext.bound.withValue(.init(self)) {
         await callHooks(beforeEnd: outcome)
       }
       publish(published, isLast: false)
-      await ProcedureContext.bound.withValue(ProcedureContext(self)) { await callHooks(afterEnd: published) }
+      await ProcedureContext.bound.withValue(.init(self)) { await callHooks(afterEnd: published) }
       removeFromMachine()
     }
   }

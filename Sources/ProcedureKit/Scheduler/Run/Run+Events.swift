@@ -36,7 +36,7 @@ extension Run {
     guard run.core.broadcaster.isObserved || run.hasLog, run.id != awaited.id else { return }
     let reading = run.core.time.reading()
     run.core.send { state, effects in
-      guard run.outcome == nil else { return }
+      guard !run.isFinished else { return }
       let log = state.runs[run].details.observers.log.flatMap { $0.isRead ? $0 : nil }
       let slotWait = state.machine.meters?.slotWait(of: state.runs[slotOwner].member) ?? -1
       let slot = slotNumber(state)
@@ -52,7 +52,7 @@ extension Run {
     guard run.kind == .added || run.hasLog || run.core.broadcaster.isObserved else { return }
     let reading = run.core.time.reading()
     run.core.send { state, effects in
-      guard run.outcome == nil else { return }
+      guard !run.isFinished else { return }
       if run.kind == .added { _ = run.ensureEventLog(&state.runs) }
       let log = state.runs[run].details.observers.log
       run.record(step, at: reading.instant, in: log, &state.runs, &effects)
@@ -71,7 +71,7 @@ extension Run {
 extension Run {
   /// Subscribes to the events of the run, from the first one (L2).
   func events() -> AsyncStream<ProcedureEvent> {
-    let (log, isOver) = core.update { runs in (ensureEventLog(&runs), outcome != nil) }
+    let (log, isOver) = core.update { runs in (ensureEventLog(&runs), isFinished) }
     if isOver { log.close() }
     let hasWaited = Locked(false)
     return log.subscribe().stream { await ProcedureContext.waitingForEvent(of: self, hasWaited, $0) }

@@ -144,7 +144,7 @@ extension Run {
 
   /// Executes the body once, with its hooks and in its context.
   private func callBody(isFirst: Bool) async -> BodyEnd {
-    await ProcedureContext.bound.withValue(ProcedureContext(self)) {
+    await ProcedureContext.bound.withValue(.init(self)) {
       do {
         if isFirst {
           startTimeout()

@@ -166,7 +166,7 @@ extension Run {
   /// Registers a signal for the end of the run. Returns `false` if the run has already finished.
   private func register(_ signal: OneShotSignal, isAwaited: Bool) -> Bool {
     core.update { runs in
-      guard outcome == nil else { return false }
+      guard !isFinished else { return false }
       runs[self].details.observers.waiters[signal.id] = signal
       if isAwaited { runs[self].details.observers.isAwaited = true }
       return true
@@ -177,7 +177,7 @@ extension Run {
   private func unregister(_ signal: OneShotSignal) -> Bool {
     core.update { runs in
       runs[self].details.observers.waiters[signal.id] = nil
-      return outcome != nil
+      return isFinished
     }
   }
 
@@ -186,7 +186,7 @@ extension Run {
   /// The key is either the id of the waiting run, which `forget` uses to remove the listener, or a reserved id.
   func whenFinished(by key: ProcedureID = .reserve(), _ listener: @escaping RunDetails.Listener) {
     let isOver = core.update { runs in
-      guard outcome == nil else { return true }
+      guard !isFinished else { return true }
       let earlier = runs[self].details.observers.listeners[key]
       runs[self].details.observers.listeners[key] = { @Sendable outcome in
         earlier?(outcome)

@@ -6,8 +6,8 @@ import Synchronization
 /// their data: the driver, the owner of the slot, and the parent. `RunDriver` drives them through the phases of `QueueMachine`.
 ///
 /// The `@unchecked Sendable` conformance relies on an invariant: the state of a run is accessed either through the `RunTable` of its queue,
-/// which the queue's lock guards, or by the code that creates the run, before any other code refers to the run. `outcome` is written once,
-/// through the table, before the run is marked as finished; code without the lock reads it only after that. `parent` changes only while no
+/// which the queue's lock guards, or by the code that creates the run, before any other code refers to the run. The outcome is written
+/// once, through the table, before the run is marked as finished; code without the lock reads it only after that. `parent` changes only while no
 /// other code refers to the run.
 ///
 /// The class is `package` because `ProcedureKitDurable` and `ProcedureKitRemote` use it.
@@ -88,8 +88,10 @@ package final class Run: @unchecked Sendable {
   /// The state that the lock of the queue guards; see `RunTable`. The compiler checks exclusive access to the table, so the runtime need
   /// not.
   @exclusivity(unchecked) fileprivate var guardedState: RunState
-  /// The outcome. It is written once, before the run is marked as finished, and read only after that, so no two accesses overlap.
-  @exclusivity(unchecked) fileprivate(set) var outcome: RunOutcome?
+  /// The two parts of the outcome. They are written once, before the run is marked as finished, and read only after that, so no two
+  /// accesses overlap.
+  @exclusivity(unchecked) fileprivate var failure: RunOutcome.Failure?
+  @exclusivity(unchecked) fileprivate var storedValue: any Sendable = ()
   fileprivate let marks = Atomic<UInt8>(0)
 
   init(
@@ -120,7 +122,7 @@ package final class Run: @unchecked Sendable {
   deinit {
     // The last handle has been released. If no code has observed the failure, it is reported.
     let isObserved = marks.load(ordering: .relaxed) & Self.observedMark != 0
-    if isAddedByUser, !isObserved, case .failed(let error)? = outcome?.withoutValue {
+    if isAddedByUser, !isObserved, case .failed(let error)? = failure {
       core.reportUnobservedFailure(ProcedureFailure(procedure: identity, error: error))
     }
     // Releases a long chain of parents iteratively, because recursion could overflow the stack.
@@ -218,8 +220,8 @@ package final class Run: @unchecked Sendable {
   /// Returns the public state of the run (L1).
   func state(_ state: borrowing QueueCore.State) -> ProcedureState {
     let member = state.runs[self].member
-    guard member >= 0 else { return outcome == nil ? .pending : .finished }
-    if outcome != nil { return .finished }
+    guard member >= 0 else { return isFinished ? .finished : .pending }
+    if isFinished { return .finished }
     let entry = state.machine[member]
     return entry.phase.state(needsConditions: entry.needs.contains(.conditions), isPaused: isPausedByLayer(state))
   }
@@ -239,11 +241,12 @@ package final class Run: @unchecked Sendable {
     return isPaused
   }
 
+  /// The outcome, once the run has finished.
+  var outcome: RunOutcome? { isFinished ? RunOutcome(failure: failure, storedValue: storedValue) : nil }
+
   /// The value of the run, if it has succeeded.
   @usableFromInline
-  var value: (any Sendable)? {
-    outcome?.value
-  }
+  var value: (any Sendable)? { isFinished && failure == nil ? storedValue : nil }
 }
 
 /// The unfinished runs on one queue, by their places in the machine. The table is the only way to access the states of runs.
@@ -275,8 +278,8 @@ struct RunTable: ~Copyable, Sendable {
   }
 
   /// Writes the outcome of a run, once, and marks the run as finished (L1).
-  mutating func setOutcome(_ outcome: RunOutcome, of run: Run) {
-    run.outcome = outcome
+  mutating func setOutcome(_ outcome: consuming RunOutcome, of run: Run) {
+    (run.failure, run.storedValue) = (outcome.failure, outcome.storedValue)
     run.setFinished()
   }
 }

@@ -1,24 +1,28 @@
-/// The outcome of a run, with the value stored separately.
+/// The outcome of a run.
 ///
 /// `ProcedureOutcome<any Sendable>` would be equivalent, but its layout is known only at run time, so each copy would go through the
-/// runtime.
+/// runtime. So would each copy of an enumeration that contains the value.
 struct RunOutcome: Sendable {
-  let withoutValue: ProcedureOutcome<Void>
-  /// The value of a run that has succeeded.
-  let value: (any Sendable)?
-
-  static func finished(_ value: any Sendable) -> RunOutcome { RunOutcome(withoutValue: .finished(()), value: value) }
-  static func failed(_ error: any Error) -> RunOutcome { RunOutcome(withoutValue: .failed(error), value: nil) }
-  static func cancelled(reason: (any Error)?) -> RunOutcome {
-    RunOutcome(withoutValue: .cancelled(reason: reason), value: nil)
-  }
-  static func ignored(by condition: String) -> RunOutcome {
-    RunOutcome(withoutValue: .ignored(by: condition), value: nil)
+  /// The outcome of a run that has no value.
+  enum Failure: Sendable {
+    case failed(any Error)
+    case cancelled(reason: (any Error)?)
+    case ignored(by: String)
   }
 
-  private init(withoutValue: ProcedureOutcome<Void>, value: (any Sendable)?) {
-    (self.withoutValue, self.value) = (withoutValue, value)
-  }
+  /// The reason why the run has no value; `nil` if it has succeeded.
+  let failure: Failure?
+  /// The value of a run that has succeeded; `()` for every other run.
+  let storedValue: any Sendable
+
+  static func finished(_ value: any Sendable) -> RunOutcome { RunOutcome(failure: nil, storedValue: value) }
+  static func failed(_ error: any Error) -> RunOutcome { RunOutcome(.failed(error)) }
+  static func cancelled(reason: (any Error)?) -> RunOutcome { RunOutcome(.cancelled(reason: reason)) }
+  static func ignored(by condition: String) -> RunOutcome { RunOutcome(.ignored(by: condition)) }
+
+  init(failure: Failure?, storedValue: any Sendable) { (self.failure, self.storedValue) = (failure, storedValue) }
+
+  private init(_ failure: Failure) { self.init(failure: failure, storedValue: ()) }
 
   /// Creates the outcome of a body whose run was not cancelled.
   init(_ result: Result<any Sendable, any Error>) {
@@ -29,16 +33,34 @@ struct RunOutcome: Sendable {
   }
 
   /// Creates the outcome of a body that threw an error and whose run was not cancelled.
-  init(thrown error: any Error) { self.init(withoutValue: ProcedureOutcome(thrown: error), value: nil) }
+  ///
+  /// If the error is of kind ``ProcedureError/Kind/ignored``, the run is ignored as well.
+  init(thrown error: any Error) {
+    if let error = error as? ProcedureError, error.kind == .ignored, let condition = error.condition {
+      self = .ignored(by: condition)
+    } else {
+      self = .failed(error)
+    }
+  }
+
+  /// The value of a run that has succeeded.
+  var value: (any Sendable)? { failure == nil ? storedValue : nil }
 
   /// Whether the run was cancelled before its outcome was decided.
-  var wasCancelled: Bool { withoutValue.wasCancelled }
+  var wasCancelled: Bool {
+    if case .cancelled? = failure { true } else { false }
+  }
+
+  /// The outcome without the value, for events and dependencies.
+  var withoutValue: ProcedureOutcome<Void> { map { _ in } }
 
   /// Returns the outcome with `transform` applied to the value.
   func map<Output>(_ transform: (any Sendable) -> Output) -> ProcedureOutcome<Output> {
-    withoutValue.map { _ in
-      guard let value else { preconditionFailure("RunOutcome: a run has succeeded without a value") }
-      return transform(value)
+    switch failure {
+    case nil: .finished(transform(storedValue))
+    case .failed(let error): .failed(error)
+    case .cancelled(let reason): .cancelled(reason: reason)
+    case .ignored(let condition): .ignored(by: condition)
     }
   }
 
