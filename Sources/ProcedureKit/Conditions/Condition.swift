@@ -64,7 +64,7 @@ public struct Condition: Sendable {
 
   /// Evaluates all conditions of one layer concurrently (K1). The first failure decides the result and cancels the other evaluations.
   ///
-  /// The function calls `decide` and returns at the same times as ``evaluate(prepares:decide:)``.
+  /// As in ``evaluate(prepares:decide:)``, `decide` can be called long before the function returns.
   static func evaluateAll(_ conditions: [Condition], prepares: Bool = true, decide: @escaping Decision) async {
     if conditions.count == 1 { return await conditions[0].evaluate(prepares: prepares, decide: decide) }
     await evaluateEach(conditions, prepares: prepares, until: \.isFailed) { evaluations in

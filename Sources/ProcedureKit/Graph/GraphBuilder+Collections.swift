@@ -7,8 +7,8 @@ extension GraphBuilder {
   ///     queue.
   ///   - limit: The maximum number of concurrent elements. Passing a value below 1 traps.
   ///   - policy: The response to the failure of an element.
-  ///   - elementName: Returns the name of an element in errors, events and diagrams. If `nil`, the name is that of the procedure with the
-  ///     index of the element, as in `resize[3]`.
+  ///   - elementName: A function that returns the name of an element in errors, events and diagrams; `nil` to use the name of the procedure
+  ///     followed by the index of the element, as in `resize[3]`.
   /// - Returns: A node with the values, in the order of the elements.
   @inlinable
   public func map<Element, P: Procedure>(
@@ -44,7 +44,7 @@ extension GraphBuilder {
   ///   - name: The name of the node in errors, events and diagrams.
   ///   - elements: The node with the array.
   ///   - initial: The first partial result.
-  ///   - combine: Returns the next partial result, given the previous one and an element.
+  ///   - combine: A function that returns the next partial result, given the previous one and an element.
   /// - Returns: A node with the last partial result, which is `initial` if the array is empty.
   public func reduce<Element, Partial: Sendable>(
     _ name: String, _ elements: Node<[Element]>, _ initial: Partial,
@@ -71,7 +71,7 @@ extension GraphBuilder {
 
   /// Adds a node for each element of an array, all of which execute the same task.
   ///
-  /// The function is compiled in the client, where the types are known. Otherwise, each element would look them up at run time.
+  /// The function is compiled in the client, where the types are known. Otherwise, they would be looked up at run time for each element.
   @inlinable
   func add<Element, Output>(
     _ task: ProcedureTask<Element, Output>, forEach elements: [Element], elementName: (@Sendable (Element) -> String)?
@@ -127,8 +127,8 @@ extension GraphBuilder {
   /// let sizes = g.map("sizes", photos) { photo in photo.size }
   /// ```
   ///
-  /// The function never executes on the caller's actor. In errors, events and diagrams, the name of an element is that of the node with the
-  /// element's index, as in `sizes[3]`.
+  /// The function never executes on the caller's actor. In errors, events and diagrams, the name of an element is the name of the node
+  /// followed by the element's index, as in `sizes[3]`.
   @inlinable
   public func map<Element, Output: Sendable>(
     _ name: String, _ elements: Node<[Element]>, maxConcurrentElements limit: Int = .max,
@@ -221,7 +221,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
     (self.element, self.limit, self.policy, self.elementName) = (element, limit, policy, elementName)
   }
 
-  /// A task that does the work for a whole array.
+  /// A task that executes the procedure for every element of an array.
   @inlinable var task: ProcedureTask<[Element], [Output]> {
     ProcedureTask(element.name) { elements in
       guard !elements.isEmpty else { return [] }

@@ -1,7 +1,7 @@
 /// An object that adds nodes to a ``ProcedureGraph`` while the graph is being built.
 ///
 /// Every `add` function returns a ``Node``, which represents a future value. A builder is valid until the closure that received it returns.
-/// Calling `add` later traps, and so does passing a node from another builder.
+/// Calling `add` later traps, as does passing a node from another builder.
 public final class GraphBuilder {
   /// The identity by which the builder recognizes its own nodes.
   @usableFromInline let identity = ProcedureID.reserve()

@@ -14,10 +14,10 @@ extension ProcedureGraph where Input == Void {
   /// - Parameters:
   ///   - name: The name of the graph in errors and events.
   ///   - items: The items, in any order; a graph without items returns an empty dictionary.
-  ///   - id: Returns the id of an item.
-  ///   - needs: Returns the ids of the items that an item needs.
-  ///   - operation: Returns the value of an item, given the values of the needed items in the order of `needs`. The
-  ///     function never executes on the caller's actor.
+  ///   - id: A function that returns the id of an item.
+  ///   - needs: A function that returns the ids of the items that an item needs.
+  ///   - operation: A function that returns the value of an item, given the values of the needed items in the order of `needs`. It never
+  ///     executes on the caller's actor.
   /// - Throws: ``GraphItemsError`` if items need each other in a cycle, an item needs an unknown id, or several items have the same id.
   /// - Complexity: O(n + e) for n items that need e ids in total.
   public init<Items: Sequence, ID: Hashable & Sendable, Value: Sendable>(

@@ -53,8 +53,8 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// }
   /// ```
   ///
-  /// The type must be written out, so that a closure that forgets to return a node causes an error instead of creating a graph without a
-  /// value.
+  /// The type must be written explicitly, so that the compiler reports a closure that lacks a `return` instead of creating a graph without
+  /// a value.
   public init(
     _ name: String = "ProcedureGraph", returning type: Void.Type, _ build: (GraphBuilder, Node<Input>) -> Void
   ) where Output == Void {
@@ -97,7 +97,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// - Parameters:
   ///   - name: The name of the graph in errors, events and diagrams.
   ///   - collection: The name of the `map` node whose elements are the nodes of this graph, if any.
-  ///   - combine: Returns the value of the graph, given the values of the nodes.
+  ///   - combine: A function that returns the value of the graph, given the values of the nodes.
   ///   - build: A closure that adds the nodes and returns those whose values are combined.
   @inlinable
   init<Value>(

@@ -14,7 +14,7 @@ extension Procedure {
   ///
   /// This procedure releases its resources before the function is called.
   ///
-  /// - Throws: The returned procedure fails with any error that the function throws.
+  /// If the function throws an error, the returned procedure fails with that error.
   public func map<Other: Sendable>(
     _ transform: @escaping @concurrent @Sendable (Output) async throws -> Other
   ) -> ProcedureTask<Input, Other> {

@@ -6,9 +6,9 @@ extension Procedure {
   /// with the same key; see ``QueueOverflow``. With the default configuration, a key has no effect. String keys are compared byte by byte.
   ///
   /// If several keys are set, the last one applies. The key of a procedure that is passed to ``then(_:)``, or that serves as a fallback,
-  /// has no effect; set the key on the returned procedure instead. If they have no key, produced children, nested runs and nodes of graphs
-  /// use the key of the enclosing body; procedures that a body adds to a queue do not. A node with a key can execute only in a slot for
-  /// that key. Keys are compared as `AnyHashable` values. Their `==` and `hash(into:)` are called outside of all locks.
+  /// has no effect; set the key on the returned procedure instead. Produced children, nested runs and nodes of graphs that have no key use
+  /// the key of the enclosing body; procedures that a body adds to a queue do not. A node with a key can execute only in a slot for that
+  /// key. Keys are compared as `AnyHashable` values. Their `==` and `hash(into:)` are called outside of all locks.
   public func keyed(by key: some Hashable & Sendable) -> ProcedureTask<Input, Output> {
     procedureTask.relabelled { $0.key = InternedKey.of(key) }
   }
@@ -25,9 +25,9 @@ extension Procedure {
   /// any body are treated as if they were on one queue. Inputs are not compared: equal keys mean equal work. If a `scope` is given, all
   /// procedures with this scope and the same type of value share executions, regardless of their names and queues.
   ///
-  /// A pause of the execution, such as the pause between two attempts, does not end the sharing: the execution has one result for all runs.
-  /// A waiting run holds neither a slot nor any of the procedure's resources. If the executing run is cancelled, the next waiting run
-  /// executes. Cancelling a waiting run ends its wait immediately and does not affect the others.
+  /// A pause in an execution, such as the one between two attempts, does not end the execution: all runs receive the same result. A waiting
+  /// run holds neither a slot nor any of the procedure's resources. If the executing run is cancelled, the next waiting run executes.
+  /// Cancelling a waiting run ends its wait immediately and does not affect the others.
   ///
   /// - Parameters:
   ///   - key: The identity of the work.

@@ -131,7 +131,7 @@ struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Se
 
   func makeAsyncIterator() -> Iterator { Iterator(repetition: self) }
 
-  /// An iteration, which is used by one task.
+  /// An iterator, which only one task uses.
   struct Iterator: AsyncIteratorProtocol {
     let repetition: ProcedureRepetition
     /// The delays, which are created for the first run.
@@ -143,7 +143,7 @@ struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Se
       self.repetition = repetition
     }
 
-    /// Waits until the pause ends, and then runs the procedure once more in the caller's task. No further run follows an error.
+    /// Waits until the pause ends, and then runs the procedure once more in the caller's task. An error ends the iteration.
     mutating func next() async throws -> Output? {
       guard !isOver, count < repetition.maxCount else { return nil }
       isOver = true

@@ -66,7 +66,7 @@ extension Procedure {
 }
 
 extension Run {
-  /// Waits for the turn of a call at a rate limiter. The procedure holds neither a slot nor resources during the wait.
+  /// Waits until a rate limiter admits a call. The procedure holds neither a slot nor resources during the wait.
   fileprivate func pass(_ limiter: RateLimiter) async throws {
     switch limiter.arrive() {
     case .granted: return

@@ -32,7 +32,7 @@ extension Procedure {
     claiming(ResourceRequest(categories: [category] + others, isShared: false))
   }
 
-  /// Returns the procedure with mutual exclusion by a type: the body executes only while no other run holds the category of `type`.
+  /// Returns the procedure with mutual exclusion based on a type: the body executes only while no other run holds the category of `type`.
   ///
   /// See ``exclusive(_:_:)``.
   public func exclusive<Category>(with type: Category.Type) -> ProcedureTask<Input, Output> {

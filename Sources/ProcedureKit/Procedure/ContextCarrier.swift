@@ -1,4 +1,4 @@
-/// A carrier that passes a task-local value from the code that adds a procedure to the procedure's body.
+/// A carrier that captures a task-local value when a procedure is added, and binds it while the procedure's body executes.
 ///
 /// `run` executes in the caller's task and does not need carriers. A procedure passed to `add` executes in a different task, which does not
 /// inherit the caller's task-local values, such as the context of a tracing or logging library. A queue's carriers capture these values

@@ -1,4 +1,4 @@
-/// One layer of a procedure's modifiers: the name, the prerequisites for the start, the limits and the hooks.
+/// One layer of a procedure's modifiers: its name, prerequisites, limits and hooks.
 ///
 /// A modifier either joins the outermost layer of the procedure or opens a new layer around it. From the inside out, a layer consists of
 /// the body, the hooks around the body, the timeout, the resources, the delay, the conditions, and the end hooks.
@@ -18,7 +18,7 @@ package final class ModifierLayer: Sendable {
     var isEmpty: Bool { isEmptyAtEnd && willExecute.isEmpty && didExecute.isEmpty }
   }
 
-  /// The functions of a layer, which can refer to the user's objects, and are released when a run has ended.
+  /// The closures of a layer. They can capture the user's objects, so they are released when a run has ended.
   @usableFromInline
   final class Closures: Sendable {
     let conditions: SharedList<Condition>
@@ -66,7 +66,7 @@ package final class ModifierLayer: Sendable {
     var timeout: Duration?
     var deadline: Deadline?
     var failurePolicy: FailurePolicy?
-    /// The name of the collection that the run belongs to as an element.
+    /// The name of the collection of which the run is an element.
     var collection: String?
     var conditions = SharedList<Condition>()
     var hooks = Hooks()
@@ -87,7 +87,7 @@ package final class ModifierLayer: Sendable {
   let reuses: Bool
   /// Whether the body can be executed again after a pause.
   let repeats: Bool
-  /// Whether a run that has its slot involves only the body and a timeout, without hooks, pauses or policies.
+  /// Whether a run that has its slot only has to execute its body, possibly with a timeout, because it has no hooks, pauses or policies.
   let canStartInline: Bool
   /// Whether a run in its caller's task needs only resources and a slot. A body with a timeout executes in a child of that task.
   let canStartInCallersTask: Bool
@@ -123,8 +123,8 @@ package final class ModifierLayer: Sendable {
 
   var name: String { traits.name }
 
-  /// Returns the layer with the name of a node. Only the nodes of a `map` have other names than their common task, whose layer has nothing
-  /// but a priority and a key (`ElementWork`).
+  /// Returns the layer with the name of a node. Only the nodes of a `map` have names that differ from the name of the task that they share,
+  /// whose layer has only a priority and a key (`ElementWork`).
   func named(_ name: String) -> ModifierLayer {
     if name == self.name { return self }
     // `traits` has no closures, so the new layer would lose them.

@@ -15,7 +15,7 @@
 public protocol Procedure<Input, Output>: Sendable {
   /// The type of the input; `Void` for a procedure without an input.
   associatedtype Input: Sendable
-  /// The type of the value.
+  /// The type of the value that a run returns.
   associatedtype Output: Sendable
 
   /// The name of the procedure in errors, events and diagrams. The default is the name of the type.
@@ -93,10 +93,11 @@ extension Procedure where Input == Void {
 /// }
 /// ```
 public protocol InputlessProcedure<Output>: Procedure where Input == Void {
-  // Both types are repeated here; otherwise the compiler (Swift 6.3) infers them only in the file of the conforming type.
+  // Both types are repeated here because the compiler (Swift 6.3) would otherwise infer them only in the file that declares the conforming
+  // type.
   /// The type of the input, which is always `Void`.
   associatedtype Input = Void
-  /// The type of the value of ``execute()``.
+  /// The type of the value that ``execute()`` returns.
   associatedtype Output
 
   /// Performs the work once; see ``Procedure/execute(_:)``.

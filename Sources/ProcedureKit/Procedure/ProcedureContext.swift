@@ -145,7 +145,7 @@ public struct ProcedureContext: Sendable {
   /// - Parameters:
   ///   - awaited: The run whose events or progress are read.
   ///   - hasWaited: Whether a body has waited for an event of this subscription, and the run has not ended since.
-  ///   - mayReadItself: Whether another task of the body can cause the event, in which case a body that reads from itself does not fail.
+  ///   - mayReadItself: Whether another task of the body can cause the event, in which case the body may wait for it.
   ///   - wait: A function that waits for the event.
   /// - Returns: The event; `nil` after the last one.
   @concurrent static func waitingForEvent<Event: Sendable>(
@@ -154,7 +154,7 @@ public struct ProcedureContext: Sendable {
   ) async -> Event? {
     guard let run = current?.run.nearestUnfinished else { return await wait() }
     if awaited.isFinished {
-      // The last events of the run are available without a further wait.
+      // The remaining events of the run can be read without waiting.
       let isFirst = hasWaited.withLock { hasWaited in
         defer { hasWaited = false }
         return hasWaited
@@ -193,7 +193,7 @@ public struct ProcedureContext: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name of the awaited work, for snapshots.
-  ///   - operation: The operation. It executes without a slot, so it must only wait and not compute.
+  ///   - operation: The operation. It executes without a slot, so it must only wait, not compute.
   /// - Returns: The result of `operation`.
   @concurrent public static func withSlotReleased<R: Sendable>(
     waitingFor name: String, _ operation: @concurrent @Sendable () async -> R
@@ -222,8 +222,8 @@ extension ProcedureContext {
   /// does not affect the parent. A body that executes in the task of a caller, or of a graph, must check ``isCancelled`` to detect that a
   /// child has failed, because the parent does not own that task and cannot cancel it.
   ///
-  /// A body that waits for its children holds no slot, nor does a parent whose body has ended. The children can claim the
-  /// resources of the parent; see ``Procedure/exclusive(_:_:)``.
+  /// A body that is waiting for its children holds no slot, nor does a parent whose body has ended. The children can claim the resources of
+  /// the parent; see ``Procedure/exclusive(_:_:)``.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.

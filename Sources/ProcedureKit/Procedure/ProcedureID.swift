@@ -17,7 +17,7 @@ public struct ProcedureID: Hashable, Comparable, Sendable, CustomStringConvertib
     "#\(number)"
   }
 
-  /// The identity that belongs to no run.
+  /// A placeholder identity that belongs to no run.
   static var ofNoRun: ProcedureID { ProcedureID(number: 0) }
 
   private static let next = Atomic<UInt64>(1)

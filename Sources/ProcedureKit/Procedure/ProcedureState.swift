@@ -53,7 +53,7 @@ extension ProcedureState: Codable {
 
   /// Decodes a state from its name.
   ///
-  /// - Throws: `DecodingError`, also if there is no state with this name.
+  /// - Throws: `DecodingError` if the value is not the name of a state.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     let name = try container.decode(String.self)

@@ -25,7 +25,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     self.init(ModifierLayer(named: name, priority), operation, body: nil)
   }
 
-  /// Creates a procedure from an async function without an input. The parameters are those of the initializer for one input.
+  /// Creates a procedure from an async function without an input. The parameters have the same meaning as in the initializer for one input.
   @inlinable
   public init(
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,

@@ -46,7 +46,7 @@ public final class Promise<Value: Sendable>: InputlessProcedure {
 
   /// Finishes the promise with a result. Returns `false`, and has no effect, if the promise has already been finished.
   ///
-  /// - Complexity: O(n) for n runs that are waiting.
+  /// - Complexity: O(n) for n waiting runs.
   @discardableResult
   public func finish(with result: Result<Value, any Error>) -> Bool { state.finish(.finished(result)) }
 
@@ -89,7 +89,7 @@ private final class PromiseState<Value: Sendable>: Sendable {
       defer { contents.waiters = [:] }
       return contents.waiters
     }
-    // The signals are sent after the lock has been released, in the order of the waits.
+    // The signals are sent after the lock has been released, in the order in which the waits began.
     for waiter in (waiters ?? [:]).inOrder { waiter.signal() }
     return waiters != nil
   }

@@ -68,7 +68,7 @@ extension ProcedureQueue {
   /// - Throws: `CancellationError`, or the reason for the cancellation.
   /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult @concurrent
-  @_disfavoredOverload  // For the same reason as `add`.
+  @_disfavoredOverload  // For the same reason as in `add`.
   public nonisolated func enqueue<First: Sendable, each Rest: Sendable, P: Procedure>(
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
     after dependencies: [any ProcedureDependency] = []
@@ -127,7 +127,7 @@ extension ProcedureQueue {
   ///
   /// See ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``.
   @discardableResult
-  @_disfavoredOverload  // For the same reason as the variant for several dependencies.
+  @_disfavoredOverload  // For the same reason as in the variant for several dependencies.
   public nonisolated func add<First: Sendable, each Rest: Sendable, P: Procedure>(
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
     after dependency: any ProcedureDependency
@@ -179,7 +179,7 @@ extension ProcedureQueue {
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
-  @_disfavoredOverload  // For the same reason as `add`.
+  @_disfavoredOverload  // For the same reason as in `add`.
   public nonisolated func enqueue<First: Sendable, each Rest: Sendable, P: Procedure>(
     _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
     after dependency: any ProcedureDependency

@@ -89,12 +89,12 @@ extension ProcedureQueue {
     /// The log of the queue; `nil` to use the value that ``ProcedureLog/shared`` has when a message is written.
     public var log: ProcedureLog?
 
-    /// Whether the queue collects counts and times of its procedures; see ``QueueSnapshot/totals``.
+    /// Whether the queue counts its procedures and measures how long they take; see ``QueueSnapshot/totals``.
     ///
     /// For each procedure, collecting totals costs about as much as a subscriber to the queue's events.
     public var collectsTotals = false
 
-    /// The function that is called with each failure that no handle can report any longer; `nil` to log a warning.
+    /// The function that is called with each failure that can no longer be observed through a handle; `nil` to log a warning.
     ///
     /// A failure is unobserved if the last handle to the procedure is released before any code has read the handle's `value`, `result` or
     /// `outcome`, subscribed to its events, or depended on the procedure, and before a model of the queue (`ProcedureQueueModel` in

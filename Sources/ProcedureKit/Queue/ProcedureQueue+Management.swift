@@ -17,7 +17,7 @@ extension ProcedureQueue {
     return true
   }
 
-  /// Cancels all procedures on the queue that a predicate selects. They are cancelled together, so the end of one does not let another
+  /// Cancels all procedures on the queue that a predicate selects. They are cancelled together, so cancelling one does not let another one
   /// start.
   ///
   /// ```swift

@@ -96,7 +96,7 @@ struct ResultSequence<Input: Sendable, Output: Sendable>: AsyncSequence, Sendabl
 
   func makeAsyncIterator() -> Iterator { Iterator(flow: ResultFlow(self)) }
 
-  /// An iteration, which is used by one task.
+  /// An iterator, which only one task uses.
   struct Iterator: AsyncIteratorProtocol {
     let flow: ResultFlow<Input, Output>
 
@@ -127,8 +127,8 @@ extension ProcedureQueue {
   ///     of the queue.
   ///   - limit: The maximum number of concurrent elements. Passing a value below 1 traps.
   ///   - policy: The response to the failure of an element.
-  ///   - elementName: Returns the name of an element in errors, events and diagrams. `nil` uses the name of the procedure with the index of
-  ///     the element: `resize[3]`.
+  ///   - elementName: A function that returns the name of an element in errors, events and diagrams; `nil` to use the name of the procedure
+  ///     followed by the index of the element, as in `resize[3]`.
   /// - Returns: The values, in the order of the elements.
   /// - Throws: The same errors as ``run(_:input:)``; ``ProcedureError/Kind/childrenFailed`` with the policy ``FailurePolicy/collect``.
   /// - Complexity: O(n) for n elements.

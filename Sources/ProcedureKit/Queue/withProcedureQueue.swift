@@ -37,7 +37,7 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 /// - Parameters:
 ///   - configuration: The settings of the queue. `onUnobservedFailure` is called only for procedures that are refused because they were
 ///     added after `withProcedureQueue` had returned.
-///   - policy: Determines how the scope responds to the failure of an added procedure.
+///   - policy: The policy that determines how the scope responds to the failure of an added procedure.
 ///   - body: The function that adds procedures to the queue. The failure of a procedure does not cancel the task that executes `body`.
 /// - Returns: The value of `body`.
 /// - Throws: With `failFast`, the first error, whether from an added procedure or from `body`; a `CancellationError` from `body` does not

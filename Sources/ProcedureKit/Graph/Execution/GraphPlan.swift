@@ -67,10 +67,10 @@ package struct NodeTraits: Sendable {
     (label, self.priority, self.isPlain, self.version, self.weight) = (name, priority, isPlain, version, weight)
   }
 
-  /// The name. For an element of a `map`, it is created on each access, since most elements are never named: `sizes[3]`.
+  /// The name. For an element of a `map`, a name such as `sizes[3]` is created on each access, because most of these names are never read.
   @usableFromInline package var name: String { element < 0 ? label : "\(label)[\(element)]" }
 
-  /// Returns the traits of the node for one element of a `map`, with a name of its own or named by its index.
+  /// Returns the traits of the node for one element of a `map`, with the given name or with a name that contains the index.
   @usableFromInline
   func ofElement(_ index: Int, named name: String?) -> NodeTraits {
     var traits = self
