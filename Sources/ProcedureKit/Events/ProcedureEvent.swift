@@ -230,7 +230,7 @@ extension ProcedureEvent {
     }
   }
 
-  /// The name of the collection that the run belongs to as an element, for ``Kind-swift.struct/didAttach``.
+  /// The name of the collection of which the run is an element, for ``Kind-swift.struct/didAttach``.
   ///
   /// This is the name of the procedure that ``ProcedureQueue/map(_:with:maxConcurrentElements:onFailure:elementName:)``,
   /// ``ProcedureQueue/results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx`` or the functions of a ``GraphBuilder`` execute
@@ -408,7 +408,7 @@ extension ExecutionCause: Codable {
 
   /// Decodes a cause.
   ///
-  /// - Throws: `DecodingError`, also if there is no cause of this kind.
+  /// - Throws: `DecodingError` if the data is invalid or the kind of cause is unknown.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     switch try container.decode(Kind.self, forKey: .kind) {

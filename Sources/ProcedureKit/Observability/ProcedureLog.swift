@@ -1,4 +1,4 @@
-/// A log, which consists of a destination for messages and the lowest level that it accepts.
+/// A destination for log messages, and the lowest level of messages that it receives.
 ///
 /// The library itself writes few messages:
 /// - At level `warning`: a failure that no caller can see, a stalled queue, and retries that have neither a delay nor a limit (once for
@@ -17,7 +17,7 @@
 ///
 /// Messages are written to the ``ProcedureQueue/Configuration/log`` of the queue, or, if that is `nil`, to ``shared``, the log of the
 /// process. Set either of them to redirect messages. By default, messages of level `notice` and above are written to standard error. The
-/// text of a message below the level of the log is not built.
+/// text of a message below the level of the log is not evaluated.
 public struct ProcedureLog: Sendable {
   /// The lowest level of messages that the handler receives.
   public var level: Level
@@ -61,7 +61,7 @@ public struct ProcedureLog: Sendable {
 
   // MARK: Messages
 
-  /// Passes a message to the handler if its level is high enough; otherwise, neither the text nor the metadata is built.
+  /// Passes a message to the handler if its level is high enough; otherwise, neither the text nor the metadata is evaluated.
   ///
   /// - Parameters:
   ///   - level: The importance of the message.
@@ -131,7 +131,7 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
   public var file: String
   /// The function from which the message was logged.
   public var function: String
-  /// The line from which the message was logged.
+  /// The line on which the message was logged.
   public var line: UInt
 
   /// Creates a message.

@@ -1,4 +1,4 @@
-/// The coding of snapshots, which the guide *The JSON of a snapshot* documents for other programs.
+/// The encoded form of snapshots, which the guide *The JSON of a snapshot* documents for other programs.
 ///
 /// All keys and kinds are written out, so that renaming a declaration does not change the format. A release that only adds keys keeps
 /// the version, since decoders ignore unknown keys. Every other change increments the version; this includes a new kind of wait.
@@ -12,7 +12,7 @@ extension QueueSnapshot: Codable {
 
   /// Decodes a snapshot. Unknown keys are ignored.
   ///
-  /// - Throws: `DecodingError`, also if the snapshot has another version of the format.
+  /// - Throws: `DecodingError` if the data is invalid or has a different version of the format.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let version = try container.decode(Int.self, forKey: .version)
@@ -23,7 +23,7 @@ extension QueueSnapshot: Codable {
           "the snapshot has version \(version) of the format; this release of ProcedureKit reads version \(Self.formatVersion)"
       )
     }
-    /// A limit that is absent does not exist.
+    /// If the key is absent, there is no limit.
     func limit(_ key: CodingKeys) throws -> Int { try container.decodeIfPresent(Int.self, forKey: key) ?? .max }
     self.init(
       name: try container.decode(String.self, forKey: .name),
@@ -128,7 +128,7 @@ extension QueueSnapshot.Wait: Codable {
 
   /// Decodes a wait.
   ///
-  /// - Throws: `DecodingError`, also if there is no wait of this kind.
+  /// - Throws: `DecodingError` if the data is invalid or the kind of wait is unknown.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     func procedures() throws -> [ProcedureIdentity] {

@@ -7,7 +7,8 @@
 public struct QueueSnapshot: Sendable {
   /// The queue's name.
   public let name: String
-  /// The instant of the snapshot on the clock of the queue. Its difference from ``Wait/pause(until:)`` is the rest of the pause.
+  /// The instant of the snapshot on the clock of the queue. To find out how much of a pause is left, subtract it from the instant in
+  /// ``Wait/pause(until:)``.
   public let instant: ProcedureInstant
   /// The maximum number of bodies that execute at a time.
   public let maxConcurrentProcedures: Int
@@ -144,7 +145,7 @@ extension ProcedureQueue {
   public nonisolated func snapshot() -> QueueSnapshot { core.snapshot() }
 }
 
-/// One wait of a body, as a snapshot shows it.
+/// One wait of a body, as shown in a snapshot.
 enum BodyWaitLook: Sendable {
   case procedure(ProcedureIdentity)
   /// The run that performs the shared execution for a key.

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The top-level runs of a queue that have ended, for a model that shows them. A run within a body on the same queue is not top-level.
 ///
-/// All ends are counted, and the newest are kept until they are taken. The end of a failed run retains the run. So a failure whose end is
-/// taken and shown is not reported as unobserved, and a failure whose end is dropped is reported like any other.
+/// All ends are counted, and the newest are kept until they are taken. The end of a failed run retains the run. A failure whose end is
+/// taken and shown is therefore not reported as unobserved, whereas a failure whose end is dropped is reported like any other.
 ///
 /// The class is `package` because `ProcedureKitFoundation` uses it.
 package final class RunEnds: Sendable {
@@ -86,7 +86,7 @@ package final class RunEnds: Sendable {
 }
 
 extension QueueCore {
-  /// Starts to add the runs that end on the queue to a collection.
+  /// Starts adding the runs that end on the queue to a collection.
   package func collect(_ ends: RunEnds) { send { state, _ in state.ends.append(ends) } }
 
   /// Stops adding runs to a collection, and drops those that have not been taken.

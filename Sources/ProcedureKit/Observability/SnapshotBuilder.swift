@@ -2,7 +2,7 @@ extension QueueCore {
   /// Returns the current runs and what each of them is waiting for.
   func snapshot() -> QueueSnapshot { snapshot { _ in } }
 
-  /// What a model shows of a run and a snapshot does not contain.
+  /// The details of a run that a model shows but a snapshot does not contain.
   package struct ModelDetails: Sendable {
     /// The number of attempts that have started.
     package let attempts: Int

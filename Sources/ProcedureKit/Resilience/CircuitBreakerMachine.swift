@@ -26,7 +26,8 @@ struct CircuitBreakerMachine {
     let cooldown: Duration
   }
 
-  /// The permission for one call. The end of the call must be reported. It is the number of the period in which the call was admitted.
+  /// The permission for one call, represented by the number of the period in which the call was admitted. The end of the call must be
+  /// reported.
   typealias Permit = Int
 
   enum Admission: Equatable {
@@ -91,7 +92,7 @@ struct CircuitBreakerMachine {
   }
 }
 
-/// A counter for the calls, and the failed calls among them, in a sliding time window.
+/// A counter of calls and of failed calls in a sliding time window.
 ///
 /// The window is divided into ten slices. The oldest slice is dropped when a new one begins, so the cost does not depend on the number of
 /// calls. Adding and reading are O(1).

@@ -70,7 +70,7 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Waits for the turn of a call.
+  /// Waits until a call is admitted.
   ///
   /// The call at the head of the line sleeps until its turn; the other calls are signalled when they are admitted or reach the head of the
   /// line.

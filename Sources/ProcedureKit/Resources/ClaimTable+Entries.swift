@@ -91,7 +91,7 @@ extension ClaimTable {
     claims.remove(claim)
   }
 
-  /// Releases the memory of the table if the table is empty and the memory is large.
+  /// Releases the memory of the table if the table is empty and occupies a lot of memory.
   mutating func releaseMemory() {
     guard numbers.isEmpty else { return }
     if claims.releaseMemory() {

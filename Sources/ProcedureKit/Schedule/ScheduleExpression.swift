@@ -1,4 +1,4 @@
-/// The definition of a schedule: a tree of steps, whose branches can be shared by schedules.
+/// The definition of a schedule: a tree of steps, whose branches several schedules can share.
 ///
 /// A combinator adds one node, regardless of the size of its operands. Nodes do not change, so one node can be part of many schedules.
 ///

@@ -107,7 +107,7 @@ package final class QueueCore: Sendable {
     }
   }
 
-  /// The settings of the queue. What is needed often, or in another form, is stored beside them.
+  /// The settings of the queue. Values that are needed often, or in a different form, are also stored separately.
   let configuration: ProcedureQueue.Configuration
   /// The failure policy of the scope that owns the queue; `nil` if no scope does.
   let scopePolicy: FailurePolicy?

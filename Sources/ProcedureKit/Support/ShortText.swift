@@ -1,4 +1,4 @@
-/// Makes external names and messages harmless for terminals, logs, diagrams and error messages.
+/// Makes external names and messages safe to show in terminals, logs, diagrams and error messages.
 ///
 /// This is the only place that decides which characters may be shown.
 ///
@@ -8,7 +8,7 @@ extension StringProtocol {
   /// The text on one line, without control characters.
   ///
   /// Control characters and line breaks become spaces. Invisible characters, such as those that change the direction of text, are removed,
-  /// and so are all but the first four accents of a letter, because any more of them would be drawn over other lines.
+  /// as are all but the first four accents of a letter, because further accents would be drawn over other lines.
   ///
   /// - Complexity: O(n) for n scalars.
   package var inOneLine: String {

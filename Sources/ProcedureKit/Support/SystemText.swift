@@ -8,7 +8,7 @@
 /// ```
 ///
 /// Two values are equal if their bytes are equal: a file whose name is `é` in composed form differs from a file whose name is `é` in
-/// decomposed form, although the two names are equal as `String` values.
+/// decomposed form, even though the two names are equal as `String` values.
 public struct SystemText:
   Hashable, Comparable, Codable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible
 {

@@ -39,8 +39,8 @@ extension ProcedureContext {
 /// ```
 ///
 /// The progress of a body with children or nodes is the weighted sum of their progress; see ``Procedure/progressWeight(_:)``. Once the body
-/// itself reports progress, the body counts as an additional part with weight 1. A child counts as completed when it has ended, whatever
-/// its outcome. Attempts, layers, copies of a hedge, and procedures that the body calls without a queue report to the procedure that
+/// itself reports progress, the body counts as an additional part with weight 1. A child counts as completed when it has ended, regardless
+/// of its outcome. Attempts, layers, copies of a hedge, and procedures that the body calls without a queue report to the procedure that
 /// encloses them.
 ///
 /// The published progress never decreases: the progress of a second attempt, which starts again from zero, becomes visible only when it

@@ -79,7 +79,7 @@ package final class ProgressNode: Sendable {
     state.withLock { if !$0.counted[node] { _ = $0.progress.childCame(id, weight: weight) } }
   }
 
-  /// Records that a node of a graph has ended, whatever its outcome. Calling this function again has no effect.
+  /// Records that a node of a graph has ended, regardless of its outcome. Calling this function again has no effect.
   func nodeEnded(_ node: Int, _ id: ProcedureID, weight: Double) {
     change { state, reading in
       guard !state.counted[node] else { return }
@@ -271,7 +271,7 @@ struct ProgressState {
     show(at: now())
   }
 
-  /// Records that a child has ended, whatever its outcome. The child counts as completed.
+  /// Records that a child has ended, regardless of its outcome. The child counts as completed.
   mutating func childEnded(_ id: ProcedureID, at now: @autoclosure () -> ProcedureInstant) {
     guard let child = children.removeValue(forKey: id) else { return }
     done += (1 - child.fraction) * child.weight

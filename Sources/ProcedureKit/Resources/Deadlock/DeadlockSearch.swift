@@ -48,7 +48,7 @@ enum DeadlockSearch {
 
   private struct Refusal {
     let run: Run
-    /// The wait of the body that is refused; `nil` for a claim and for a dependency.
+    /// The refused wait, if it is a wait in a body; `nil` for a claim and for a dependency.
     let wait: ObjectIdentifier?
     let isDependency: Bool
     /// The wait cycle, beginning with the refused wait.

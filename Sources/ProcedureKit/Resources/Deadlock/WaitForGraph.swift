@@ -75,7 +75,7 @@ struct WaitForGraph {
 
   // MARK: Queries
 
-  /// Returns a wait cycle that blocks a run forever, in whatever order claims are granted; `nil` if the run can continue.
+  /// Returns a wait cycle that blocks a run forever, regardless of the order in which claims are granted; `nil` if the run can continue.
   ///
   /// The result is the shortest cycle through the run. If the run itself is not in a cycle but is waiting for deadlocked runs, the result
   /// is their cycle: their own search may not have ended yet, and no run overtakes others until all deadlocks have been resolved.

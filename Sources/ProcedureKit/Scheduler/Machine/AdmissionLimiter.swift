@@ -65,7 +65,7 @@ struct AdmissionLimiter: Sendable {
 
     mutating func filter(_ isKept: (Element) -> Bool) { (elements, taken) = (ContiguousArray(all.filter(isKept)), 0) }
 
-    /// Releases the memory of removed elements when they are the majority.
+    /// Releases the memory of removed elements once they outnumber the remaining ones.
     private mutating func releaseTaken() {
       guard taken > AdmissionLimiter.minimumToCompact, 2 * taken > elements.count else { return }
       elements.removeFirst(taken)

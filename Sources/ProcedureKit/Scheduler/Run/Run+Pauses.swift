@@ -1,4 +1,4 @@
-/// A retry, or a repetition after successes, which decides how often the body of a run executes (T2).
+/// A retry, or a repetition after successes, which decides how many times the body of a run executes (T2).
 ///
 /// After each execution, the driver asks whether another one follows. The run releases its slot and its resources for the pause (Q3, R1).
 protocol Repetition: AnyObject, Sendable {

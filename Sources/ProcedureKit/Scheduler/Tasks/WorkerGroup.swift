@@ -58,7 +58,7 @@ final class WorkerGroup: Sendable {
 
 /// The task groups of a queue, each with at most a few hundred children.
 ///
-/// When a child ends, the runtime searches its group for it, so one group with many thousands of children would cost quadratic time.
+/// When a child ends, the runtime searches its group for it, so a single group with many thousands of children would take quadratic time.
 struct WorkerGroups: Sendable {
   private static let maximumTaskCount = 256
 
@@ -91,7 +91,7 @@ struct WorkerGroups: Sendable {
   }
 }
 
-/// A task that executes the runs on a queue one after another.
+/// A task that executes runs on a queue, one at a time.
 ///
 /// After each run, the worker takes the next one, unless the run was cancelled: a late cancellation must not reach another run (C6).
 final class Worker: Sendable {
