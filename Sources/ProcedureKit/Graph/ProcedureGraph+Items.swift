@@ -114,7 +114,7 @@ struct ItemOrder: Sendable {
       }
       next += 1
     }
-    // Each remaining item needs another remaining item, so following these needs from any of them leads into a cycle.
+    // Each remaining item needs another remaining item, so following these needs from any of them leads to a cycle.
     var walks = [Int](repeating: -1, count: needs.count)
     for start in missing.indices where missing[start] > 0 {
       var (way, item): ([Int], Int) = ([], start)

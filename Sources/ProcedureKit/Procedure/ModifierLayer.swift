@@ -47,7 +47,7 @@ package final class ModifierLayer: Sendable {
     }
   }
 
-  /// A value that is used instead of executing the body.
+  /// An existing value, which replaces the execution of the body.
   package struct Reused: Sendable {
     let value: any Sendable
 

@@ -4,7 +4,7 @@ typealias RunNumber = UInt64
 /// The number of an open resource. It can be reused once the resource has been closed.
 typealias ResourceNumber = Int32
 
-/// The number of units that a run needs of one resource. A run that excludes others needs the entire capacity of a category; a run that
+/// The number of units of one resource that a run needs. A run that excludes others needs the entire capacity of a category; a run that
 /// shares it needs one unit.
 struct ClaimDemand: Equatable {
   let resource: ResourceNumber

@@ -37,7 +37,7 @@ extension QueueCore {
     return run
   }
 
-  /// Adds a run if the queue has room at once; otherwise, returns `nil`. O(1) without dependencies.
+  /// Adds a run if the queue currently has room; otherwise, returns `nil`. O(1) without dependencies.
   @usableFromInline
   func addAtOnce(
     _ layer: ModifierLayer, _ closures: ModifierLayer.Closures?, after dependencies: [any ProcedureDependency],
