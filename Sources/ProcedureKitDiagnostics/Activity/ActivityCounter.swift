@@ -47,7 +47,7 @@ public final class ActivityCounter: Sendable {
   /// The number of procedures and calls to ``during(_:)`` that are in progress.
   public var count: Int { state.withLock { $0.count } }
 
-  /// Whether work is in progress, or ended so recently that the delay has not passed.
+  /// Whether work is in progress, or the last work ended so recently that the delay has not passed yet.
   public var isActive: Bool { state.withLock { $0.isActive } }
 
   /// A stream of values that indicate whether the counter is active. It begins with the current value, followed by each change.

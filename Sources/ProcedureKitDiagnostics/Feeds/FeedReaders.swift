@@ -17,6 +17,8 @@ final class FeedReaders: Sendable {
   private let state = Mutex(State())
   private let priority: TaskPriority?
 
+  /// Creates an object that does not read any feeds yet.
+  ///
   /// - Parameter priority: The priority of the tasks. If it is `nil`, each task has the priority of the task that calls ``read(_:_:)``.
   init(priority: TaskPriority? = nil) {
     self.priority = priority

@@ -36,7 +36,7 @@ public struct CriticalPath: Sendable {
     public var duration: Duration { times.total }
   }
 
-  /// The steps of the path, in chronological order. A run whose body awaited several other runs, one after another, can have several steps.
+  /// The steps of the path, in chronological order. A run can have several steps if its body awaited several other runs in sequence.
   public let steps: [Step]
   /// The steps, in chronological order. The elements of a `map` are combined into one row.
   public let rows: [Row]

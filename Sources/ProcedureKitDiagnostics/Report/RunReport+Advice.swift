@@ -5,7 +5,7 @@ extension RunReport {
   /// The maximum number of names in one list.
   private static let listLimit = 3
 
-  /// The steps of the critical path of the procedures that have one colour in a ``Timeline``.
+  /// The steps of the critical path that belong to procedures with the same colour in a ``Timeline``.
   struct Part {
     /// The name of the procedures, or the word with which their names begin.
     let name: String
@@ -50,7 +50,7 @@ extension RunReport {
           ? "Make \(quoted(row.name)) faster, or split it into parts that execute at the same time: it executed for "
             + "\(amount(row.times.executing)) on the critical path."
           : "Make the elements of \(quoted(row.name)) faster, or let more of them execute at the same time: on the "
-            + "critical path, \(row.count) of them executed one after another, for \(amount(row.times.executing)).")
+            + "critical path, \(row.count) of them executed in sequence, for \(amount(row.times.executing)).")
     }
     if recording.droppedCount > 0 {
       advice.append("Create the recorder with a higher limit, so that it drops no runs.")
@@ -58,7 +58,7 @@ extension RunReport {
     return advice
   }
 
-  /// Names the failures because of which most runs were skipped.
+  /// Advice on which failures to correct first: those that caused the most runs to be skipped.
   private var failureAdvice: [String] {
     let causes = Dictionary(grouping: others.compactMap(\.cause), by: \.id).values
       .sorted { ($1.count, $0[0].id) < ($0.count, $1[0].id) }
@@ -73,7 +73,7 @@ extension RunReport {
     ]
   }
 
-  /// Explains how to shorten the waits on the critical path, longest first.
+  /// Advice on how to shorten the waits on the critical path, longest first.
   private var waitAdvice: [String] {
     var advice: [(total: Duration, text: String)] = []
     func add(_ time: (ProcedureMetrics) -> Duration, _ text: (CriticalPath.Step) -> String) {
@@ -96,7 +96,7 @@ extension RunReport {
     return advice.sorted { $0.total > $1.total }.map(\.text)
   }
 
-  /// How a queue used its slots: their number, and how many bodies were executing on average.
+  /// Returns the number of slots that a queue used, and the average number of bodies that were executing.
   private func use(of queue: String) -> (slots: Int, average: Double) {
     let runs = recording.runs.filter { $0.queue.hasBytes(of: queue) }
     let periods = TimelinePeriods(recording, path: criticalPath)
@@ -111,7 +111,7 @@ extension RunReport {
     return (slots, time.inSeconds / max(recording.duration.inSeconds, 1e-9))
   }
 
-  /// Names the queues whose slots were in use most of the time, while at least one run was waiting on average.
+  /// Advice about queues whose slots were in use most of the time while, on average, at least one run was waiting.
   private var queueAdvice: [String] {
     let waits = recording.runs.reduce(into: [ByteText: Duration]()) { waits, run in
       if let times = run.metrics { waits[ByteText(run.queue), default: .zero] += times.waiting - times.claiming }
@@ -127,7 +127,7 @@ extension RunReport {
       }
   }
 
-  /// Returns the advice for a queue that let a run on the critical path wait, although the path knows no run that held the slot.
+  /// Returns advice for a step of the critical path in which a run waited for a slot that no other run on the path held.
   private func slotAdvice(_ step: CriticalPath.Step) -> String {
     let queue = recording.runs.first { $0.id == step.id }?.queue ?? ""
     let (slots, average) = use(of: queue)

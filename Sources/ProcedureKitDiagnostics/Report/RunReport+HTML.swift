@@ -4,8 +4,8 @@ extension RunReport {
   /// The maximum number of rows of a table.
   private static let listLimit = 100
 
-  /// The report as a self-contained HTML page, which includes the timeline, but no scripts or external resources. It fits a window or a
-  /// sheet of any width from 400 points.
+  /// The report as a self-contained HTML page, which includes the timeline, but no scripts or external resources. It fits any window or
+  /// sheet of paper that is at least 400 points wide.
   ///
   /// Each list shows its first rows, and up to a hundred rows when it is opened, followed by the number of rows that are left out.
   public var html: String {
@@ -76,7 +76,7 @@ extension RunReport {
   }
 
   /// Returns a heading and a table, or an empty string if there are no elements. On a narrow page, a column whose name begins with "-" is
-  /// hidden, and a table with two columns has one below the other.
+  /// hidden, and in a table with two columns, the cells of each row are stacked.
   private func table<Element>(
     _ title: String, _ columns: [String], _ elements: [Element], shown: Int = 10, _ cells: (Element) -> [String]
   ) -> String {

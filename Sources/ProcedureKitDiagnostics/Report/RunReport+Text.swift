@@ -79,7 +79,7 @@ extension RunReport {
     item(TerminalText.line(name, columns: 32).text + ": " + explanation)
   }
 
-  /// Returns an indented text, wrapped between words.
+  /// Returns the text, indented and wrapped between words.
   private static func item(_ text: String) -> String {
     "  " + TerminalText.wrapped(text, columns: width - 4).joined(separator: "\n    ")
   }

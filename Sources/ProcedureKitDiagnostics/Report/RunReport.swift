@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// A report that shows what took the time in a recording, which runs failed and why, and what to do about it.
+/// A report that shows where the time in a recording was spent, which runs failed and why, and what you can do about it.
 ///
 /// ```swift
 /// let report = RunReport(await recorder.finish())

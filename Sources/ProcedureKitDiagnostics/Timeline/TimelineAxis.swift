@@ -3,6 +3,8 @@ struct TimelineAxis {
   /// The marked times, starting at zero.
   let marks: [Duration]
 
+  /// Creates an axis whose marks are at round times.
+  ///
   /// - Parameters:
   ///   - duration: The length of the axis.
   ///   - count: The approximate number of marks.

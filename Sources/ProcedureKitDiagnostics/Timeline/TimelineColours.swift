@@ -1,10 +1,10 @@
 import ProcedureKit
 
 /// Assigns colours to procedures. Procedures whose names begin with the same word, such as "load cat" and "load dog", have the same colour.
-/// The elements of a `map` have the colour of the name of the `map`.
+/// The colour of the elements of a `map` depends on the name of the `map`.
 ///
-/// A colour depends on the word itself, and on the other words only if there would otherwise be two words with one colour. Procedures
-/// therefore usually have the same colours in the pictures of two recordings.
+/// The colour for a word depends on the other words only if two words would otherwise have the same colour. Procedures therefore usually
+/// have the same colours in the pictures of two recordings.
 struct TimelineColours {
   /// The number of colours for procedures. More colours could not be distinguished by people who are colour-blind.
   static let count = 6

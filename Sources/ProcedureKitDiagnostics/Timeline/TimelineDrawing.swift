@@ -3,7 +3,7 @@ import ProcedureKit
 /// Draws a timeline.
 ///
 /// Horizontal positions are percentages of the width, so that a page can show the picture at any width from 400 points without scaling its
-/// text. A label has a style that tells a page at which width it fits.
+/// text. The style of a label determines the page widths at which the label is shown.
 struct TimelineDrawing {
   /// The maximum number of drawn lanes.
   private static let laneLimit = 200
@@ -13,7 +13,7 @@ struct TimelineDrawing {
   private static let linkLimit = 50
   /// The widths below which a page can hide labels.
   private static let labelWidths = [600, 800, 1_000, 1_200]
-  /// The width of the picture in a page of 400 points.
+  /// The width of the picture on a page that is 400 points wide.
   private static let narrowest = 368.0
   /// The space for the names of the lanes.
   private static let gutter = 48
@@ -31,10 +31,12 @@ struct TimelineDrawing {
   private let isSmall: Bool
   private let titles: [String]
 
+  /// Creates a drawing of a timeline.
+  ///
   /// - Parameters:
   ///   - timeline: The picture to draw.
   ///   - path: The critical path of its recording.
-  ///   - hasTitle: Whether the picture has a title. A page shows the same text as its own.
+  ///   - hasTitle: Whether the picture has a title. A page shows the same text in its own title instead.
   init(_ timeline: Timeline, path: CriticalPath, hasTitle: Bool = true) {
     (recording, width) = (timeline.recording, timeline.width)
     lanes = TimelineLanes(recording)
@@ -244,7 +246,7 @@ struct TimelineDrawing {
     return run.executions[bar.execution].isRetried ? .failed : .finished
   }
 
-  /// Returns the name of a run in its bar or beside it; an empty string if there is not enough room.
+  /// Returns the text element for the name of a run, inside its bar or next to it; an empty string if there is not enough room.
   private func name(
     of run: RunRecord, _ outcome: RunRecord.Outcome?, _ bar: TimelineLanes.Bar, until limit: Duration?,
     _ nested: [Range<Duration>]
@@ -254,14 +256,14 @@ struct TimelineDrawing {
     // Capital letters are wider than others.
     let needed = Double(columns) * 6.4 + Double(name.count { $0.isUppercase || $0 == "m" || $0 == "w" }) * 2 + 8
     let (left, right) = (x(bar.begin) / 100, x(bar.end) / 100)
-    // The narrowest pictures in which the name fits into the bar, and beside it.
+    // The smallest widths of a picture in which the name fits inside the bar, and next to it.
     let inside = needed / (right - left)
     let beside = limit.map { needed / (x($0) / 100 - right) } ?? (needed + Double(Self.gutter)) / (1 - right)
     let isInside = inside <= Double(width)
     let minimum = isInside ? inside : beside
     guard minimum > 0, minimum <= Double(width) else { return "" }
     var style = isInside ? "name" : "name beside"
-    // A name that is not only on the plain colour has a border.
+    // A name has a border unless it is entirely on the plain colour.
     let end = bar.begin + recording.duration * (needed / Double(width) / Self.axisPart)
     let isPlain = TimelineStyle.pattern(of: outcome) == nil && !nested.contains { $0.overlaps(bar.begin..<end) }
     if isInside && !isPlain { style += " across" }

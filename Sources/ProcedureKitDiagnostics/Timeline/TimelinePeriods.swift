@@ -38,7 +38,7 @@ struct TimelinePeriods {
   /// Returns the periods in which a run was on the critical path, in chronological order, within the given period.
   func critical(in id: ProcedureID, _ period: Period) -> [Period] { Self.part(of: critical[id] ?? [], in: period) }
 
-  /// Returns periods that do not overlap, in chronological order.
+  /// Returns the union of the periods as periods that do not overlap, in chronological order.
   private static func union(_ periods: [Period]) -> [Period] {
     periods.sorted { $0.lowerBound < $1.lowerBound }.reduce(into: []) { union, next in
       if let last = union.last, next.lowerBound <= last.upperBound {

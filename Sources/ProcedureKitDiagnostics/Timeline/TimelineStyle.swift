@@ -1,5 +1,5 @@
-/// The colours and patterns of a timeline. The six colours of procedures differ for people who are colour-blind, too: they were compared as
-/// people with protanopia, deuteranopia and tritanopia see them. Text in a bar has a contrast of at least 4.5, and no outcome is shown by
+/// The colours and patterns of a timeline. People who are colour-blind can distinguish the six colours for procedures, too: the colours
+/// were checked for protanopia, deuteranopia and tritanopia. Text in a bar has a contrast of at least 4.5, and no outcome is shown by
 /// colour alone.
 enum TimelineStyle {
   /// Returns the name of the style for an outcome.

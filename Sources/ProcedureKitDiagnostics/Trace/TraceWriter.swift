@@ -17,7 +17,7 @@ final class TraceWriter: Sendable {
     var error: (any Error)?
   }
 
-  /// How many bytes are collected before they are written.
+  /// The number of bytes that are collected before they are written.
   static let pieceSize = 64 << 10
   /// The longest time that lines wait to be written if they do not fill a chunk.
   private static let patience = DispatchTimeInterval.milliseconds(200)
@@ -26,6 +26,8 @@ final class TraceWriter: Sendable {
   private let disk = DispatchQueue(label: "ProcedureKitDiagnostics.TraceWriter")
   private let output: Output
 
+  /// Creates a writer.
+  ///
   /// - Parameter output: A closure that appends bytes to the file. Only one thread at a time calls it.
   init(output: @escaping Output) {
     self.output = output
