@@ -1,24 +1,25 @@
 public import Observation
 public import ProcedureKit
 
-/// A queue as a view shows it: a row for each procedure, and totals.
+/// An observable model of a queue for use in views, with a row for each procedure, and totals.
 ///
 /// ```swift
 /// List(model.rows) { row in Text(row.name) }
 ///   .task { await model.run() }
 /// ```
 ///
-/// The model is updated only while ``run()`` is being called, at most once in each interval, however many events the queue publishes. A
-/// property that has not changed is not set again, so views are not updated for nothing. An update takes a snapshot of the queue, which is
-/// O(n log n) for n unfinished procedures, outside of the main actor.
+/// The model is updated only while ``run()`` is executing, at most once in each interval, no matter how many events the queue publishes. A
+/// property that has not changed is not set again, so views are not updated unnecessarily. An update takes a snapshot of the queue off the
+/// main actor, which takes O(n log n) for n unfinished procedures.
 ///
-/// A row is a run that is not within a body on the same queue: a procedure that was added to the queue or is run on it. Nodes, produced
-/// children, and procedures that a body runs on its own queue have no rows. They count towards the progress of the row to which they belong.
+/// There is a row for each run that was not started by a body on the same queue: for each procedure that was added to the queue or is run
+/// on it. Nodes, produced children, and procedures that a body runs on its own queue have no rows. They count towards the progress of the
+/// row to which they belong.
 ///
 /// A failure that a row shows counts as observed, even if no code reads the procedure's handle, so it is not passed to
 /// `onUnobservedFailure`.
 ///
-/// The model retains its queue. It keeps no task: releasing the model, after ``run()`` has returned, releases everything.
+/// The model retains its queue. It does not keep a task, so releasing the model after ``run()`` has returned releases everything.
 @MainActor @Observable public final class ProcedureQueueModel {
   /// One run of a procedure.
   public struct Row: Sendable, Identifiable {
@@ -30,14 +31,14 @@ public import ProcedureKit
     public let state: ProcedureState
     /// The completed fraction, from 0 to 1; `nil` if it is unknown.
     ///
-    /// It is known if the body has reported progress, or has children or nodes, and if the run has finished with a value. See
-    /// `ProgressReporter`.
+    /// Before the run has ended, the fraction is known if the body has reported progress, or has children or nodes. Afterwards, it is known
+    /// if the run has finished with a value. See `ProgressReporter`.
     public let progress: Double?
-    /// The reason why the run is waiting; `nil` while the body is working, and after the end.
+    /// The reason why the run is waiting; `nil` while the body is working, and after the run has ended.
     public let wait: QueueSnapshot.Wait?
     /// The number of attempts that have started.
     public let attempts: Int
-    /// The outcome of the run; `nil` before the end.
+    /// The outcome of the run; `nil` if the run has not ended.
     public let outcome: ProcedureOutcome<Void>?
 
     /// The error of a run that has failed.
@@ -55,7 +56,7 @@ public import ProcedureKit
       (wait, progress, attempts, outcome) = (nil, end.outcome.value.map { 1 }, end.attempts, end.outcome)
     }
 
-    /// Whether a view shows the same. The outcome of a run does not change.
+    /// Returns whether a view shows the two rows in the same way. Outcomes are not compared, because the outcome of a run does not change.
     fileprivate func isEqual(to other: Row) -> Bool {
       (id, state, progress, attempts, wait) == (other.id, other.state, other.progress, other.attempts, other.wait)
     }
@@ -63,13 +64,14 @@ public import ProcedureKit
 
   /// The number of runs, by state and outcome.
   public struct Totals: Hashable, Sendable {
-    /// The number of runs that have not started: they wait for dependencies, conditions, resources, a slot, or the queue to be resumed.
+    /// The number of runs that have not started, and are waiting for dependencies, conditions, resources, a slot, or the queue to be
+    /// resumed.
     public fileprivate(set) var waitingCount = 0
     /// The number of runs that are executing or finishing.
     public fileprivate(set) var executingCount = 0
     /// The number of runs that are pausing before an attempt.
     public fileprivate(set) var pausingCount = 0
-    /// The number of runs that have finished with a value during calls of ``ProcedureQueueModel/run()``, with or without a row.
+    /// The number of runs that finished with a value while ``ProcedureQueueModel/run()`` was executing, whether or not they have a row.
     public fileprivate(set) var finishedCount = 0
     /// The number of runs that have failed, counted like ``finishedCount``.
     public fileprivate(set) var failedCount = 0
@@ -106,9 +108,9 @@ public import ProcedureKit
   /// The maximum number of rows of runs that have ended.
   public nonisolated let maxFinishedRows: Int
 
-  /// The time after which an update follows even without an event.
+  /// The time after which the model is updated even if no event has been published.
   ///
-  /// Not every change is an event: a run can begin to wait for something else, and other code can suspend the queue.
+  /// Some changes cause no event: a run can begin to wait for something else, and other code can suspend the queue.
   nonisolated static let refreshInterval: Duration = .milliseconds(500)
 
   private let interval: Duration
@@ -125,9 +127,10 @@ public import ProcedureKit
   ///
   /// - Parameters:
   ///   - queue: The queue.
-  ///   - maxFinishedRows: The maximum number of rows of runs that have ended. The oldest are removed first. A negative number traps.
-  ///   - interval: The minimum time between two updates. The default is about a frame of a display with 60 Hz. A longer interval suits a
-  ///     queue with thousands of waiting procedures.
+  ///   - maxFinishedRows: The maximum number of rows of runs that have ended. The oldest are removed first. Passing a negative number
+  ///     traps.
+  ///   - interval: The minimum time between two updates. The default is about the duration of a frame at 60 Hz. Choose a longer interval
+  ///     for a queue with thousands of waiting procedures.
   ///   - clock: The clock that measures the interval.
   public init(
     _ queue: ProcedureQueue, maxFinishedRows: Int = 100, every interval: Duration = .milliseconds(16),
@@ -146,10 +149,10 @@ public import ProcedureKit
 
   /// Updates the model until the caller is cancelled, or the queue has been shut down and its last procedure has ended.
   ///
-  /// In SwiftUI, call the function in the modifier `task`, which cancels it when the view disappears. The first update follows immediately,
-  /// and shows what is on the queue. Runs that end while the function is not being called get no row, and a failure that no update has shown
-  /// is reported as unobserved. Several tasks can call the function at the same time: the updates are shared, and continue until the last
-  /// task is cancelled. Without an event, the model is updated twice a second.
+  /// In SwiftUI, call the function in the modifier `task`, which cancels it when the view disappears. The first update takes place
+  /// immediately, and shows what is on the queue. Runs that end while the function is not executing do not get a row, and a failure that no
+  /// update has shown is reported as unobserved. Several tasks can call the function at the same time: the updates are shared, and continue
+  /// until the last task is cancelled. If no events are published, the model is updated twice a second.
   public func run() async {
     if runCount == 0 { queue.core.collect(ends) }
     runCount += 1
@@ -161,8 +164,8 @@ public import ProcedureKit
     while true {
       await waitForNextUpdate()
       if Task.isCancelled { return }
-      // The subscription begins before the snapshot, so that no later change is missed. Only the existence of an event matters, so one event
-      // is buffered.
+      // The subscription begins before the snapshot, so that no later change is missed. It matters only whether there is an event, so a
+      // buffer for one event is enough.
       let feed = queue.feed(bufferingNewest: 1)
       await update()
       guard mayChange else { return }
@@ -195,7 +198,7 @@ public import ProcedureKit
     defer { isUpdating = false }
     nextUpdate = elapsed().addingSaturated(interval)
     let current = await Self.currentRows(of: queue.core)
-    // The ends are taken after the snapshot, so that no run is missing in both. A run that is in both has ended.
+    // The ends are taken after the snapshot, so that no run is missing from both. A run that is in both has ended.
     let (newEnds, counts) = ends.take()
     for end in newEnds {
       end.setObserved()
@@ -216,7 +219,7 @@ public import ProcedureKit
     }
   }
 
-  /// Sets the properties that have changed, since each setting is announced to the views.
+  /// Sets only the properties that have changed, because setting a property notifies the views.
   private func show(_ rows: [Row], _ totals: Totals) {
     if !rows.elementsEqual(self.rows, by: { $0.isEqual(to: $1) }) { self.rows = rows }
     if totals != self.totals { self.totals = totals }
@@ -235,7 +238,7 @@ public import ProcedureKit
   /// - Parameters:
   ///   - id: The id of the row.
   ///   - reason: The reason for the cancellation; `nil` for `CancellationError`.
-  /// - Returns: Whether the run had not finished.
+  /// - Returns: `true` if the run had not finished yet.
   @discardableResult
   public func cancel(_ id: ProcedureID, _ reason: (any Error)? = nil) -> Bool { queue.cancel(id, reason) }
 
@@ -244,7 +247,7 @@ public import ProcedureKit
   /// - Parameter reason: The reason for the cancellation; `nil` for `CancellationError`.
   public func cancelAll(_ reason: (any Error)? = nil) { queue.cancelAll(reason) }
 
-  /// Suspends the queue: no further procedures start. ``isSuspended`` changes immediately, the rows with the next update.
+  /// Suspends the queue, so that no further procedures start. ``isSuspended`` changes immediately; the rows change with the next update.
   public func suspend() {
     queue.suspend()
     showSuspension()

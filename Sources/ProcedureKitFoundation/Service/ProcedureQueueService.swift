@@ -3,7 +3,7 @@ public import ProcedureKit
 /// A service that runs a queue until a shutdown is requested, and then shuts the queue down after its procedures have finished.
 ///
 /// ```swift
-/// extension ProcedureQueueService: @retroactive Service {}  // of ServiceLifecycle
+/// extension ProcedureQueueService: @retroactive Service {}  // from ServiceLifecycle
 /// let service = ProcedureQueueService(jobs, grace: .seconds(20)) { try await gracefulShutdown() }
 /// ```
 ///

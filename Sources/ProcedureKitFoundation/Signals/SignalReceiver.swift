@@ -62,6 +62,8 @@
       }
     }
 
+    /// Installs the signal handler for a signal, unless the process ignores the signal.
+    ///
     /// - Returns: Whether the signal will be received; `false` if it must stay ignored.
     private func install(_ signal: ProcessSignal, _ state: inout State) -> Bool {
       var previous = sigaction()

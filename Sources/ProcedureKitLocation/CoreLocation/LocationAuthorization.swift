@@ -10,7 +10,7 @@
   ///   .condition(.authorized(for: LocationAuthorization(), .whenInUse))
   /// ```
   public struct LocationAuthorization: Capability, Hashable {
-    /// The times at which the app needs the location.
+    /// When the app needs the location.
     @nonexhaustive
     public enum Requirement: Hashable, Sendable {
       /// The app needs the location while it is in use.
