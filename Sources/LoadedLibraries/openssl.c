@@ -15,7 +15,7 @@ typedef void (*info_callback)(const ssl_connection *, int, int);
 typedef int (*security_callback)(const ssl_connection *, const ssl_context *, int, int, int, void *, void *);
 typedef long (*source_callback)(ssl_source *, int, const char *, size_t, int, long, int, size_t *);
 
-/* All of these functions exist since OpenSSL 1.1.1. */
+/* All of these functions have existed since OpenSSL 1.1.1. */
 static struct {
   void (*set_info_callback)(ssl_context *, info_callback);
   void (*set_security_callback)(ssl_context *, security_callback);
@@ -32,7 +32,7 @@ static struct {
 /* A read is charged its size, and a fixed price in addition, because many small reads take time, too. */
 enum { budget = 128 << 10, price_of_read = 512, turn_size = 1 << 20 };
 
-/* A multiple of `turn_size`. A source's argument, otherwise unused, is the sum of its last turn and what it was charged in that turn. */
+/* A multiple of `turn_size`. A source's argument, which is otherwise unused, is the sum of its last turn and the charge in that turn. */
 static _Thread_local uintptr_t turn;
 
 static bool find(void *library, const char *name, void *function) {
@@ -54,7 +54,7 @@ bool pk_openssl_find(void *library) {
 
 void pk_openssl_begin_turn(void) { turn += turn_size; }
 
-/* Is called before and after each operation of a source. */
+/* Called before and after each operation of a source. */
 static long charge_read(
     ssl_source *source, int operation, const char *bytes, size_t size, int integer, long number, int result,
     size_t *processed) {
@@ -79,7 +79,7 @@ static void connection_changed(const ssl_connection *connection, int event, int 
   if (source) openssl.set_callback(source, charge_read);
 }
 
-/* Is called for each choice that OpenSSL makes. Returns whether the choice is secure. The argument is OpenSSL's own callback. */
+/* Called for each choice that OpenSSL makes. Returns whether the choice is secure. The argument is OpenSSL's own callback. */
 static int permits(
     const ssl_connection *connection, const ssl_context *context, int operation, int bits, int identifier, void *object,
     void *argument) {

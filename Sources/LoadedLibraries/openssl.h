@@ -10,13 +10,13 @@
  pk_openssl_begin_turn behaves as if its socket had nothing more to read.
 
  In the key exchange DHE of TLS 1.2 and earlier, the server chooses the prime. With the longest prime that OpenSSL accepts, a handshake
- takes a second of processor time, and a server can demand one handshake after the other. Therefore, DHE is not offered, and browsers do not
+ takes a second of processor time, and a server can demand handshakes repeatedly. Therefore, DHE is not offered, and browsers do not
  offer it, either. The groups of all other key exchanges are standardized, and fast enough.
  */
 
 /* Finds OpenSSL's functions among those of a library that uses OpenSSL. Returns false if any is missing. */
 bool pk_openssl_find(void *library);
-/* Limits the connections that are created with a context. Has the type of libcurl's CURLOPT_SSL_CTX_FUNCTION. */
+/* Limits the connections that are created with a context. The function can be passed to libcurl as CURLOPT_SSL_CTX_FUNCTION. */
 int pk_openssl_limit(void *transfer, void *context, void *user_data);
 /* Lets the connections of this thread read again. */
 void pk_openssl_begin_turn(void);

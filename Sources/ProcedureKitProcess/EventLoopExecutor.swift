@@ -57,7 +57,7 @@ public final class EventLoopExecutor: TaskExecutor {
   let emptyInput: Int32
   private let jobs = Mutex(Jobs())
 
-  /// Starts the thread, which retains the executor.
+  /// Creates an executor, and starts its thread, which retains the executor.
   ///
   /// - Throws: `POSIXError` if the process cannot open any more descriptors.
   init(_ set: any DescriptorSet) throws {

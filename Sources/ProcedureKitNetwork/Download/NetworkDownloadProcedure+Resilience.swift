@@ -28,7 +28,7 @@ extension NetworkDownloadProcedure {
       > = { $0 }
   ) -> ProcedureTask<URLRequest, HTTPPayloadResponse<URL>> {
     procedureTask.configured { request, _ in
-      // All attempts of one run share a file. The hook is called before the procedure ends, whatever its outcome.
+      // All attempts of one run share a file. The hook is called before the procedure ends, regardless of its outcome.
       let file = PartialFile(for: destination(request), limit: settings.sizeLimit)
       let attempt = ProcedureTask(name) { (request: URLRequest) in try await self.attempt(request, to: file) }
       return attempt.resilient(resilience, budget: budget, each: modify).onWillFinish { _ in file.remove() }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Parses the dates in header fields, which have one of the three formats in RFC 9110, section 5.6.7.
 enum HTTPDate {
-  /// Parses a date. A year of two digits is a year from 1970 to 2069.
+  /// Parses a date. A two-digit year is interpreted as a year from 1970 to 2069.
   ///
   /// - Returns: `nil` if the text has none of these formats.
   static func date(from text: String) -> Date? {

@@ -1,6 +1,7 @@
 /// A set of descriptors that one thread waits for. Any thread can add descriptors.
 protocol DescriptorSet: Sendable {
-  /// Adds a descriptor until it becomes readable or its write end is closed. A descriptor that is closed is removed.
+  /// Adds a descriptor, which stays in the set until it becomes readable or its write end is closed. Closing a descriptor removes it from
+  /// the set.
   ///
   /// - Parameters:
   ///   - descriptor: The descriptor. If it is already in the set, its key is replaced.

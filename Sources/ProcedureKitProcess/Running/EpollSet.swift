@@ -10,6 +10,8 @@
     /// The pipe that wakes the thread: a byte in it ends a wait.
     private let wakeup: PipeEnds
 
+    /// Creates a set that contains no descriptors.
+    ///
     /// - Throws: `POSIXError` if the process cannot open any more descriptors.
     init() throws {
       wakeup = try PipeEnds()

@@ -20,8 +20,8 @@ final class OutputPoller: Sendable {
     let call: @Sendable () -> Void
   }
 
-  /// The maximum delay of the report that a process has ended. The delay gives the outputs time to end. While another process is being
-  /// started, it briefly holds the descriptors of all others open, so an output may end slightly later than its process.
+  /// The maximum time between the end of a process and the report of that end, which gives the outputs time to end. While another process
+  /// is being started, it briefly holds the descriptors of all others open, so an output may end slightly later than its process.
   private static let patience: Duration = .milliseconds(5)
 
   private struct Contents {

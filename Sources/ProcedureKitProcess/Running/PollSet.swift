@@ -13,6 +13,8 @@ final class PollSet: DescriptorSet {
   /// A byte in this pipe makes the waiting thread read `contents` again.
   private let wakeup: PipeEnds
 
+  /// Creates a set that contains no descriptors.
+  ///
   /// - Throws: `POSIXError` if the process cannot open any more descriptors.
   init() throws {
     wakeup = try PipeEnds()

@@ -182,7 +182,7 @@ public struct RemoteLimits: Hashable, Codable, Sendable {
   /// How long a single worker may execute the call. If the worker takes longer, the call ends with ``RemoteError/Kind/executionTimedOut``.
   public var executionTimeout: Duration = .seconds(3_600)
 
-  /// The maximum number of workers that may start to execute the call, one after another. The value must be at least 1.
+  /// The maximum number of workers to which the call may be given, one at a time. The value must be at least 1.
   ///
   /// An engine does not have to count workers that returned the call because they were stopped; ``LocalEngine`` does not count them. If the
   /// last worker is lost, the call ends with ``RemoteError/Kind/workerLost``.

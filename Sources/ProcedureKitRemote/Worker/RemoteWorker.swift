@@ -1,6 +1,6 @@
 public import ProcedureKit
 
-/// A worker, which takes calls from a source, and executes the corresponding procedures from a registry on a queue.
+/// A worker that takes calls from a source and executes the corresponding procedures from a registry on a queue.
 ///
 /// ```swift
 /// try await RemoteWorker(registry: registry, queue: queue).run(from: source)

@@ -33,6 +33,8 @@ final class CurlRequest: Sendable {
   let offeredCodings: Set<String>
   let idleLimit: Duration?
 
+  /// Converts a request to the form that libcurl accepts.
+  ///
   /// - Throws: ``NetworkError`` of kind `invalidRequest`.
   init(_ request: URLRequest, _ body: HTTPBody?) throws(NetworkError) {
     guard let url = request.url else { throw NetworkError(.invalidRequest, request, "it has no URL") }
