@@ -83,7 +83,7 @@ final class Manners: Sendable {
     return response.retryAfter().map { min($0, longestPause) }
   }
 
-  /// The longest pause that the crawler grants to a host. Otherwise, a host that requests a pause of a year would keep the program waiting.
+  /// The longest pause that the crawler grants to a host. Without this limit, a host could keep the program waiting for a year.
   static let longestPause = Duration.seconds(600)
 
   private static func isFailureOfHost(_ error: any Error) -> Bool {

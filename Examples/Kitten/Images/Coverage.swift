@@ -7,7 +7,7 @@ struct Coverage: Sendable {
   /// The first source pixel that each target pixel covers.
   private(set) var firsts: [Int] = []
 
-  /// The weights for all target pixels, one target pixel after the other.
+  /// The weights for all target pixels, in the order of the target pixels.
   private(set) var weights: [UInt64] = []
 
   /// The positions in ``weights`` at which the weights of each target pixel start, followed by the end of the last ones.

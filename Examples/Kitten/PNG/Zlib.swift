@@ -4,6 +4,8 @@ enum Zlib {
   /// to matter.
   private static let tokensPerBlock = 16_384
 
+  /// Returns the bytes as a compressed stream.
+  ///
   /// - Throws: `CancellationError` soon after the task has been cancelled.
   static func compress(_ bytes: [UInt8]) throws -> [UInt8] {
     var writer = BitWriter()

@@ -1,8 +1,10 @@
 import Foundation
 import ProcedureKit
 
-/// Writes to the standard output and the standard error. Control characters in names are removed, and errors are ignored.
+/// Writes to standard output and standard error. Control characters in names are removed, and errors are ignored.
 enum Console {
+  /// Writes to standard output.
+  ///
   /// - Parameters:
   ///   - text: The text to print.
   ///   - output: The output of a command, which is printed after the text, unchanged.
@@ -15,7 +17,7 @@ enum Console {
     write("\(prefix)\(message.inLines)\(output)\n", to: STDERR_FILENO)
   }
 
-  /// Writes the bytes without copying them. A file handle would copy each text, which takes 2.5% of the time of a run with many short
+  /// Writes the bytes without copying them. A file handle would copy each string, which takes 2.5% of the time of a run with many short
   /// commands.
   private static func write(_ text: String, to descriptor: Int32) {
     var text = text

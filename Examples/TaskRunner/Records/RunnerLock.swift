@@ -4,10 +4,10 @@ import ProcedureKitFoundation
 
 /// Locks the records so that only one runner at a time uses them, and ends processes that a killed runner has left behind.
 ///
-/// The lock is a file that the system unlocks when the runner ends, for whatever reason. While a runner is working, the file contains the
-/// runner's mark. Each command has this mark in its environment, after the marks of any enclosing runners. If a runner finds the mark of an
-/// earlier one, it searches for processes that have this mark, and kills them, because they would write at the same time as the commands of
-/// the new run. Only Linux exposes the environments of processes.
+/// The lock is a file that the system unlocks when the runner ends, even if the runner is killed. While a runner is working, the file
+/// contains the runner's mark. Each command has this mark in its environment, after the marks of any enclosing runners. If a runner finds
+/// the mark of an earlier one, it searches for processes that have this mark, and kills them, because they would write at the same time as
+/// the commands of the new run. Only Linux exposes the environments of processes.
 struct RunnerLock {
   /// The environment variable that contains the mark.
   static let variable: SystemText = "TASKRUNNER_RUN"

@@ -7,8 +7,8 @@ import Synchronization
 /// outputs, and of everything on which the task depends.
 ///
 /// The records are lines in one file. Before a command starts, a line is added that removes the task's record. Once all outputs exist, a
-/// line with the new record is added. A command that was interrupted, for whatever reason, therefore has no record. An incomplete line has
-/// a different length, and is ignored.
+/// line with the new record is added. A command that was interrupted therefore has no record. An incomplete line has a different length,
+/// and is ignored.
 final class TaskRecords: Sendable {
   private struct Contents {
     var records: [String: String] = [:]

@@ -13,10 +13,12 @@ final class RunContext: Sendable {
   let outputs = CommandOutputs()
   /// The environment variables of the runner, and the mark of the run.
   let environment: [SystemText: SystemText]
-  /// The time that commands have to end after the run has been cancelled.
+  /// How long commands may take to end after the run has been cancelled.
   let gracePeriod: Duration
   private let controls = Mutex<[ProcessControl]>([])
 
+  /// Creates the context of a run.
+  ///
   /// - Parameters:
   ///   - records: The records of the tasks.
   ///   - mark: The mark of this run; see ``RunnerLock``.

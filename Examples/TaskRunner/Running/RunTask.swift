@@ -32,7 +32,8 @@ struct RunTask: Procedure {
     }
   }
 
-  /// Does work that may be slow if the task has files. In that case, it is not done on the thread that waits for all commands.
+  /// Performs work that may be slow if the task has files. In that case, the work is not performed on the thread that waits for all
+  /// commands.
   private func besideCommands<R: Sendable>(_ work: @Sendable () throws -> R) async throws -> R {
     guard task.canBeUpToDate else { return try work() }
     return try await withTaskExecutorPreference(globalConcurrentExecutor) { try work() }

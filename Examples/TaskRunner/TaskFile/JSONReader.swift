@@ -119,7 +119,7 @@ struct JSONReader {
     return number
   }
 
-  // MARK: Texts
+  // MARK: Strings
 
   private mutating func string() throws(Problem) -> SystemText {
     let start = index

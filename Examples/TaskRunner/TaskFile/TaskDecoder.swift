@@ -12,7 +12,7 @@ struct TaskDecoder {
 
   init(folder: SystemText) { self.folder = folder }
 
-  /// Returns the tasks in `{"tasks": [ … ]}`, or in a list alone.
+  /// Returns the tasks in `{"tasks": [ … ]}`, or in a list without an enclosing object.
   mutating func tasks(in root: JSONValue) -> [TaskDefinition] {
     var list = root
     if case .object(let members) = root.content {

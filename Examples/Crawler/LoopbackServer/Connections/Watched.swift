@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that threads change, and whose changes tasks can wait for.
+/// A value that any thread can change, and for whose changes tasks can wait.
 final class Watched<Value: Sendable>: Sendable {
   enum Progress {
     case met, notYet, never

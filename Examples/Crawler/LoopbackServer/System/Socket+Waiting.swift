@@ -12,7 +12,7 @@ extension Socket {
     case readable
   }
 
-  /// Waits until a gate is open, a time has passed, or the connection has ended.
+  /// Waits until a gate is open, the given time has passed, or the connection has ended.
   ///
   /// - Parameters:
   ///   - gate: The gate; `nil` for no gate.
@@ -22,7 +22,7 @@ extension Socket {
   func wait(for gate: ServerGate?, _ duration: Duration? = nil, isServing: Bool = true) -> Waited {
     let end = duration.map { ContinuousClock.now + $0 }
     while true {
-      // `poll` ignores a negative descriptor. A listener that is waiting for a time is not polled.
+      // `poll` ignores a negative descriptor. While a listener only waits for time to pass, its socket is not polled.
       let isAsked = isServing || duration == nil
       var polled = [
         pollfd(fd: isAsked ? descriptor : -1, events: Int16(POLLIN), revents: 0),
