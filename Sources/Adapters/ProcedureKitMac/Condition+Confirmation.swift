@@ -3,15 +3,15 @@
   public import ProcedureKit
 
   extension Condition {
-    /// Returns a condition that asks the user for confirmation. If the user refuses, the procedure is ignored.
+    /// Returns a condition that asks the user for confirmation. If the user declines, the procedure is ignored.
     ///
     /// The app shows only one confirmation at a time; see `Condition.userConfirmation`.
     ///
     /// - Parameters:
     ///   - title: The question.
     ///   - text: The explanation that is shown below the question.
-    ///   - confirm: The title of the button that confirms.
-    ///   - refuse: The title of the button that refuses.
+    ///   - confirm: The title of the confirmation button.
+    ///   - refuse: The title of the button for declining.
     ///   - window: A closure that returns the window in which the alert is shown as a sheet. If it returns `nil`, the alert is modal for
     ///     the whole app, and cancellation does not close it.
     /// - Returns: The condition.

@@ -5,7 +5,7 @@
   /// A capability that represents the permission to add passes to the user's Wallet in the background.
   ///
   /// Systems before version 26 do not have this permission. On these systems, the capability reports only whether the device has a pass
-  /// library, and the status is `unknown`, which meets no requirement. Use `GetAuthorizationStatus`, or show the passes to the user.
+  /// library, and the status is `unknown`, which never meets the requirement. Use `GetAuthorizationStatus`, or show the passes to the user.
   public struct WalletAccess: Capability, Hashable {
     /// Whether the app may add passes.
     @nonexhaustive

@@ -96,7 +96,7 @@
   }
 
   extension Condition {
-    /// Returns a condition that asks the user for confirmation. If the user refuses, the procedure is ignored.
+    /// Returns a condition that asks the user for confirmation. If the user declines, the procedure is ignored.
     ///
     /// ```swift
     /// let delete = Delete().condition(.confirmation("Delete the photograph?", confirm: .destructive("Delete")) { controller })
@@ -107,8 +107,8 @@
     /// - Parameters:
     ///   - title: The title of the alert.
     ///   - message: The text that is shown below the title.
-    ///   - confirm: The button that confirms.
-    ///   - refuse: The button that refuses.
+    ///   - confirm: The confirmation button.
+    ///   - refuse: The button for declining.
     ///   - presenter: A closure that returns the view controller that shows the alert.
     /// - Returns: The condition. It fails if the alert cannot be shown.
     public static func confirmation(

@@ -32,7 +32,7 @@
     }
   }
 
-  /// The reason for the cancellation of a procedure if the time for a background launch has expired.
+  /// The error with which a procedure is cancelled when the time for a background launch has expired.
   public struct BackgroundLaunchExpired: Error, CustomStringConvertible {
     /// The identifier of the task.
     public let identifier: String

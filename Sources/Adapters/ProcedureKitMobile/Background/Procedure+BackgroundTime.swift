@@ -2,7 +2,7 @@
   public import ProcedureKit
   import UIKit
 
-  /// The reason for the cancellation of a procedure if the app's time in the background has expired.
+  /// The error with which a procedure is cancelled when the app's time in the background has expired.
   public struct BackgroundTimeExpired: Error, CustomStringConvertible {
     /// The name of the cancelled procedure.
     public let procedure: String
