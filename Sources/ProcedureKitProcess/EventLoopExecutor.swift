@@ -3,8 +3,8 @@ import Synchronization
 
 /// A task executor that runs an event loop: a single thread executes jobs and, in between, waits for programs.
 ///
-/// The executor is intended for many short programs. With any other executor, the end of a program wakes the thread that waits for all
-/// programs, which then wakes the thread that continues the procedure. With this executor, both are the same thread:
+/// The executor is intended for many short programs. With any other executor, when a program ends, the thread that waits for all programs
+/// wakes up, and then wakes the thread that continues the procedure. With this executor, both are the same thread:
 ///
 /// ```swift
 /// var configuration = ProcedureQueue.Configuration("commands", maxConcurrentProcedures: 8)

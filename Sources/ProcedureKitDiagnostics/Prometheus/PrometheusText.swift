@@ -10,7 +10,7 @@ public import ProcedureKit
 /// The label `queue` contains the name of the queue, and the values of queues with the same name are added up. Counters and histograms are
 /// available only for queues with `collectsTotals`. Times are in seconds.
 ///
-/// | metric | type | further labels |
+/// | metric | type | other labels |
 /// |---|---|---|
 /// | `procedurekit_procedures` | gauge | `state`, and `key` if requested |
 /// | `procedurekit_slots`, `procedurekit_slots_in_use` | gauge | |

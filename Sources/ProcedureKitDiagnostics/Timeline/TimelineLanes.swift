@@ -10,7 +10,7 @@ struct TimelineLanes {
     let lane: Int
     let begin: Duration
     let end: Duration
-    /// The beginning of the wait before the execution. If the lane was in use at that time, it is the end of that use.
+    /// The time at which the wait before the execution began or, if the lane was still in use, the time at which the lane became free.
     let waitBegin: Duration
   }
 

@@ -83,7 +83,7 @@ public final class TraceRecorder: Sendable {
     }
   }
 
-  /// Writes all events up to this call and closes the file. Further calls only report the result of the first call.
+  /// Writes all events up to this call and closes the file. Later calls only report the result of the first call.
   ///
   /// Cancelling the caller has no effect: the remaining events are written.
   ///

@@ -15,7 +15,7 @@ public import ProcedureKit
 /// try await service.run()
 /// ```
 ///
-/// To save the procedures that the end of the grace period has cancelled, pass a function that receives the report of the shutdown:
+/// To save the procedures that were cancelled when the grace period ended, pass a function that receives the report of the shutdown:
 ///
 /// ```swift
 /// let service = ProcedureQueueService(jobs, grace: .seconds(20), until: .signals(.terminate, .interrupt)) { report in
@@ -43,8 +43,8 @@ public struct ProcedureQueueService: Sendable {
   ///     them have finished.
   ///   - shutdown: A function that waits for a shutdown request and returns when the service should end. If it throws an error, the service
   ///     ends immediately.
-  ///   - onShutDown: A function that receives the procedures that the shutdown has cancelled. It is called in the task of the service, which
-  ///     may be cancelled.
+  ///   - onShutDown: A function that receives the procedures that the shutdown has cancelled. It is called in the task of the service,
+  ///     which may have been cancelled.
   public init(
     _ queue: ProcedureQueue, grace: Duration? = nil,
     until shutdown: @escaping @concurrent @Sendable () async throws -> Void,

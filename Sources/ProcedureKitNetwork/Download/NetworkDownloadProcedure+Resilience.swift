@@ -18,7 +18,7 @@ extension NetworkDownloadProcedure {
   /// - Parameters:
   ///   - resilience: The limits and the rules.
   ///   - budget: A limit on the retries that all callers of a service share.
-  ///   - modify: A closure that returns an attempt with further modifiers; see `resilient(_:budget:each:)` for other procedures.
+  ///   - modify: A closure that returns an attempt with additional modifiers; see `resilient(_:budget:each:)` for other procedures.
   /// - Returns: A procedure that retries the download.
   public func resilient(
     _ resilience: NetworkResilience = NetworkResilience(), budget: RetryBudget? = nil,

@@ -24,7 +24,7 @@ public struct NetworkResilience: Sendable {
   public var attemptTimeout: Duration = .seconds(8)
   /// The maximum number of attempts, including the first; at least 1.
   public var maxAttempts = 3
-  /// The pauses before further attempts, unless the server asks for a different pause.
+  /// The pauses before retries, unless the server asks for a different pause.
   public var backoff: Schedule = .exponential(from: .milliseconds(500)).capped(at: .seconds(30)).jittered()
   /// The longest pause that a server may ask for with `Retry-After`. If the server asks for a longer one, there are no further attempts.
   public var longestRetryAfter: Duration = .seconds(60)
@@ -88,7 +88,7 @@ extension NetworkResilience {
     .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet,
   ]
 
-  /// The codes of errors that would occur again in every further attempt.
+  /// The codes of errors that would occur again in every later attempt.
   private static let lastingCodes: Set<URLError.Code> = [
     .serverCertificateHasBadDate, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
     .serverCertificateNotYetValid, .clientCertificateRejected, .clientCertificateRequired, .badURL,

@@ -26,7 +26,7 @@ enum Secrecy {
 extension URLRequest {
   /// Returns a request with the same method, the URL without its secrets, and only those header fields that contain no secrets.
   ///
-  /// - Parameter names: The names of further header fields that contain credentials.
+  /// - Parameter names: The names of additional header fields that contain credentials.
   /// - Returns: The request.
   func withoutSecrets(_ names: Set<String> = []) -> URLRequest {
     let names = Set(names.map { $0.lowercased() })
@@ -55,7 +55,7 @@ extension URL {
 extension HTTPURLResponse {
   /// Returns a response with the same status, the URL without its secrets, and only those header fields that contain no secrets.
   ///
-  /// - Parameter names: The names of further header fields that contain credentials.
+  /// - Parameter names: The names of additional header fields that contain credentials.
   /// - Returns: The response; `nil` if Foundation cannot create it.
   func withoutSecrets(_ names: Set<String> = []) -> HTTPURLResponse? {
     let names = Secrecy.secretResponseFields.union(names.map { $0.lowercased() })

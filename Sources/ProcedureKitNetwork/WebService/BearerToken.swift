@@ -1,4 +1,4 @@
-/// A token whose text appears in no description.
+/// A token whose text never appears in descriptions.
 struct BearerToken: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
   let text: String
 

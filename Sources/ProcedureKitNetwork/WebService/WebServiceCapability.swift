@@ -12,7 +12,7 @@ public import ProcedureKit
 ///
 /// A token is requested if there is none, if the current one is about to expire, or if the service responds with status 401. All
 /// callers that need the token in the meantime wait for the same request. All copies of a capability share the token. Tokens and secrets
-/// appear in no description, mirror, event or log message, and the requests in errors contain no credentials.
+/// never appear in descriptions, mirrors, events or log messages, and the requests in errors contain no credentials.
 public struct WebServiceCapability: Capability {
   /// Whether there is a valid token.
   @frozen

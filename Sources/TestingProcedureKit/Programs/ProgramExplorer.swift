@@ -184,7 +184,7 @@ extension ExplorationProblem {
 /// ```
 ///
 /// The first failing program is simplified: tasks and commands are removed as long as the program still fails in the same way. After that,
-/// its schedule is simplified. Cancelling the caller ends the exploration after the current schedule. ``ProgramExplorer`` has further
+/// its schedule is simplified. Cancelling the caller ends the exploration after the current schedule. ``ProgramExplorer`` has additional
 /// settings.
 ///
 /// - Parameters:

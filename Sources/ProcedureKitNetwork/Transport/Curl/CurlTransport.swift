@@ -48,7 +48,7 @@ public final class CurlTransport: HTTPTransport {
     public var totalTimeout: Duration?
     /// The maximum number of bytes in the head of a response and its trailers.
     public var maxHeadSize = 128 << 10
-    /// The maximum number of connections to a host that may be open at a time. Further transfers wait.
+    /// The maximum number of connections to a host that may be open at a time. Additional transfers have to wait.
     public var maxConnectionsPerHost = 256
     /// The maximum number of connections that are kept for reuse.
     public var maxIdleConnections = 128
