@@ -1,6 +1,7 @@
 import Foundation
 
-/// Executions of one contestant in a separate process, because the cost of work depends on what the process has already done.
+/// One or more executions of a contestant. They take place in a separate process, because the cost of work depends on what the process has
+/// already done.
 struct Execution: Equatable, Sendable {
   struct Failed: Error, CustomStringConvertible {
     let arguments: [String]

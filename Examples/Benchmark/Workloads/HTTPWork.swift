@@ -43,8 +43,8 @@ enum HTTPWork {
     Contestant(.procedureKit("load")) { units in
       let queue = ProcedureQueue("load", maxConcurrentProcedures: width)
       let load = NetworkDataProcedure("load")
-      // The body checks each response. `load.map` would add a layer of modifiers to each GET, and a check of all responses at the end would
-      // have to keep them, which curl does not do.
+      // The body checks each response. `load.map` would add a layer of modifiers to each GET, and checking all responses after the last one
+      // would mean keeping them in memory, which curl does not do.
       let loadAndCheck = ProcedureTask("load") { (request: URLRequest) in
         Tally.note()
         let response = try await load.execute(request)

@@ -8,7 +8,7 @@ struct Shape: Sendable {
   /// The value of a node without inputs.
   static let root = 1
 
-  /// For each node, the nodes of which it is an input.
+  /// For each node, the nodes that have it as an input.
   var successors: [[Int]] {
     var successors = [[Int]](repeating: [], count: inputs.count)
     for (node, inputs) in inputs.enumerated() {

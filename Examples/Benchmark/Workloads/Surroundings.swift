@@ -22,7 +22,7 @@ enum Program {
   ///
   /// - Parameters:
   ///   - name: The name of the program.
-  ///   - folders: Further folders to search.
+  ///   - folders: Additional folders to search.
   /// - Returns: The path of the program; `nil` if it is not installed.
   static func path(of name: String, orIn folders: [String] = []) -> String? {
     let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)

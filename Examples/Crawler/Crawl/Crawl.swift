@@ -60,9 +60,9 @@ struct Crawl: Sendable {
     return request
   }
 
-  /// Returns a download that applies the manners for the host to each attempt.
+  /// Returns a download that applies the ``Manners`` for the host to each attempt.
   ///
-  /// A redirect ends the download, because the next host has its own manners and limits.
+  /// A redirect ends the download, because the next host has its own rules and limits.
   private func download(
     to file: URL, _ manners: Manners, until start: ContinuousClock.Instant
   ) -> ProcedureTask<URLRequest, HTTPPayloadResponse<URL>> {

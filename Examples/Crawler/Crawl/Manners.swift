@@ -7,8 +7,8 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// The manners towards one host. They consist of a limit on the rate of requests, a circuit breaker that stops requests to a failing host,
-/// and the pauses that the host requests, up to ten minutes.
+/// The rules that the crawler follows for one host: a rate limit, a circuit breaker that stops requests to a failing host, and the pauses
+/// that the host requests, up to ten minutes.
 final class Manners: Sendable {
   typealias Download = ProcedureTask<URLRequest, HTTPPayloadResponse<URL>>
 
@@ -37,7 +37,7 @@ final class Manners: Sendable {
     let call = attempt.map { Result<HTTPPayloadResponse<URL>, any Error>.success($0) }
       .recover { [self] error in
         notePause(of: error)
-        // A missing, moved or overlong page is not a failure of the host, so the circuit breaker does not count it.
+        // A page that is missing, has moved, or is too long is not a failure of the host, so the circuit breaker does not count it.
         if Self.isFailureOfHost(error) { throw error }
         return .failure(error)
       }
@@ -99,7 +99,7 @@ final class Manners: Sendable {
   }
 }
 
-/// The manners towards all hosts. They are created on first use, since a redirect may lead to any host.
+/// The ``Manners`` for all hosts. They are created on first use, since a redirect may lead to any host.
 final class HostManners: Sendable {
   private let limits: Limits
   private let clock: any Clock<Duration>

@@ -69,7 +69,7 @@ public struct ServerResponse: Sendable {
   /// - Parameters:
   ///   - body: The contents of the complete file.
   ///   - tag: The `ETag`, including its quotation marks. A client uses it in `If-Range` to request the rest of the same version.
-  ///   - headers: Further header fields. If there is a `Last-Modified` field, a client can use it in `If-Range`, too.
+  ///   - headers: Additional header fields. If there is a `Last-Modified` field, a client can use it in `If-Range`, too.
   /// - Returns: The response.
   public static func file(_ body: Data, tag: String, headers: HeaderFields = [:]) -> ServerResponse {
     var response = ServerResponse.ok(body, headers: headers)
