@@ -20,18 +20,18 @@ public final class ProcessControl: Sendable {
 
   /// Suspends the program until it is resumed. A suspended program keeps its slot.
   ///
-  /// - Returns: Whether the program, or another process in its group, existed.
+  /// - Returns: Whether the program, or another process in its group, still existed.
   @discardableResult public func suspend() -> Bool { send(SIGSTOP) }
 
   /// Resumes a suspended program.
   ///
-  /// - Returns: Whether the program, or another process in its group, existed.
+  /// - Returns: Whether the program, or another process in its group, still existed.
   @discardableResult public func resume() -> Bool { send(SIGCONT) }
 
   /// Sends a signal.
   ///
   /// - Parameter signal: The number of the signal, for example `SIGHUP`.
-  /// - Returns: Whether the program, or another process in its group, existed.
+  /// - Returns: Whether the program, or another process in its group, still existed.
   @discardableResult public func send(_ signal: Int32) -> Bool {
     // The lock is held so that no signal is sent after `collect`, because the system may have given the id to another process by that time.
     state.withLock { !$0.isCollected && kill(-processIdentifier, signal) == 0 }

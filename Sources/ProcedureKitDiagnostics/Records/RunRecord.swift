@@ -69,13 +69,13 @@ public struct RunRecord: Sendable, Identifiable {
   public var parent: ProcedureID?
   /// The run of the graph; `nil` if this run is not a node.
   public var graph: ProcedureID?
-  /// The runs on which this run depended.
+  /// The runs that this run depended on.
   public var dependencies: [ProcedureID] = []
   /// The body's waits for other runs, in the order in which they ended.
   ///
   /// A record contains the first 10,000 waits of a run. The time that a run spends in later waits counts as execution time.
   public var awaits: [Await] = []
-  /// The name of the `map` to which the run belongs as an element.
+  /// The name of the `map`, if the run is one of its elements.
   public var collection: String?
   /// The time at which the run was admitted.
   public var begin: Duration

@@ -25,7 +25,7 @@ struct RunRecordStore {
   /// - Parameters:
   ///   - event: The event.
   ///   - queue: The name of the queue.
-  ///   - offset: The time in the recording at which the queue's clock showed zero.
+  ///   - offset: The time in the recording when the queue's clock was at zero.
   ///   - reason: The ``reason(in:)`` of the event.
   mutating func take(_ event: ProcedureEvent, of queue: String, offset: Duration, reason: String?) {
     let time = event.instant.sinceStart + offset
@@ -61,8 +61,8 @@ struct RunRecordStore {
     if event.kind == .didFinish { end(event.id) }
   }
 
-  /// Returns the error with which a run ended, or the reason why it ended. The function calls the user's code (`description`), so it must
-  /// not be called while a lock is held.
+  /// Returns the error that ended a run, or another reason why the run ended. The function calls the user's code (`description`), so it
+  /// must not be called while a lock is held.
   static func reason(in event: ProcedureEvent) -> String? {
     guard event.kind == .didFinish else { return nil }
     switch event.outcome {

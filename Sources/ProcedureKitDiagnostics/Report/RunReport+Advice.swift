@@ -7,7 +7,7 @@ extension RunReport {
 
   /// The steps of the critical path that belong to procedures with the same colour in a ``Timeline``.
   struct Part {
-    /// The name of the procedures, or the word with which their names begin.
+    /// The name of the procedures, or the word that their names begin with.
     let name: String
     /// The run that accounts for the longest step.
     let slowest: RunRecord

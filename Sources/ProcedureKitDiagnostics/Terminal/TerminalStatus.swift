@@ -27,7 +27,7 @@ struct TerminalStatus {
   }
 
   private var runs: [ProcedureID: Run] = [:]
-  /// The starts of executing runs, oldest first. Some of these runs may have ended or started again since.
+  /// The starts of executing runs, oldest first. Some of these runs may have ended or started again since then.
   private var starts: [(id: ProcedureID, number: Int)] = []
   private var startCount = 0
   /// The number of runs.

@@ -9,7 +9,7 @@ struct TimelineDrawing {
   private static let laneLimit = 200
   /// The maximum number of lanes that are high enough for names.
   private static let highLaneLimit = 40
-  /// The maximum number of dependencies to which lines lead from a bar.
+  /// The maximum number of lines from a bar to its dependencies.
   private static let linkLimit = 50
   /// The widths below which a page can hide labels.
   private static let labelWidths = [600, 800, 1_000, 1_200]

@@ -66,7 +66,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// The error with which a procedure fails if the journal contains the failure of an earlier run.
+/// The error that is thrown if the journal contains the failure of an earlier run.
 ///
 /// A journal stores only the description of the original error, so the error itself is no longer available.
 public struct RememberedFailure: Error, Hashable, Sendable, CustomStringConvertible {

@@ -4,7 +4,7 @@ internal import ProcedureKitFoundation
 /// The contents of an entry: a value or a failure, and the versions and dependencies from which the entry's fingerprint was computed. The
 /// versions and dependencies are stored so that the library can explain why a node is executed again.
 struct JournalRecord: Equatable, Sendable {
-  /// A value on which another value depends.
+  /// A value that another value depends on.
   struct Dependency: Equatable, Sendable {
     let name: String
     /// The first 8 bytes of the dependency's fingerprint.

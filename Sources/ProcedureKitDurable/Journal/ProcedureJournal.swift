@@ -55,8 +55,8 @@ extension ProcedureJournal {
   public func latestKey(at path: String) async throws -> JournalKey? { nil }
 }
 
-/// The key of an entry in a ``ProcedureJournal``. It consists of a path that identifies the work, and a fingerprint of everything on which
-/// the value depends.
+/// The key of an entry in a ``ProcedureJournal``. It consists of a path that identifies the work, and a fingerprint of everything that the
+/// value depends on.
 ///
 /// Two keys are equal if their fingerprints are equal and their paths consist of the same bytes. Paths that contain different encodings of
 /// `é` are therefore different.
@@ -70,7 +70,7 @@ public struct JournalKey: Hashable, Sendable, CustomStringConvertible {
   ///
   /// - Parameters:
   ///   - path: The name of the procedure, or the names of the graph and the node.
-  ///   - fingerprint: The fingerprint of everything on which the value depends.
+  ///   - fingerprint: The fingerprint of everything that the value depends on.
   public init(path: String, fingerprint: Fingerprint) {
     self.path = path
     self.fingerprint = fingerprint

@@ -27,7 +27,7 @@ package enum SystemFiles {
     return information.st_mode & S_IFMT == S_IFDIR
   }
 
-  /// Opens a file in such a way that child processes do not inherit the descriptor.
+  /// Opens a file. Child processes do not inherit the descriptor.
   package static func open(_ path: SystemText, _ flags: Int32, mode: mode_t = 0) throws(POSIXError) -> Int32 {
     while true {
       let descriptor = try call(path) { Foundation.open($0, flags | O_CLOEXEC, mode) }

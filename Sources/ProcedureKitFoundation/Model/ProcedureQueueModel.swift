@@ -192,7 +192,7 @@ public import ProcedureKit
   }
 
   private func update() async {
-    // If another task is already updating the model, that task also shows what has changed since.
+    // If another task is already updating the model, that task also shows the latest changes.
     guard !isUpdating else { return }
     isUpdating = true
     defer { isUpdating = false }

@@ -16,7 +16,7 @@ final class PartialFile: BodySink {
     var count: Int64 = 0
     /// The value of `If-Range` for requesting the rest of the file; `nil` if the download has to start from the beginning.
     var validator: String?
-    /// The version of the file from which the received bytes come.
+    /// The version of the file that the received bytes come from.
     var version: Version?
     /// The length of the complete file, if known.
     var total: Int64?

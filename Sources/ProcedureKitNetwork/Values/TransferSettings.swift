@@ -51,7 +51,7 @@ public struct TransferSettings: Sendable {
     return settings
   }
 
-  /// Makes an attempt and removes the header fields that the redirect policy lists as credentials from its errors.
+  /// Makes an attempt, and removes from its errors the header fields that the redirect policy lists as credentials.
   func hidingCredentials<R>(_ attempt: () async throws -> R) async throws -> R {
     do {
       return try await attempt()

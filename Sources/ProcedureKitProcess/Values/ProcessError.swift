@@ -50,7 +50,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     self.underlying = underlying
   }
 
-  /// The status with which the program ended, for errors of kind ``Kind-swift.struct/uncleanExit``.
+  /// The final status of the program, for errors of kind ``Kind-swift.struct/uncleanExit``.
   public var status: ProcessStatus? { result?.status }
 
   /// A message that names the program, and explains what failed and, in some cases, what can be done about it.

@@ -4,7 +4,7 @@ public import Foundation
 public struct ProcessResult: Hashable, Sendable {
   /// The id of the process.
   public var processIdentifier: Int32
-  /// The status with which the program ended.
+  /// The final status of the program.
   public var status: ProcessStatus
   /// The bytes of the standard output, up to the procedure's limit.
   public var output: Data

@@ -202,7 +202,7 @@ struct LocalEngineMachine {
   }
 
   /// Handles the end of an execution that provided no answer. The call is delivered again, unless it has been cancelled and no new caller
-  /// has arrived since.
+  /// has arrived since then.
   private mutating func interrupted(_ key: Key, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[key] else { return Effects() }
     guard let caller = entry.cancelledCaller else { return waits(key, at: now) }

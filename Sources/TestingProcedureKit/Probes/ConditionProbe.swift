@@ -37,7 +37,7 @@ public final class ConditionProbe: Sendable {
     commands.send(.failure(error))
   }
 
-  /// Makes all waiting evaluations, and every later evaluation for which there is no other instruction, return `true`.
+  /// Makes all waiting evaluations, and all later evaluations that have no other instruction, return `true`.
   public func satisfyAll() {
     commands.broadcast(.success(true))
   }

@@ -99,12 +99,12 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
     commands.send(.failure(error))
   }
 
-  /// Makes all waiting executions, and every later execution for which there is no other instruction, return `value`.
+  /// Makes all waiting executions, and all later executions that have no other instruction, return `value`.
   public func finishAll(_ value: Output) {
     commands.broadcast(.success(value))
   }
 
-  /// Makes all waiting executions, and every later execution for which there is no other instruction, throw `error`.
+  /// Makes all waiting executions, and all later executions that have no other instruction, throw `error`.
   public func failAll(_ error: any Error) {
     commands.broadcast(.failure(error))
   }
@@ -180,7 +180,7 @@ extension ProbeProcedure where Output == Void {
     finish(())
   }
 
-  /// Makes all waiting executions, and every later execution for which there is no other instruction, return.
+  /// Makes all waiting executions, and all later executions that have no other instruction, return.
   public func finishAll() {
     finishAll(())
   }

@@ -29,7 +29,7 @@ extension ProcedureOutcome {
     error as? Failure
   }
 
-  /// The ``ProcedureError`` with which a run failed, or that was the reason for its cancellation; otherwise `nil`.
+  /// The ``ProcedureError`` that made a run fail, or that was the reason for its cancellation; otherwise `nil`.
   public var procedureError: ProcedureError? {
     error(as: ProcedureError.self) ?? cancellationReason(as: ProcedureError.self)
   }

@@ -121,7 +121,8 @@ struct ResponseHead {
     "zstd",
   ]
 
-  /// Whether `Content-Length` and `Transfer-Encoding` are valid as far as they determine where the body ends (RFC 9112, section 6.3).
+  /// Whether `Content-Length` and `Transfer-Encoding` are valid to the extent that they determine where the body ends (RFC 9112, section
+  /// 6.3).
   var hasValidLength: Bool {
     guard let text = value(of: "Content-Length"), value(of: "Transfer-Encoding") == nil else { return true }
     if text.utf8.allSatisfy(Self.isDigit) { return Int64(text) != nil }
