@@ -4,7 +4,7 @@ struct Sample: Equatable, Sendable {
 
   /// Creates a sample.
   ///
-  /// - Parameter values: The values, of which there must be at least one.
+  /// - Parameter values: The values. There must be at least one.
   init(_ values: [Double]) {
     precondition(!values.isEmpty, "A sample must have at least one value")
     self.values = values

@@ -54,7 +54,7 @@ enum HashWork {
     deinit { try? FileManager.default.removeItem(at: folder) }
   }
 
-  /// A sum to which several threads add. An error is noticed because it makes the sum wrong.
+  /// A sum that several threads add to. Errors are noticed because they make the sum wrong.
   private final class Sum: Sendable {
     private let sum = Atomic(0)
 

@@ -29,7 +29,7 @@ struct CollectReport: Procedure {
     return report
   }
 
-  /// Returns the underlying cause, on which a user can act, rather than an error that only reports that a step was skipped or that a
+  /// Returns the underlying cause, which a user can act on, rather than an error that only reports that a step was skipped or that a
   /// condition failed.
   private static func root(of error: any Error) -> any Error {
     guard let underlying = (error as? ProcedureError)?.underlying else { return error }

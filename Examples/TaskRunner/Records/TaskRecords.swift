@@ -4,7 +4,7 @@ import ProcedureKitFoundation
 import Synchronization
 
 /// The records of the tasks that have succeeded, which are stored in a folder next to the task file. A record is a hash of all of a task's
-/// outputs, and of everything on which the task depends.
+/// outputs, and of everything that the task depends on.
 ///
 /// The records are lines in one file. Before a command starts, a line is added that removes the task's record. Once all outputs exist, a
 /// line with the new record is added. A command that was interrupted therefore has no record. An incomplete line has a different length,

@@ -78,7 +78,7 @@ struct RunTask: Procedure {
 }
 
 extension TaskDefinition {
-  /// Returns the outputs if the task is up to date: it has succeeded, and neither its outputs nor anything on which it depends has changed
+  /// Returns the outputs if the task is up to date: it has succeeded, and neither its outputs nor anything that it depends on has changed
   /// since then.
   ///
   /// - Throws: ``TaskProblem`` if an input is missing or cannot be read.

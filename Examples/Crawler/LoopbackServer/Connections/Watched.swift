@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that any thread can change, and for whose changes tasks can wait.
+/// A value that any thread can change. Tasks can wait for it to change.
 final class Watched<Value: Sendable>: Sendable {
   enum Progress {
     case met, notYet, never
