@@ -3,7 +3,8 @@ struct Meter: Sendable {
   let samples: Int
   /// The number of units; `nil` to use the number that each workload specifies.
   let units: Int?
-  /// A closure that returns the costs of an execution with additional environment variables. Tests execute in their own process instead.
+  /// A closure that returns the costs of an execution with additional environment variables. Tests execute contestants in their own process
+  /// instead.
   var execute: @Sendable (Execution, _ environment: [String: String]) async throws -> [Double] = {
     execution, environment in
     try execution.costsInChild(environment)

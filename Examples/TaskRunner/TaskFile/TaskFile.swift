@@ -42,7 +42,7 @@ struct TaskFile: Sendable {
 
   /// Returns the reason why a file cannot be a task file, if any. `path` is its absolute path.
   ///
-  /// A pipe has no folder for the records, and `/dev/stdin` is in the wrong one.
+  /// A pipe has no folder in which to store the records, and the folder of `/dev/stdin` is not suitable.
   private static func problem(_ name: SystemText, at path: SystemText) throws(POSIXError) -> String? {
     let isDescriptor = path == "/dev/stdin" || ["/dev/fd/", "/proc/"].contains { path.bytes.starts(with: $0.utf8) }
     if !isDescriptor {

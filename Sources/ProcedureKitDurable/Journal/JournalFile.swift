@@ -29,7 +29,7 @@ final class JournalFile {
   private(set) var latest: [ByteText: JournalKey] = [:]
   /// A description of the bytes that were cut off when the file was opened.
   private(set) var recovery: FileJournal.Recovery?
-  /// The error that has made the journal stop writing entries. Earlier data may not have reached the storage device, or the file may end
+  /// The error that caused the journal to stop writing entries. Earlier data may not have reached the storage device, or the file may end
   /// with an incomplete entry.
   private var failure: FileDescriptor.Failure?
 

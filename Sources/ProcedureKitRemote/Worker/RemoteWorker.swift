@@ -116,7 +116,7 @@ extension RemoteTask {
 public enum RemoteOutcome: Hashable, Sendable {
   /// The procedure returned a value.
   case finished([UInt8])
-  /// The procedure failed, or the worker refused the call, which the engine does not deliver again.
+  /// The procedure failed, or the worker refused the call. The engine does not deliver the call again.
   case failed(RemoteFailure)
   /// The execution ended because the call was cancelled.
   case cancelled
