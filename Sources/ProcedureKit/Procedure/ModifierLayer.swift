@@ -68,6 +68,8 @@ package final class ModifierLayer: Sendable {
     var failurePolicy: FailurePolicy?
     /// The name of the collection of which the run is an element.
     var collection: String?
+    /// The exchange to which the end of the run is sent, if the run is an element of an unordered result sequence.
+    var exchange: ResultExchange?
     var conditions = SharedList<Condition>()
     var hooks = Hooks()
     package var reuse: Reuse?

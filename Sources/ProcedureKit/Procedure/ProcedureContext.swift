@@ -236,28 +236,33 @@ extension ProcedureContext {
     return add(procedure.procedureTask, input, to: core)
   }
 
-  /// Adds a child of the executing procedure to a queue. If the child is an element of a sequence, its failure is reported only to the
-  /// reader of the sequence, not to the parent.
+  /// Adds a child of the executing procedure to a queue.
   func add<Input, Output>(
-    _ task: ProcedureTask<Input, Output>, _ input: Input, to core: QueueCore, isElement: Bool = false
+    _ task: ProcedureTask<Input, Output>, _ input: Input, to core: QueueCore
   ) -> ProcedureHandle<Output> {
     let task = task.resolved(for: input)
+    return ProcedureHandle(
+      add(ResultElement(task.layer, task.closures, task.body(with: input)), to: core, isElement: false))
+  }
+
+  /// Adds a child of the executing procedure to a queue. If the child is an element of a sequence, its failure is reported only to the
+  /// reader of the sequence, not to the parent.
+  func add(_ element: ResultElement, to core: QueueCore, isElement: Bool = true) -> Run {
     let parent = run
-    let child = Run(core, task.layer, .added, parent: parent, closures: task.closures, body: task.body(with: input))
+    let child = Run(core, element.layer, .added, parent: parent, closures: element.closures, body: element.body)
     core.update { $0[child].details.children.production = isElement ? .element : .child }
-    let handle = ProcedureHandle<Output>(child)
     let adoption = parent.adopt(child, isProduced: true)
     guard adoption != .refused else {
       // No other code reports the refusal.
       child.leaveParent()
       child.refuse(ProcedureError.producerFinished(procedure: child.identity, producer: identity))
-      return handle
+      return child
     }
     if !isElement { parent.report(.willProduce(child.identity)) }
     if let refusal = core.admit(child, after: []) { child.refuse(refusal.error(of: child)) }
     if !isElement { parent.report(.didProduce(child.identity)) }
     if adoption == .cancelled || isCancelled { child.cancel(parent.inheritedReason) }
-    return handle
+    return child
   }
 
   /// Adds a procedure without an input as a child; see ``produce(_:input:)``.

@@ -88,13 +88,15 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   /// Returns the body for an input, with its types erased.
-  @usableFromInline
+  @inlinable
   func body(with input: Input) -> Run.Body {
     if let body { return body }
-    return Self.body(closures, operation, input)
+    if closures != nil { return Self.body(closures, operation, input) }
+    return { [operation] _, _ in try await operation(input) }
   }
 
-  private static func body(
+  @usableFromInline
+  static func body(
     _ closures: ModifierLayer.Closures?, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output,
     _ input: Input
   ) -> Run.Body {
@@ -139,7 +141,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     let own = layer.traits
     return configure(input).resolved(for: input).changing {
       ($0.name, $0.rawPriority, $0.key, $0.weight) = (own.name, own.rawPriority, own.key, own.weight)
-      $0.collection = own.collection
+      ($0.collection, $0.exchange) = (own.collection, own.exchange)
     }
   }
 

@@ -46,12 +46,6 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     }
   }
 
-  /// Returns a value of the run with its type.
-  ///
-  /// The parameter is generic because casting a value whose type is known takes half the time of casting an `any Sendable`.
-  @inlinable
-  func cast<Value: Sendable>(_ value: Value) -> Output { value as! Output }
-
   /// The value of a run that has succeeded, unless the handle derives another value from it.
   @usableFromInline var ownValue: (any Sendable)? { derive == nil ? run.value : nil }
 
@@ -177,3 +171,9 @@ public protocol ProcedureDependency: Sendable {
   /// The id and the name of the run.
   var identity: ProcedureIdentity { get }
 }
+
+/// Returns the value of a run with its type.
+///
+/// The parameter is generic because casting a value whose type is known takes half the time of casting an `any Sendable`.
+@inlinable
+func cast<Value: Sendable, Output>(_ value: Value) -> Output { value as! Output }

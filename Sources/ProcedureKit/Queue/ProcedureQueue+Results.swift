@@ -33,16 +33,19 @@ extension ProcedureQueue {
   ///     procedure.
   /// - Returns: The values. Separate iterations are independent of each other.
   /// - Complexity: O(1) memory for each of `maxConcurrentElements` elements.
-  public nonisolated func results<P: Procedure, Inputs: Sequence & Sendable>(
+  @inlinable
+  public nonisolated final func results<P: Procedure, Inputs: Sequence & Sendable>(
     of procedure: P, over inputs: Inputs, maxConcurrentElements limit: Int? = nil, ordered isOrdered: Bool = true,
     elementName: (@Sendable (P.Input) -> String)? = nil
   ) -> some AsyncSequence<P.Output, any Error> & Sendable where Inputs.Element == P.Input {
     let task = procedure.procedureTask
-    return ResultSequence(
-      queue: self, task: task, limit: resultLimit(limit, task.name), isOrdered: isOrdered, elementName: elementName
-    ) {
+    return ResultSequence(on: self, task.name, maxConcurrentElements: limit, ordered: isOrdered) { iteration in
+      let task = task.labelled(for: iteration)
       var iterator = inputs.makeIterator()
-      return .atOnce { iterator.next() }
+      return .atOnce {
+        guard let input = iterator.next() else { return nil }
+        return task.element(input, named: elementName)
+      }
     }
   }
 
@@ -55,65 +58,87 @@ extension ProcedureQueue {
   /// value. The task has the task-local values that the queue's ``Configuration/contextCarriers`` carry. If `inputs` throws an error, the
   /// error is rethrown after the values of all earlier elements have been returned. If the iteration ends early, the reading task is
   /// cancelled.
-  public nonisolated func results<P: Procedure, Inputs: AsyncSequence & Sendable>(
+  @inlinable
+  public nonisolated final func results<P: Procedure, Inputs: AsyncSequence & Sendable>(
     of procedure: P, over inputs: Inputs, maxConcurrentElements limit: Int? = nil, ordered isOrdered: Bool = true,
     elementName: (@Sendable (P.Input) -> String)? = nil
   ) -> some AsyncSequence<P.Output, any Error> & Sendable where Inputs.Element == P.Input {
     let task = procedure.procedureTask
-    return ResultSequence(
-      queue: self, task: task, limit: resultLimit(limit, task.name), isOrdered: isOrdered, elementName: elementName
-    ) {
-      .read { isWanted, take in
+    return ResultSequence(on: self, task.name, maxConcurrentElements: limit, ordered: isOrdered) { iteration in
+      let task = task.labelled(for: iteration)
+      return .read { isWanted, take in
         var iterator = inputs.makeAsyncIterator()
-        while await isWanted(), let input = try await iterator.next() { try await take(input) }
+        while await isWanted(), let input = try await iterator.next() {
+          try await take(task.element(input, named: elementName))
+        }
       }
     }
-  }
-
-  private nonisolated func resultLimit(_ limit: Int?, _ procedure: String) -> Int {
-    let most = limit ?? core.width
-    require(
-      limit != nil || most < .max,
-      "ProcedureQueue \"\(name)\": results(of: \"\(procedure)\", over:) has no limit, and the width of the queue is not limited. "
-        + "Pass maxConcurrentElements:, or set maxConcurrentProcedures")
-    require(
-      most >= 1,
-      "ProcedureQueue \"\(name)\": maxConcurrentElements of results(of: \"\(procedure)\", over:) must be at least 1, got \(most)"
-    )
-    // This prevents sums that include the limit from overflowing.
-    return min(most, .max / 2)
   }
 }
 
 /// A sequence that runs a procedure for each input and returns the values.
-struct ResultSequence<Input: Sendable, Output: Sendable>: AsyncSequence, Sendable {
+@usableFromInline
+struct ResultSequence<Output: Sendable>: AsyncSequence, Sendable {
   let queue: ProcedureQueue
-  let task: ProcedureTask<Input, Output>
+  let name: String
   let limit: Int
   let isOrdered: Bool
-  let elementName: (@Sendable (Input) -> String)?
-  let makeInputs: @Sendable () -> ResultInputs<Input>
+  let makeInputs: @Sendable (ResultIteration) -> ResultInputs
 
+  @usableFromInline
+  init(
+    on queue: ProcedureQueue, _ name: String, maxConcurrentElements limit: Int?, ordered isOrdered: Bool,
+    _ makeInputs: @escaping @Sendable (ResultIteration) -> ResultInputs
+  ) {
+    (self.queue, self.name, self.isOrdered, self.makeInputs) = (queue, name, isOrdered, makeInputs)
+    let most = limit ?? queue.core.width
+    require(
+      limit != nil || most < .max,
+      "ProcedureQueue \"\(queue.name)\": results(of: \"\(name)\", over:) has no limit, and the width of the queue is not limited. "
+        + "Pass maxConcurrentElements:, or set maxConcurrentProcedures")
+    require(
+      most >= 1,
+      "ProcedureQueue \"\(queue.name)\": maxConcurrentElements of results(of: \"\(name)\", over:) must be at least 1, got \(most)"
+    )
+    // This prevents sums that include the limit from overflowing.
+    self.limit = Swift.min(most, .max / 2)
+  }
+
+  @inlinable
   func makeAsyncIterator() -> Iterator { Iterator(flow: ResultFlow(self)) }
 
-  /// An iterator, which only one task uses.
+  /// An iteration, which is used by one task.
+  @usableFromInline
   struct Iterator: AsyncIteratorProtocol {
-    let flow: ResultFlow<Input, Output>
+    @usableFromInline let flow: ResultFlow
 
-    mutating func next() async throws -> Output? { try await flow.next() }
+    @usableFromInline init(flow: ResultFlow) { self.flow = flow }
+
+    @inlinable
+    mutating func next() async throws -> Output? { try await next(isolation: #isolation) }
+
+    @inlinable
+    mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Output? {
+      guard let value = try await flow.next()?.value else { return nil }
+      return cast(value)
+    }
   }
 }
 
 /// How a result sequence reads its inputs.
-enum ResultInputs<Input: Sendable> {
+@usableFromInline
+enum ResultInputs {
   /// The inputs are read by the iterating task, whenever it asks for a value.
-  case atOnce(() -> Input?)
+  case atOnce(() -> ResultElement?)
   /// The inputs are read by a separate task. `isWanted` waits until another input is needed, and returns `false` if no more inputs are to
   /// be read.
-  case read(
+  case read(Read)
+
+  @usableFromInline
+  typealias Read =
     @Sendable (
-      _ isWanted: @Sendable () async -> Bool, _ take: @Sendable (Input) async throws -> Void
-    ) async throws -> Void)
+      _ isWanted: @Sendable () async -> Bool, _ take: @Sendable (ResultElement) async throws -> Void
+    ) async throws -> Void
 }
 
 extension ProcedureQueue {

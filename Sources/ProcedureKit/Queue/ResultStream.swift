@@ -1,30 +1,38 @@
-/// One iteration over a result sequence, which adds procedures, at most `limit` at a time, and returns their values.
+/// One iteration over a result sequence, which adds procedures, at most `limit` at a time, and returns the finished runs.
 ///
-/// An iteration is used by one task at a time. When it is released, the unfinished procedures are cancelled.
-final class ResultFlow<Input: Sendable, Output: Sendable> {
-  private let sequence: ResultSequence<Input, Output>
-  private let adder: ResultAdder<Input, Output>
+/// The class contains no types of the user: `ResultInputs` creates the elements, and `ResultSequence.Iterator` reads the values. An
+/// iteration is used by one task at a time. When it is released, the unfinished procedures are cancelled.
+@usableFromInline
+final class ResultFlow {
+  private let name: String
+  private let limit: Int
+  private let iteration: ResultIteration
   private let reader = CancellableTask()
   /// A signal that is sent when the reader has ended.
   private let readerEnd = OneShotSignal()
-  private var inputs: ResultInputs<Input>?
-  /// An input that is waiting for room on the queue.
-  private var nextInput: Input?
+  private var inputs: ResultInputs?
+  /// An element that is waiting for room on the queue.
+  private var nextElement: ResultElement?
   private var inputError: (any Error)?
-  /// The procedures whose values have not been returned yet, by number.
-  private var inFlight: [Int: ProcedureHandle<Output>] = [:]
-  /// The numbers of the finished procedures, latest first; used only if the values are unordered.
-  private var finished: [Int] = []
-  private var (added, taken, granted) = (0, 0, 0)
+  /// The runs whose values have not been returned yet; used only if the values are unordered.
+  private var inFlight: [ProcedureID: Run] = [:]
+  /// The runs in the order in which their values are returned. If the values are unordered, only the finished runs are here.
+  private var queue = RunQueue()
+  /// The finished runs that the reader has added but that have not arrived here yet; used only if the values are unordered.
+  private var finishedEarly: Set<ProcedureID> = []
+  private var (taken, granted) = (0, 0)
   private var isOver = false
 
-  private var exchange: ResultExchange<Output> { adder.exchange }
+  /// The number of runs whose values have not been returned yet.
+  private var count: Int { iteration.isOrdered ? queue.count : inFlight.count }
+  private var exchange: ResultExchange { iteration.exchange }
   private var readsAhead: Bool { granted > 0 }
 
-  init(_ sequence: ResultSequence<Input, Output>) {
-    self.sequence = sequence
-    adder = ResultAdder(sequence)
-    inputs = sequence.makeInputs()
+  @usableFromInline
+  init<Output>(_ sequence: ResultSequence<Output>) {
+    (name, limit) = (sequence.name, sequence.limit)
+    iteration = ResultIteration(on: sequence.queue.core, isOrdered: sequence.isOrdered)
+    inputs = sequence.makeInputs(iteration)
   }
 
   deinit {
@@ -34,16 +42,18 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
     cancelAdded()
   }
 
-  /// Returns the next value; `nil` after the last one.
-  func next() async throws -> Output? {
+  /// Returns the next run that has succeeded; `nil` after the last one.
+  @usableFromInline
+  func next() async throws -> Run? {
     guard !isOver else { return nil }
     do {
       while true {
         if ProcedureContext.isCurrentCancelled { throw Self.cancelError }
         try await fill()
-        guard let handle = try await nextFinished() else { break }
-        switch handle.finishedOutcome {
-        case .finished(let value): return value
+        guard let run = try await nextFinished() else { break }
+        run.setObserved()
+        switch run.outcome?.failure {
+        case nil: return run
         case .ignored: continue
         case .failed(let error): throw error
         case .cancelled(let reason): throw reason ?? CancellationError()
@@ -65,51 +75,52 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
     switch inputs {
     case nil: return
     case .atOnce(let next):
-      while inFlight.count < sequence.limit {
-        guard let input = nextInput.take() ?? next() else {
+      while count < limit {
+        guard let element = nextElement.take() ?? next() else {
           inputs = nil
           return
         }
-        guard try await adder.reserveRoom(waiting: inFlight.isEmpty) else {
-          nextInput = input
+        guard try await iteration.reserveRoom(for: element, waiting: count == 0) else {
+          nextElement = element
           return
         }
-        track(adder.add(input))
+        track(iteration.add(element))
       }
     case .read(let read):
-      let wanted = taken + sequence.limit - granted
+      let wanted = taken + limit - granted
       guard wanted > 0 else { return }
       let starts = granted == 0
       granted += wanted
       exchange.grant(wanted)
-      if starts { adder.start(reader, end: readerEnd, read) }
+      if starts { iteration.start(reader, end: readerEnd, read) }
     }
   }
 
-  private func track(_ handle: ProcedureHandle<Output>) {
-    inFlight[added] = handle
-    if !sequence.isOrdered { adder.watch(handle, added) }
-    added += 1
+  private func track(_ run: Run) {
+    if iteration.isOrdered { return queue.append(run) }
+    inFlight[run.id] = run
+    if finishedEarly.remove(run.id) != nil { queue.append(run) }
   }
 
   // MARK: Values
 
-  /// Waits for the procedure whose value is to be returned next. Returns `nil` if there is none.
-  private func nextFinished() async throws -> ProcedureHandle<Output>? {
+  /// Waits for the run whose value is to be returned next. Returns `nil` if there is none.
+  private func nextFinished() async throws -> Run? {
     while true {
-      if let number = sequence.isOrdered ? taken : finished.popLast(), let handle = inFlight[number] {
-        if !handle.run.isFinished {
-          switch await handle.run.waitForEnd(endsOnCancellation: true) {
+      if let run = queue.first {
+        if !run.isFinished {
+          switch await run.waitForEnd(endsOnCancellation: true) {
           case .ended: break
           case .cancelled: throw Self.cancelError
           case .refused(let error): throw error
           }
         }
-        inFlight[number] = nil
+        queue.removeFirst()
+        if !iteration.isOrdered { inFlight[run.id] = nil }
         taken += 1
-        return handle
+        return run
       }
-      if inputs == nil, inFlight.isEmpty { return nil }
+      if inputs == nil, count == 0 { return nil }
       try await receive()
     }
   }
@@ -117,21 +128,20 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
   /// Waits for arrivals from the procedures and the reader, and receives them.
   private func receive() async throws {
     if let signal = exchange.waitForArrival() {
-      let isCalled = await ProcedureContext.withSlotReleased(waitingFor: sequence.task.name) {
+      let isCalled = await ProcedureContext.withSlotReleased(waitingFor: name) {
         guard let run = ProcedureContext.current?.run.nearestUnfinished else { return await signal.wait() }
         return await run.wait(at: signal)
       }
       guard isCalled else { throw Self.cancelError }
     }
-    var numbers: [Int] = []
     for arrival in exchange.takeAll() {
       switch arrival {
-      case .added(let handle): track(handle)
-      case .finished(let number): numbers.append(number)
+      case .added(let run): track(run)
+      case .finished(let run):
+        if inFlight[run.id] != nil { queue.append(run) } else { finishedEarly.insert(run.id) }
       case .inputEnded(let error): (inputs, inputError) = (nil, error)
       }
     }
-    finished = numbers.reversed() + finished
   }
 
   // MARK: The end
@@ -142,22 +152,49 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
     reader.cancel()
     cancelAdded()
     if readsAhead {
-      await ProcedureContext.withSlotReleased(waitingFor: sequence.task.name) { [readerEnd] in
+      await ProcedureContext.withSlotReleased(waitingFor: name) { [readerEnd] in
         await readerEnd.waitUntilResolved()
       }
       cancelAdded()
     }
-    for handle in inFlight.inOrder { _ = await handle.outcome }
-    (inFlight, inputs) = ([:], nil)
+    for run in unreturned {
+      _ = await run.waitForEnd(endsOnCancellation: false)
+      run.setObserved()
+    }
+    (inFlight, queue, inputs) = ([:], RunQueue(), nil)
   }
 
   /// Cancels the unfinished procedures, including those that the reader has added in the meantime.
   private func cancelAdded() {
-    for arrival in exchange.takeAll() {
-      if case .added(let handle) = arrival { track(handle) }
+    for arrival in exchange.takeAll(closes: true) {
+      if case .added(let run) = arrival { track(run) }
     }
-    for handle in inFlight.inOrder { handle.cancel() }
+    for run in unreturned { run.cancel(nil) }
   }
 
+  private var unreturned: [Run] { iteration.isOrdered ? queue.all : inFlight.inOrder }
+
   private static var cancelError: any Error { ProcedureContext.current?.cancellationReason ?? CancellationError() }
+}
+
+/// A first-in, first-out queue of runs.
+private struct RunQueue {
+  private var runs: ContiguousArray<Run?> = []
+  private var start = 0
+
+  var first: Run? { start < runs.count ? runs[start] : nil }
+  var count: Int { runs.count - start }
+  var all: [Run] { runs[start...].compactMap { $0 } }
+
+  mutating func append(_ run: Run) { runs.append(run) }
+
+  mutating func removeFirst() {
+    runs[start] = nil
+    start += 1
+    // Each element is moved at most once on average.
+    if start * 2 >= runs.count {
+      runs.removeFirst(start)
+      start = 0
+    }
+  }
 }

@@ -1,71 +1,87 @@
 import Synchronization
 
-/// The part of an iteration that adds the procedures, either as children of the iterating body or as top-level procedures.
-struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
-  let exchange: ResultExchange<Output>
-  private let queue: ProcedureQueue
-  private let task: ProcedureTask<Input, Output>
-  private let elementName: (@Sendable (Input) -> String)?
-  private let parent: ProcedureContext?
-  private let isOrdered: Bool
+/// An element of a result sequence that is about to be added: its task for one input, without the types.
+@usableFromInline
+struct ResultElement: Sendable {
+  let layer: ModifierLayer
+  let closures: ModifierLayer.Closures?
+  let body: Run.Body
 
-  init(_ sequence: ResultSequence<Input, Output>) {
-    queue = sequence.queue
-    isOrdered = sequence.isOrdered
-    exchange = ResultExchange()
-    parent = ProcedureContext.current?.run.nearestUnfinished.map { ProcedureContext($0) }
-    let priority = Task.currentPriority.rawValue
-    // The reader runs in a different task, which may have a different priority.
-    task = sequence.task.relabelled { traits in
-      traits.rawPriority = traits.rawPriority ?? priority
-      traits.collection = traits.name
+  @usableFromInline
+  init(_ layer: ModifierLayer, _ closures: ModifierLayer.Closures?, _ body: @escaping Run.Body) {
+    (self.layer, self.closures, self.body) = (layer, closures, body)
+  }
+}
+
+extension ProcedureTask {
+  /// Returns the task for the elements of one iteration.
+  @usableFromInline
+  func labelled(for iteration: ResultIteration) -> ProcedureTask {
+    relabelled { traits in
+      traits.rawPriority = traits.rawPriority ?? iteration.priority
+      (traits.collection, traits.exchange) = (traits.name, iteration.isOrdered ? nil : iteration.exchange)
     }
-    elementName = sequence.elementName
   }
 
-  /// Reserves room for one more procedure. Returns `false` if there is no room and `waiting` is `false`.
-  func reserveRoom(waiting: Bool) async throws -> Bool {
-    guard parent == nil, queue.core.limitsWaiting else { return true }
-    guard waiting else { return queue.core.reserveRoomAtOnce(for: task.layer.traits.key) }
-    try await queue.core.reserveRoom(for: task.layer)
+  /// Returns the element for an input. The types are known where this function is compiled, so it requires no type lookup.
+  @inlinable
+  func element(_ input: Input, named elementName: (@Sendable (Input) -> String)?) -> ResultElement {
+    let task = elementName == nil && configure == nil ? self : resolved(for: input, name: elementName?(input))
+    return ResultElement(task.layer, task.closures, task.body(with: input))
+  }
+
+  @usableFromInline
+  func resolved(for input: Input, name: String?) -> ProcedureTask {
+    guard let name else { return resolved(for: input) }
+    return relabelled { $0.name = name }.resolved(for: input)
+  }
+}
+
+/// The part of an iteration that adds the procedures, either as children of the iterating body or as top-level procedures.
+@usableFromInline
+struct ResultIteration: Sendable {
+  let exchange = ResultExchange()
+  let isOrdered: Bool
+  /// The priority of the iterating task. The reader runs in a different task, which may have a different priority.
+  let priority = Task.currentPriority.rawValue
+  private let core: QueueCore
+  private let parent: ProcedureContext?
+
+  init(on core: QueueCore, isOrdered: Bool) {
+    (self.core, self.isOrdered) = (core, isOrdered)
+    parent = ProcedureContext.current?.run.nearestUnfinished.map { ProcedureContext($0) }
+  }
+
+  /// Reserves room for an element. Returns `false` if there is no room and `waiting` is `false`.
+  func reserveRoom(for element: ResultElement, waiting: Bool) async throws -> Bool {
+    guard parent == nil, core.limitsWaiting else { return true }
+    guard waiting else { return core.reserveRoomAtOnce(for: element.layer.traits.key) }
+    try await core.reserveRoom(for: element.layer)
     return true
   }
 
-  /// Adds a procedure for which room was reserved.
-  func add(_ input: Input) -> ProcedureHandle<Output> {
-    var task = task
-    if let name = elementName?(input) { task = task.relabelled { $0.name = name } }
-    if let parent { return parent.add(task, input, to: queue.core, isElement: true) }
-    return queue.submit(task, input, after: [], hasRoom: queue.core.limitsWaiting)
-  }
-
-  /// Notifies the exchange when the procedure has finished.
-  func watch(_ handle: ProcedureHandle<Output>, _ number: Int) {
-    handle.run.whenFinished { [exchange] _ in exchange.send(.finished(number)) }
+  /// Adds an element for which room was reserved.
+  func add(_ element: ResultElement) -> Run {
+    if let parent { return parent.add(element, to: core) }
+    return core.add(element.layer, element.closures, after: [], hasRoom: core.limitsWaiting, body: element.body)
   }
 
   /// Starts a task that reads the inputs, and adds a procedure for each.
-  func start(
-    _ reader: CancellableTask, end: OneShotSignal,
-    _ read:
-      @escaping @Sendable (
-        _ isWanted: @Sendable () async -> Bool, _ take: @Sendable (Input) async throws -> Void
-      ) async throws -> Void
-  ) {
-    let bindings = queue.core.configuration.contextCarriers.map { $0.capture() }
-    queue.core.startTask {
+  func start(_ reader: CancellableTask, end: OneShotSignal, _ read: @escaping ResultInputs.Read) {
+    let bindings = core.configuration.contextCarriers.map { $0.capture() }
+    core.startTask {
       await reader.executeHere {
         await Run.bind(bindings[...]) {
           await ProcedureContext.bound.withValue(.init(parent)) {
             do {
               try await read {
                 await exchange.isWanted()
-              } _: { input in
-                _ = try await reserveRoom(waiting: true)
-                let handle = add(input)
-                exchange.send(.added(handle))
+              } _: { element in
+                _ = try await reserveRoom(for: element, waiting: true)
+                let run = add(element)
+                exchange.send(.added(run))
                 // The iteration may have ended without having received the procedure.
-                if Task.isCancelled { handle.cancel() }
+                if Task.isCancelled { run.cancel(nil) }
               }
               exchange.send(.inputEnded(nil))
             } catch {
@@ -83,12 +99,12 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
 /// may read.
 ///
 /// There is one iterating task and one reading task.
-final class ResultExchange<Output: Sendable>: Sendable {
+final class ResultExchange: Sendable {
   enum Arrival: Sendable {
     /// The reader has added a procedure.
-    case added(ProcedureHandle<Output>)
-    /// The procedure with this number has finished.
-    case finished(Int)
+    case added(Run)
+    /// A procedure has finished. Sent only if the values are unordered.
+    case finished(Run)
     /// The inputs have ended.
     case inputEnded((any Error)?)
   }
@@ -98,19 +114,27 @@ final class ResultExchange<Output: Sendable>: Sendable {
     var credit = 0
     var consumer: OneShotSignal?
     var reader: OneShotSignal?
+    /// Whether the iteration has ended. Later ends of procedures are not stored, because a run refers to this object through its layer.
+    var isClosed = false
   }
 
   private let state = Mutex(State())
 
   func send(_ arrival: Arrival) {
-    let waiting = state.withLock { state in
+    let waiting = state.withLock { state -> OneShotSignal? in
+      if state.isClosed, case .finished = arrival { return nil }
       state.arrivals.append(arrival)
       return state.consumer.take()
     }
     waiting?.signal()
   }
 
-  func takeAll() -> ContiguousArray<Arrival> { state.withLock { $0.arrivals.takeAll() } }
+  func takeAll(closes: Bool = false) -> ContiguousArray<Arrival> {
+    state.withLock { state in
+      if closes { state.isClosed = true }
+      return state.arrivals.takeAll()
+    }
+  }
 
   /// Returns a signal that is sent at the next arrival; `nil` if there are already arrivals.
   func waitForArrival() -> OneShotSignal? {

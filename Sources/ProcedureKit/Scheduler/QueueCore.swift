@@ -91,12 +91,13 @@ package final class QueueCore: Sendable {
       case resumeClaimants(Run)
       case cancelAll
       case watchForStall
+      case elementEnded(ResultExchange, Run)
 
       /// Whether the action can advance a run and thereby trigger further actions.
       var advancesRun: Bool {
         switch self {
         case .advance, .notify, .cancel, .propagate, .resumeClaimants, .cancelAll: true
-        case .resume, .signal, .giveRoom, .event, .endEvents, .watchForStall: false
+        case .resume, .signal, .giveRoom, .event, .endEvents, .watchForStall, .elementEnded: false
         }
       }
     }
@@ -250,6 +251,7 @@ package final class QueueCore: Sendable {
     case .resumeClaimants(let run): run.resumeClaimants()
     case .cancelAll: cancelAll(nil, includesLater: true)
     case .watchForStall: adjustStallTimer()
+    case .elementEnded(let exchange, let run): exchange.send(.finished(run))
     }
   }
 

@@ -191,6 +191,7 @@ extension Run {
       record(at: reading.instant, &state, &effects) { _ in .didFinish(outcome.withoutValue, metrics) }
       if core.configuration.collectsTotals { state.count(self, outcome, metrics) }
       core.ended(self, outcome, &state, &effects)
+      if let exchange = layer.traits.exchange { effects.add(.elementEnded(exchange, self)) }
     }
     state.runs[self].changeDetails { details in
       effects.send(details.observers.waiters.inOrder)
