@@ -16,6 +16,7 @@
 /* The types and functions of libcurl that this file uses. */
 typedef size_t (*curl_bytes_callback)(char *, size_t, size_t, void *);
 typedef int (*curl_seek_callback)(void *, int64_t, int);
+typedef int (*curl_progress_callback)(void *, int64_t, int64_t, int64_t, int64_t);
 typedef int (*curl_socket_callback)(void *, int, int);
 typedef int (*curl_ssl_callback)(void *, void *, void *);
 
@@ -184,9 +185,17 @@ static int call_rewind(void *context, int64_t offset, int origin) {
   return callbacks->rewind(callbacks->context) ? done : failed;
 }
 
+static int call_progress(void *context, int64_t to_receive, int64_t received, int64_t to_send, int64_t sent) {
+  (void)to_receive, (void)received, (void)to_send, (void)sent;
+  const pk_curl_callbacks *callbacks = context;
+  const int continues = 0, ends = 1;
+  return callbacks->progress(callbacks->context) ? continues : ends;
+}
+
 int pk_curl_set_callbacks(pk_curl_easy *easy, const pk_curl_callbacks *callbacks) {
-  const int write_data = 10001, read_data = 10009, header_data = 10029, seek_data = 10168;
+  const int write_data = 10001, read_data = 10009, header_data = 10029, progress_data = 10057, seek_data = 10168;
   const int write_function = 20011, read_function = 20012, header_function = 20079, seek_function = 20167;
+  const int progress_function = 20219;
   int code = CURLE_OK;
   if (callbacks->header) {
     code |= curl.easy_setopt(easy, header_data, (void *)callbacks);
@@ -201,6 +210,11 @@ int pk_curl_set_callbacks(pk_curl_easy *easy, const pk_curl_callbacks *callbacks
     code |= curl.easy_setopt(easy, read_function, (curl_bytes_callback)call_read);
     code |= curl.easy_setopt(easy, seek_data, (void *)callbacks);
     code |= curl.easy_setopt(easy, seek_function, (curl_seek_callback)call_rewind);
+  }
+  if (callbacks->progress) {
+    code |= curl.easy_setopt(easy, progress_data, (void *)callbacks);
+    code |= curl.easy_setopt(easy, progress_function, (curl_progress_callback)call_progress);
+    code |= pk_curl_set_long(easy, CURLOPT_NOPROGRESS, 0);
   }
   return code;
 }

@@ -46,7 +46,7 @@ final class CurlTransfer: @unchecked Sendable {
         context: this,
         header: { bytes, count, transfer in CurlTransfer.at(transfer)?.receiveHeader(bytes, count) ?? 0 },
         body: { bytes, count, transfer in CurlTransfer.at(transfer)?.receiveBody(bytes, count) ?? 0 },
-        read: nil, rewind: nil))
+        read: nil, rewind: nil, progress: nil))
     pk_curl_set_callbacks(handle, callbacks)
   }
 

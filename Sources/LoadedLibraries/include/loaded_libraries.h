@@ -29,6 +29,9 @@ typedef size_t (*pk_curl_write)(const char *bytes, size_t count, void *context);
 typedef size_t (*pk_curl_read)(char *bytes, size_t capacity, void *context);
 /* Rewinds to the start of the body. Returns false if that is not possible. */
 typedef bool (*pk_curl_rewind)(void *context);
+/* Is called whenever libcurl has used a connection, which includes each byte of a proxy's response to CONNECT. Returns whether the transfer
+   continues. */
+typedef bool (*pk_curl_progress)(void *context);
 
 static const size_t PK_CURL_WRITE_PAUSE = 0x10000001;
 static const size_t PK_CURL_READ_PAUSE = 0x10000001;
@@ -41,6 +44,7 @@ typedef struct {
   pk_curl_write body;
   pk_curl_read read;
   pk_curl_rewind rewind;
+  pk_curl_progress progress;
 } pk_curl_callbacks;
 
 /* The latest sockets that libcurl has created for a transfer. There can be several, as it tries the addresses of a host concurrently. */

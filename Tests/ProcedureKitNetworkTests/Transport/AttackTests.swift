@@ -225,6 +225,29 @@ import Testing
   }
 
   #if os(Linux)
+    @Test("An endless response of a proxy to CONNECT fails, and stalls no other transfer")
+    func endlessProxyResponse() async {
+      await #expect(processExitsWith: .success) {
+        // The body of the 407, which libcurl ignores, is the same head again and again.
+        let flood = try FloodingServer(Array("HTTP/1.1 407 No\r\nContent-Length: \(1 << 60)\r\n\r\n".utf8))
+        defer { flood.stop() }
+        let server = try LoopbackServer { _ in .ok("a kitten") }
+        defer { server.stop() }
+        setenv("https_proxy", "http://127.0.0.1:\(flood.port)/", 1)
+        setenv("no_proxy", "127.0.0.1", 1)
+        var settings = TransferSettings()
+        settings.transport = try #require(CurlTransport())
+        let load = NetworkDataProcedure("load", settings)
+        async let attacked = networkError { try await load(URLRequest(URL(string: "https://kitten.invalid/")!)) }
+        await flood.waitUntilFlooding()
+        #expect(try await load(URLRequest(server.url("/"))).text == "a kitten")
+        let error = await attacked
+        #expect(error?.kind == .transferFailed)
+        #expect(error?.code == .dataLengthExceedsMaximum)
+        #expect(!flood.isOver)
+      }
+    }
+
     @Test("Proxies are read from the environment as in curl, and receive the same host as the program")
     func proxies() async {
       await #expect(processExitsWith: .success) {

@@ -208,6 +208,28 @@ import Testing
     #expect(machine.failure == .headCut)
   }
 
+  @Test("A turn of the loop has a limited number of steps, and the next turn counts from the beginning")
+  func steps() {
+    var machine = started()
+    for _ in 1...2 {
+      for _ in 1...CurlTransferMachine.Limits.stepsPerTurn {
+        let continues = machine.progressed()
+        guard continues else {
+          Issue.record("the transfer ends early")
+          return
+        }
+      }
+      let turn = machine.turn(at: now)
+      #expect(turn == .wait(until: nil))
+    }
+    for _ in 1...CurlTransferMachine.Limits.stepsPerTurn { _ = machine.progressed() }
+    let continues = machine.progressed()
+    #expect(continues == false)
+    let turn = machine.turn(at: now)
+    #expect(turn == .end)
+    #expect(machine.failure == .proxyResponseTooLong)
+  }
+
   @Test("The first failure counts, and a transfer that was cancelled before its start is not started")
   func failures() {
     var machine = machine()

@@ -137,7 +137,8 @@ final class CurlTransfer: @unchecked Sendable {
       read: { bytes, capacity, context in
         CurlTransfer.at(context).supplyWanted(UnsafeMutableRawBufferPointer(start: bytes, count: capacity))
       },
-      rewind: { CurlTransfer.at($0).rewind() })
+      rewind: { CurlTransfer.at($0).rewind() },
+      progress: { CurlTransfer.at($0).progressed() })
   }
 
   private static func at(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
@@ -185,6 +186,9 @@ final class CurlTransfer: @unchecked Sendable {
       return true
     }
   }
+
+  /// Returns whether the transfer continues.
+  private func progressed() -> Bool { state.withLock { $0.machine.progressed() } }
 
   private func supplyWanted(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
     hasNews = true

@@ -27,6 +27,9 @@ struct CurlTransferMachine: Equatable {
     /// The response has a transfer coding other than `chunked`. libcurl would decode every layer of such a coding before a limit takes
     /// effect.
     case unexpectedCoding
+    /// A proxy responded to `CONNECT` with more than ``Limits/stepsPerTurn`` bytes at once. libcurl would read a response of any length, in a
+    /// single call.
+    case proxyResponseTooLong
     /// The server switched to another protocol, although the request had not offered to do so.
     case unexpectedUpgrade
     /// Nothing was sent or received for the duration ``Limits/idle``.
@@ -39,6 +42,9 @@ struct CurlTransferMachine: Equatable {
     static let unreadBytes = 128 << 10
     /// The interval at which the loop checks whether the peer has closed the connection, for a transfer whose sender is paused.
     static let look = Duration.seconds(1)
+    /// The maximum number of steps in a turn of the loop. libcurl reads a proxy's response to `CONNECT` byte by byte, and each byte is a
+    /// step. Otherwise, a step is a larger piece of work, and a turn has only a few.
+    static let stepsPerTurn = 64 << 10
 
     /// The maximum total number of bytes in all heads and trailers.
     var head = 128 << 10
@@ -84,6 +90,7 @@ struct CurlTransferMachine: Equatable {
   private let limits: Limits
   private var headCount = 0
   private var unreadCount = 0
+  private var stepCount = 0
   private var lastActivity: ContinuousClock.Instant?
   /// The time of the next check while the sender is paused.
   private var nextLook: ContinuousClock.Instant?
@@ -177,10 +184,20 @@ struct CurlTransferMachine: Equatable {
     return .pause
   }
 
+  // MARK: Progress
+
+  /// Counts a step in which libcurl has used the connection. Returns whether the transfer continues.
+  mutating func progressed() -> Bool {
+    stepCount += 1
+    if stepCount > Limits.stepsPerTurn { fail(.proxyResponseTooLong) }
+    return failure == nil
+  }
+
   // MARK: Pauses and time
 
-  /// Returns the action that the loop must take next.
+  /// Returns the action that the loop must take next, after a turn.
   mutating func turn(at now: ContinuousClock.Instant) -> Turn {
+    stepCount = 0
     if failure != nil { return .end }
     if isSendingPaused {
       // No more of the body will be sent, and a pause would keep the transfer from ending.

@@ -20,7 +20,8 @@ import ProcedureKit
 /// - *Fairness:* A server that sends TLS messages or HTTP/2 frames as fast as they can be processed delays other transfers, time limits and
 ///   cancellations by a fraction of a second. This requires a libcurl that uses OpenSSL 1.1.1 or later, as in the usual distributions. With
 ///   any other TLS library, such a server can stall all transfers of the transport.
-///   For the same reason, the slow key exchange `DHE` of TLS 1.2 is not offered; browsers do not offer it, either.
+///   For the same reason, the slow key exchange `DHE` of TLS 1.2 is not offered; browsers do not offer it, either. A transfer fails if a
+///   proxy sends more than 64 KB at once in response to `CONNECT`.
 /// - *Back pressure:* A transfer is paused while 128 KB are waiting to be read. A transfer uses at most 512 KB of memory, in addition to
 ///   the data that your code keeps.
 /// - *Uploads:* If a server responds with a status of 300 or more before it has received the whole body, no more of the body is sent, and
@@ -49,6 +50,8 @@ public final class CurlTransport: HTTPTransport {
     /// The maximum number of bytes in the head of a response and its trailers.
     public var maxHeadSize = 128 << 10
     /// The maximum number of connections to a host that may be open at a time. Additional transfers have to wait.
+    ///
+    /// For `http` URLs that are requested through a proxy, the limit applies to the proxy, so the hosts behind it share the connections.
     public var maxConnectionsPerHost = 256
     /// The maximum number of connections that are kept for reuse.
     public var maxIdleConnections = 128
@@ -215,6 +218,7 @@ extension CurlTransferMachine.Failure {
     case .headCut: Self.error(.networkConnectionLost, "the connection was closed within the head of the response")
     case .unexpectedCoding:
       Self.error(.cannotDecodeContentData, "the server used a transfer coding that was not requested")
+    case .proxyResponseTooLong: Self.error(.dataLengthExceedsMaximum, "the response of the proxy is too long")
     case .unexpectedUpgrade: Self.error(.badServerResponse, "the server switched to another protocol")
     case .idle: Self.error(.timedOut, "the connection was idle for too long")
     case .curl(let code): Self.error(Self.codes[code] ?? .unknown, String(cString: pk_curl_error_text(code)))
