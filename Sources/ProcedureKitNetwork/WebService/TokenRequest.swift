@@ -21,9 +21,8 @@ struct TokenRequest {
     request.httpMethod = "POST"
     request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
     request.setValue("application/json", forHTTPHeaderField: "Accept")
-    if let secret = configuration.clientSecret, !configuration.sendsSecretInBody {
-      let pair = "\(Self.encoded(configuration.clientID)):\(Self.encoded(secret))"
-      request.setValue("Basic \(Data(pair.utf8).base64EncodedString())", forHTTPHeaderField: "Authorization")
+    if let basicCredentials {
+      request.setValue("Basic \(basicCredentials)", forHTTPHeaderField: "Authorization")
     } else {
       fields.append(("client_id", configuration.clientID))
       if let secret = configuration.clientSecret { fields.append(("client_secret", secret)) }
@@ -31,6 +30,20 @@ struct TokenRequest {
     let form = fields.map { "\($0.0)=\(Self.encoded($0.1))" }.joined(separator: "&")
     request.httpBody = Data(form.utf8)
     return request
+  }
+
+  /// Returns a text from the response without this request's secrets, which a server can repeat in its reason for refusing the request.
+  func hidingSecrets(in text: String) -> String {
+    let secrets = [refreshToken, configuration.clientSecret].compactMap(\.self)
+    let sent = secrets + secrets.map(Self.encoded) + (basicCredentials.map { [$0] } ?? [])
+    return sent.filter { !$0.isEmpty }.reduce(text) { $0.replacing($1, with: "…") }
+  }
+
+  /// The client's credentials for HTTP Basic authentication; `nil` if they are not sent in this way.
+  private var basicCredentials: String? {
+    guard let secret = configuration.clientSecret, !configuration.sendsSecretInBody else { return nil }
+    let pair = "\(Self.encoded(configuration.clientID)):\(Self.encoded(secret))"
+    return Data(pair.utf8).base64EncodedString()
   }
 
   /// Encodes text as `application/x-www-form-urlencoded`, in which a plus sign represents a space.

@@ -30,13 +30,16 @@ struct TokenResponse {
     }
   }
 
-  init(_ response: HTTPPayloadResponse<Data>, service: String) throws(OAuthError) {
+  init(
+    _ response: HTTPPayloadResponse<Data>, to request: TokenRequest, service: String
+  ) throws(OAuthError) {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     guard response.status.isSuccess else {
       if let failure = try? decoder.decode(Failure.self, from: response.payload) {
-        let description = failure.errorDescription ?? "without a reason"
-        throw OAuthError(.refused, service, code: failure.error.quotable, description.quotable)
+        let description = request.hidingSecrets(in: failure.errorDescription ?? "without a reason")
+        let code = request.hidingSecrets(in: failure.error)
+        throw OAuthError(.refused, service, code: code.quotable, description.quotable)
       }
       // Many servers refuse a client with a plain 401, without the JSON that RFC 6749 requires.
       if response.status == 401 {
@@ -49,7 +52,8 @@ struct TokenResponse {
     }
     guard success.tokenType.lowercased() == "bearer" else {
       throw OAuthError(
-        .invalidResponse, service, "a token of type \(success.tokenType.quotable) instead of Bearer")
+        .invalidResponse, service,
+        "a token of type \(request.hidingSecrets(in: success.tokenType).quotable) instead of Bearer")
     }
     guard let token = BearerToken(success.accessToken) else {
       throw OAuthError(.invalidResponse, service, "a token that is not valid in a header field")

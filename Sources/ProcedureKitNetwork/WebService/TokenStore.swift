@@ -111,8 +111,9 @@ final class TokenStore: Sendable {
     // The client-credentials grant has no effect other than issuing a token.
     resilience.isRepeatable = { _ in refreshToken == nil }
     let start = elapsed()
-    let request = TokenRequest(configuration: configuration, refreshToken: refreshToken).urlRequest
-    let response = try TokenResponse(try await load.resilient(resilience)(request), service: service)
+    let request = TokenRequest(configuration: configuration, refreshToken: refreshToken)
+    let response = try TokenResponse(
+      try await load.resilient(resilience)(request.urlRequest), to: request, service: service)
     // Some servers send an empty string if there is no new refresh token.
     if let token = response.refreshToken, !token.isEmpty, refreshToken != nil, token != refreshToken {
       state.withLock { $0.refreshToken = token }

@@ -190,6 +190,29 @@ import TestingProcedureKit
   }
 
   @Test(
+    "A refusal that repeats what was sent does not reveal the secrets",
+    arguments: [
+      (400, #"{"error": "invalid_client", "error_description": "TEXT is wrong"}"#),
+      (400, #"{"error": "TEXT"}"#), (200, #"{"access_token": "a", "token_type": "TEXT"}"#),
+    ], ["secret-of client", "secret-of+client", "secret-refresh-0", "BASIC"])
+  func echo(_ answer: (status: Int, body: String), _ text: String) async throws {
+    let basic = Data("me%3A+%26+you:secret-of+client".utf8).base64EncodedString()
+    let sent = text.replacing("BASIC", with: basic)
+    let server = try TokenServer { _ in
+      .status(answer.status, body: Data(answer.body.replacing("TEXT", with: sent).utf8))
+    }
+    defer { server.server.stop() }
+    var configuration = server.configuration
+    configuration.refreshToken = "secret-refresh-0"
+    let load = load(WebServiceCapability("kittens", configuration))
+    let error = try #require(await tokenError { try await load(URLRequest(server.server.url("/kitten"))) })
+    #expect(error.description.contains("…"))
+    var texts = "\(error) \(error.code ?? "")"
+    dump(error, to: &texts)
+    #expect(!texts.contains(sent))
+  }
+
+  @Test(
     "The error of a server is shown without control characters and characters that change the direction of text")
   func hostileRefusal() async throws {
     let body = #"{"error": "a\u001b[2J\u009b\u202e", "error_description": "b\u001b]0;\u0007\u0085\u2028\u2066"}"#
