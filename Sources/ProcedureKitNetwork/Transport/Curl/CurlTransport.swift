@@ -26,7 +26,8 @@ import ProcedureKit
 ///   the data that your code keeps.
 /// - *Uploads:* If a server responds with a status of 300 or more before it has received the whole body, no more of the body is sent, and
 ///   the response is returned as usual. If the body is still being produced, the transfer remains open until the peer closes the
-///   connection, which is noticed within a second. The fields `Expect`, `Content-Length` and `Transfer-Encoding` of a request are ignored,
+///   connection, which is noticed within a second. If the peer has sent a complete response by then, the response is returned, whatever its
+///   status is. The fields `Expect`, `Content-Length` and `Transfer-Encoding` of a request are ignored,
 ///   because libcurl frames bodies itself.
 /// - *Content codings:* A request that has no `Accept-Encoding` field and does not ask for a range offers gzip. A gzip body is
 ///   decompressed; a body with any other coding that `Accept-Encoding` offers is passed on unchanged. A transfer fails if the response uses
