@@ -317,6 +317,8 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
+  var hasFailed: Bool { state.withLock { $0.machine.failure != nil } }
+
   var sourceError: (any Error)? { state.withLock { $0.sourceError } }
 
   // MARK: The supplier's task

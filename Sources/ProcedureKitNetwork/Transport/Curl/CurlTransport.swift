@@ -21,7 +21,8 @@ import ProcedureKit
 ///   cancellations by a fraction of a second. This requires a libcurl that uses OpenSSL 1.1.1 or later, as in the usual distributions. With
 ///   any other TLS library, such a server can stall all transfers of the transport.
 ///   For the same reason, the slow key exchange `DHE` of TLS 1.2 is not offered; browsers do not offer it, either. A transfer fails if a
-///   proxy sends more than 64 KB at once in response to `CONNECT`.
+///   proxy sends more than 64 KB at once in response to `CONNECT`. The task that reads or produces a body lets other tasks run after each
+///   piece, however fast the server is.
 /// - *Back pressure:* A transfer is paused while 128 KB are waiting to be read. A transfer uses at most 512 KB of memory, in addition to
 ///   the data that your code keeps.
 /// - *Uploads:* If a server responds with a status of 300 or more before it has received the whole body, no more of the body is sent, and
@@ -118,13 +119,15 @@ public final class CurlTransport: HTTPTransport {
       let (news, isPaused) = await transfer.next()
       // The next bytes can arrive while the exchange is handling these.
       if isPaused { loop.resume(transfer) }
-      switch Result(catching: { try reception.receive(news, of: transfer) }) {
-      case .success(true): return
-      case .success(false): break
-      case .failure(let error):
+      do {
+        if try await reception.receive(news, of: transfer) { return }
+      } catch {
         if news.end == nil { await end(transfer) }
         throw error
       }
+      // If the server is faster than the exchange, the next data has already arrived, and this task would never suspend. With a few such
+      // tasks, no other task of the process would run, including those that enforce time limits.
+      await Task.yield()
     }
   }
 
@@ -148,6 +151,8 @@ public final class CurlTransport: HTTPTransport {
         let (isWanted, isPaused) = await transfer.supply(piece)
         guard isWanted else { throw CancellationError() }
         if isPaused { loop.resume(transfer) }
+        // If the server reads faster than the body is produced, this task would never suspend, either.
+        await Task.yield()
       }
       if let rest, rest > 0 { throw body.lengthError(request) }
       if transfer.completeSupply() { loop.resume(transfer) }
@@ -169,8 +174,8 @@ private struct CurlReception {
   }
 
   /// Passes news on to the exchange. Returns whether the transfer has ended successfully, and throws an error if it has failed.
-  mutating func receive(_ news: CurlTransfer.News, of transfer: CurlTransfer) throws -> Bool {
-    try pass(news)
+  mutating func receive(_ news: CurlTransfer.News, of transfer: CurlTransfer) async throws -> Bool {
+    try await pass(news, of: transfer)
     switch news.end {
     case .success:
       try decoder?.finish()
@@ -181,14 +186,16 @@ private struct CurlReception {
     }
   }
 
-  private mutating func pass(_ news: CurlTransfer.News) throws {
+  private mutating func pass(_ news: CurlTransfer.News, of transfer: CurlTransfer) async throws {
     if let count = news.sentCount { exchange.didSend(totalBytes: count) }
     if let head = news.head { try receive(head) }
     guard !news.body.isEmpty else { return }
-    if let decoder {
-      try decoder.decode(news.body) { try exchange.didReceive($0) }
-    } else {
-      try exchange.didReceive(news.body)
+    guard let decoder else { return try exchange.didReceive(news.body) }
+    var rest = news.body
+    // A few bytes can decompress to many megabytes. The rest of a transfer that has been cancelled, for example, is not needed.
+    while !transfer.hasFailed, let piece = try decoder.decode(&rest) {
+      try exchange.didReceive(piece)
+      await Task.yield()
     }
   }
 

@@ -19,6 +19,8 @@ final class GzipDecoder {
   private var buffer = [UInt8](repeating: 0, count: pieceSize)
   private var state = State.outside
   private var hasStream = false
+  /// Whether the last piece filled the buffer, so that there may be more output without more input.
+  private var isFull = false
   private var usedCount: Int64 = 0
   private var madeCount: Int64 = 0
 
@@ -32,29 +34,30 @@ final class GzipDecoder {
 
   deinit { pk_inflater_free(inflater) }
 
-  /// Decompresses a piece of the body and passes each result to `consume` before decompressing more.
+  /// Decompresses the start of the input, and removes it.
   ///
-  /// - Throws: The error thrown by `consume`; `URLError` if the body is not gzip.
-  func decode(_ data: Data, _ consume: (Data) throws -> Void) throws {
-    var rest = data[...]
-    var isFull = false
-    while !rest.isEmpty || isFull {
+  /// - Returns: A piece of the body; `nil` if all of the input has been decompressed.
+  /// - Throws: `URLError` if the body is not gzip.
+  func decode(_ input: inout Data) throws(URLError) -> Data? {
+    while !input.isEmpty || isFull {
       if case .outside = state {
         // A body can consist of several streams (RFC 1952, section 2.2).
         if hasStream, !pk_inflater_restart(inflater) { throw URLError(.cannotDecodeContentData) }
         (state, hasStream) = (.inside, true)
       }
-      let (piece, used, result) = inflate(rest)
-      rest = rest.dropFirst(used)
+      let (piece, used, result) = inflate(input)
+      input = input.dropFirst(used)
       (usedCount, madeCount) = (usedCount + Int64(used), madeCount + Int64(piece.count))
       // Endless file names, empty blocks and empty streams decompress to nothing, so the limit on the size of the body would never stop
       // them.
-      guard usedCount <= Self.slack + 16 * madeCount else { throw URLError(.cannotDecodeContentData) }
+      guard usedCount <= Self.slack + 16 * madeCount, result != PK_INFLATE_FAILED else {
+        throw URLError(.cannotDecodeContentData)
+      }
       isFull = piece.count == Self.pieceSize && result == PK_INFLATE_CONTINUES
-      if !piece.isEmpty { try consume(piece) }
-      if result == PK_INFLATE_FAILED { throw URLError(.cannotDecodeContentData) }
       if result == PK_INFLATE_ENDED { state = .outside }
+      if !piece.isEmpty { return piece }
     }
+    return nil
   }
 
   /// Checks that the compressed stream is complete at the end of the body. As in curl and browsers, a body without any bytes is considered
