@@ -39,16 +39,16 @@ final class DurableRun: Sendable {
   private func task(
     of node: Int32, _ traits: NodeTraits, _ body: NodeBody, _ values: GraphValues
   ) -> ProcedureTask<Void, Void> {
-    let isSkipped = look.dispositions[Int(node)] == .skipped
+    let (isSkipped, found) = (look.dispositions[Int(node)] == .skipped, Locked<Known?>(nil))
     var layer = ModifierLayer.Traits(name: traits.name, rawPriority: traits.priority)
     layer.reuse = ModifierLayer.Reuse(name: isSkipped ? "not needed again" : journal.name) { _ in
-      try await self.find(node, values) ? ModifierLayer.Reused(value: ()) : nil
+      try await self.find(node, values, found) ? ModifierLayer.Reused(value: ()) : nil
     }
-    return ProcedureTask(layer) { try await self.execute(node, body, values) }
+    return ProcedureTask(layer) { try await self.execute(node, body, values, found) }
   }
 
   /// Provides the value of a node if the journal contains the value. Returns whether the node has finished as a result.
-  private func find(_ node: Int32, _ values: GraphValues) async throws -> Bool {
+  private func find(_ node: Int32, _ values: GraphValues, _ found: Locked<Known?>) async throws -> Bool {
     let path = plan.paths[Int(node)]
     switch look.dispositions[Int(node)] {
     case .skipped: break
@@ -74,17 +74,18 @@ final class DurableRun: Sendable {
         return false
       }
       guard let known = known(node, values) else { return false }
-      let key = plan.key(of: node, known)
+      found.withLock { $0 = known }
+      let key = known.key
       if key != look.keys[Int(node)] || look.failures[node] != nil, let record = try await journal.record(for: key) {
         if let failure = record.failure {
           guard plan.remembersFailures else { return false }
           throw RememberedFailure(path: path, description: failure)
         }
         try put(record, of: node, values)
-        fingerprints.withLock { $0[Int(node)] = DurablePlan.fingerprint(of: record.content, of: key) }
+        setFingerprint(of: node, to: DurablePlan.fingerprint(of: record.content, of: key))
         break
       }
-      explain(try await plan.cause(of: node, known))
+      if !look.isNew[Int(node)] { explain(try await plan.cause(of: node, known.fingerprints)) }
       return false
     }
     for input in plan.graph.inputs(of: node) { values.giveUpShare(of: input) }
@@ -110,8 +111,10 @@ final class DurableRun: Sendable {
   }
 
   /// Executes a node and writes its value to the journal before any dependent of the node starts.
-  private func execute(_ node: Int32, _ body: NodeBody, _ values: GraphValues) async throws {
-    let known = known(node, values)
+  private func execute(
+    _ node: Int32, _ body: NodeBody, _ values: GraphValues, _ found: Locked<Known?>
+  ) async throws {
+    let known = found.withLock(\.self) ?? known(node, values)
     do {
       try await body.execute(values)
     } catch {
@@ -121,8 +124,7 @@ final class DurableRun: Sendable {
       throw error
     }
     guard let codec = plan.codecs[Int(node)] else {
-      let key = known.map { plan.key(of: node, $0) }
-      return fingerprints.withLock { $0[Int(node)] = key?.fingerprint }
+      return fingerprints.withLock { $0[Int(node)] = known?.key.fingerprint }
     }
     if isCancelled { return }
     let content: [UInt8]
@@ -134,25 +136,30 @@ final class DurableRun: Sendable {
         underlying: error)
     }
     guard let known else { return }
-    let key = try await append(content, isFailure: false, of: node, known)
-    fingerprints.withLock { $0[Int(node)] = DurablePlan.fingerprint(of: content, of: key) }
+    try await append(content, isFailure: false, of: node, known)
+    setFingerprint(of: node, to: DurablePlan.fingerprint(of: content, of: known.key))
   }
 
-  @discardableResult
-  private func append(
-    _ content: [UInt8], isFailure: Bool, of node: Int32, _ known: [Fingerprint]
-  ) async throws -> JournalKey {
-    let key = plan.key(of: node, known)
+  private func setFingerprint(of node: Int32, to fingerprint: Fingerprint) {
+    fingerprints.withLock { $0[Int(node)] = fingerprint }
+  }
+
+  private func append(_ content: [UInt8], isFailure: Bool, of node: Int32, _ known: Known) async throws {
     let record = JournalRecord(
       isFailure: isFailure, versions: plan.versions(of: node),
-      dependencies: plan.recordedDependencies(of: node, known), content: content)
-    try await journal.append(record.bytes, for: key)
-    return key
+      dependencies: plan.recordedDependencies(of: node, known.fingerprints), content: content)
+    try await journal.append(record.bytes, for: known.key)
+  }
+
+  /// The fingerprints of the dependencies of a node, and the node's key, which is computed from them.
+  private struct Known {
+    let fingerprints: [Fingerprint]
+    let key: JournalKey
   }
 
   /// Returns the fingerprints of the dependencies of a node that is starting. Returns `nil` if one of the dependencies was cancelled and
   /// therefore has no fingerprint.
-  private func known(_ node: Int32, _ values: GraphValues) -> [Fingerprint]? {
+  private func known(_ node: Int32, _ values: GraphValues) -> Known? {
     let dependencies = plan.dependencies[Int(node)]
     let known = fingerprints.withLock { fingerprints in
       dependencies.map { $0 < 0 ? input : fingerprints[Int($0)] }
@@ -165,7 +172,10 @@ final class DurableRun: Sendable {
       }
       complete.append(fingerprint)
     }
-    return complete
+    // The key has already been computed if the journal contained the same values of all dependencies.
+    let isUnchanged = zip(dependencies, complete).allSatisfy { $0 < 0 || look.fingerprints[Int($0)] == $1 }
+    let key = isUnchanged ? look.keys[Int(node)] : nil
+    return Known(fingerprints: complete, key: key ?? plan.key(of: node, complete))
   }
 
   private var isCancelled: Bool { ProcedureContext.isCurrentCancelled }
@@ -188,6 +198,8 @@ struct JournalScan: Sendable {
   /// The fingerprint of each node's value; `nil` if it is unknown. The fingerprint of a value that is not `Codable` is derived from the
   /// node's key.
   private(set) var fingerprints: [Fingerprint?]
+  /// Whether the journal contained no entry for a node, with any key. The node is executed for the first time, which needs no explanation.
+  private(set) var isNew: [Bool]
   /// The failures that the journal contains, for nodes that failed in an earlier run.
   private(set) var failures: [Int32: String] = [:]
 
@@ -204,7 +216,9 @@ struct JournalScan: Sendable {
     dispositions = Array(repeating: .executed, count: nodes.count)
     keys = Array(repeating: nil, count: nodes.count)
     fingerprints = Array(repeating: nil, count: nodes.count)
+    isNew = Array(repeating: false, count: nodes.count)
     for node in nodes {
+      isNew[Int(node)] = try await plan.journal.latestKey(at: plan.paths[Int(node)]) == nil
       let known = plan.dependencies[Int(node)].compactMap { $0 < 0 ? input : fingerprints[Int($0)] }
       guard known.count == plan.dependencies[Int(node)].count else { continue }
       let key = plan.key(of: node, known)

@@ -1,4 +1,5 @@
 internal import ProcedureKit
+internal import ProcedureKitFoundation
 
 /// The layout of a journal file: a header, followed by entries.
 ///
@@ -32,9 +33,18 @@ enum JournalFormat {
     else {
       return nil
     }
-    let payload = bytes(of: pathLength) + path + key.fingerprint.bytes + value
-    let start = bytes(of: length) + bytes(of: CRC32.checksum(of: payload))
-    return start + bytes(of: CRC32.checksum(of: start)) + payload
+    var payload: [UInt8] = []
+    payload.reserveCapacity(Int(length))
+    payload += bytes(of: pathLength)
+    payload += path
+    payload += key.fingerprint.bytes
+    payload += value
+    var entry: [UInt8] = []
+    entry.reserveCapacity(entryHeaderSize + payload.count)
+    entry += bytes(of: length)
+    entry += bytes(of: CRC32.checksum(of: payload))
+    entry += bytes(of: CRC32.checksum(of: entry))
+    return entry + payload
   }
 
   /// Reads the header of an entry. Returns `nil` if the header's checksum is wrong.
@@ -64,9 +74,7 @@ enum JournalFormat {
     bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
   }
 
-  private static func bytes(of number: UInt32) -> [UInt8] {
-    (0..<4).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
-  }
+  private static func bytes(of number: UInt32) -> [UInt8] { number.littleEndianBytes }
 }
 
 /// The CRC-32 checksum from ISO 3309, which gzip and PNG also use.
@@ -87,9 +95,8 @@ enum CRC32 {
     private var state = UInt32.max
 
     mutating func add(_ bytes: some Sequence<UInt8>) {
-      state = table.withUnsafeBufferPointer { table in
-        bytes.reduce(state) { table[Int(($0 ^ UInt32($1)) & 0xff)] ^ $0 >> 8 }
-      }
+      let table = table
+      for byte in bytes { state = table[Int((state ^ UInt32(byte)) & 0xff)] ^ state >> 8 }
     }
 
     var value: UInt32 { ~state }

@@ -115,23 +115,37 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
   /// Computes the fingerprint of a list of parts. The boundaries of the parts matter: the fingerprints of `["ab", "c"]` and `["a", "bc"]`
   /// are different.
   init(parts: [[UInt8]]) {
-    var hash = SHA256()
+    var message: [UInt8] = []
+    message.reserveCapacity(parts.reduce(0) { $0 + $1.count + 8 })
     for part in parts {
-      hash.add(UInt64(part.count).littleEndianBytes)
-      hash.add(part)
+      message += UInt64(part.count).littleEndianBytes
+      message += part
     }
-    self.init(hash.finished())
+    self.init(of: message)
   }
 
   private init(_ bytes: [UInt8]) {
-    func word(_ index: Int) -> UInt64 { bytes[8 * index..<8 * index + 8].reduce(0) { $0 << 8 | UInt64($1) } }
+    func word(_ index: Int) -> UInt64 {
+      var word: UInt64 = 0
+      for position in 8 * index..<8 * index + 8 { word = word << 8 | UInt64(bytes[position]) }
+      return word
+    }
     (first, second, third, fourth) = (word(0), word(1), word(2), word(3))
   }
 
   private var words: [UInt64] { [first, second, third, fourth] }
 
   /// The 32 bytes of the hash.
-  public var bytes: [UInt8] { words.flatMap { $0.littleEndianBytes.reversed() } }
+  public var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(32)
+    for word in [first, second, third, fourth] {
+      for shift in stride(from: 56, through: 0, by: -8) {
+        bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
+      }
+    }
+    return bytes
+  }
 
   /// The first 8 bytes of the hash. They are compared instead of the whole fingerprint if only an explanation depends on the result.
   var prefix: UInt64 { first }

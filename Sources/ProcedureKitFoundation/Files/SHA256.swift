@@ -42,8 +42,18 @@ package struct SHA256 {
   /// Completes the hash and returns its 32 bytes. No more bytes can be added afterwards.
   package mutating func finished() -> [UInt8] {
     let bits = count * 8
-    add([0x80] + [UInt8](repeating: 0, count: Int((119 - count % 64) % 64)) + bits.bigEndianBytes)
-    return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> UInt32(24 - 8 * $0)) } }
+    rest.append(0x80)
+    while rest.count % 64 != 56 { rest.append(0) }
+    for shift in stride(from: 56, through: 0, by: -8) { rest.append(UInt8(truncatingIfNeeded: bits >> UInt64(shift))) }
+    for start in stride(from: 0, to: rest.count, by: 64) { process(rest, at: start) }
+    var hash: [UInt8] = []
+    hash.reserveCapacity(32)
+    for word in state {
+      for shift in stride(from: 24, through: 0, by: -8) {
+        hash.append(UInt8(truncatingIfNeeded: word >> UInt32(shift)))
+      }
+    }
+    return hash
   }
 
   private mutating func process(_ bytes: [UInt8], at start: Int) {
@@ -59,12 +69,13 @@ package struct SHA256 {
       let second = b.rotated(17) ^ b.rotated(19) ^ b >> 10
       schedule[index] = schedule[index - 16] &+ first &+ schedule[index - 7] &+ second
     }
+    let constants = Self.constants
     var (a, b, c, d) = (state[0], state[1], state[2], state[3])
     var (e, f, g, h) = (state[4], state[5], state[6], state[7])
     for index in 0..<64 {
       let choice = (e & f) ^ (~e & g)
       let first =
-        h &+ (e.rotated(6) ^ e.rotated(11) ^ e.rotated(25)) &+ choice &+ Self.constants[index] &+ schedule[index]
+        h &+ (e.rotated(6) ^ e.rotated(11) ^ e.rotated(25)) &+ choice &+ constants[index] &+ schedule[index]
       let second = (a.rotated(2) ^ a.rotated(13) ^ a.rotated(22)) &+ ((a & b) ^ (a & c) ^ (b & c))
       (h, g, f, e) = (g, f, e, d &+ first)
       (d, c, b, a) = (c, b, a, first &+ second)
@@ -78,13 +89,9 @@ extension UInt32 {
   fileprivate func rotated(_ count: UInt32) -> UInt32 { self >> count | self << (32 - count) }
 }
 
-extension UInt64 {
-  /// The eight bytes of the number, with the most significant byte first.
-  fileprivate var bigEndianBytes: [UInt8] { littleEndianBytes.reversed() }
-}
-
 extension FixedWidthInteger {
   /// The bytes of the number, with the least significant byte first.
+  @inlinable
   package var littleEndianBytes: [UInt8] {
     (0..<Self.bitWidth / 8).map { UInt8(truncatingIfNeeded: self >> Self($0 * 8)) }
   }
