@@ -37,7 +37,7 @@ struct AdmissionLimiter: Sendable {
   }
 
   /// A double-ended queue. Removing an element from either end takes O(1) on average.
-  fileprivate struct Deque<Element: Sendable>: Sendable {
+  struct Deque<Element: Sendable>: Sendable {
     private var elements: ContiguousArray<Element> = []
     /// The number of elements that were removed from the front but still occupy memory.
     private var taken = 0
@@ -73,7 +73,7 @@ struct AdmissionLimiter: Sendable {
     }
   }
 
-  private struct Key: Sendable {
+  struct Key: Sendable {
     /// The callers that are waiting until the key has room.
     var parked = Deque<Caller>()
     var reservations = 0
@@ -86,14 +86,14 @@ struct AdmissionLimiter: Sendable {
   let limit: Int
   let limitPerKey: Int
   let overflow: QueueOverflow
-  private var queue = Deque<Caller>()
+  private(set) var queue = Deque<Caller>()
   /// The parked callers whose keys have room again. They come before the callers in `queue`.
-  private var promoted = Deque<Caller>()
-  private var reservations = 0
+  private(set) var promoted = Deque<Caller>()
+  private(set) var reservations = 0
   private var compactionCountdown = minimumToCompact
-  private var keys: [ObjectIdentifier: Key] = [:]
+  private(set) var keys: [ObjectIdentifier: Key] = [:]
   /// The keys for which a reservation has been released, so there may be room for a parked caller.
-  private var keysToPromote: ContiguousArray<ObjectIdentifier> = []
+  private(set) var keysToPromote: ContiguousArray<ObjectIdentifier> = []
   /// The runs that a run with the same key may replace, in order of admission.
   private var replaceable: [ObjectIdentifier?: Deque<ReplaceableRun>] = [:]
   private(set) var replaceableCount = 0

@@ -26,7 +26,7 @@ struct FairQueue: Sendable {
   /// Whether to record the keys whose number of waiting runs has decreased, for `AdmissionLimiter`.
   let listsKeysWithCapacity: Bool
 
-  private struct Entry: IndexedHeapEntry {
+  struct Entry: IndexedHeapEntry {
     let index: Int32
     let isResuming: Bool
     var priority: UInt8
@@ -40,13 +40,13 @@ struct FairQueue: Sendable {
   }
 
   /// The waiting members that share a key and a priority.
-  private struct Turn {
+  struct Turn {
     let priority: UInt8
     var count = 0
     var virtualFinishTag: UInt64 = 0
   }
 
-  private struct Key {
+  struct Key {
     let id: ObjectIdentifier?
     var runs = 0
     var slots = 0
@@ -58,7 +58,7 @@ struct FairQueue: Sendable {
     var queue = IndexedHeap<Entry>()
   }
 
-  private var keys: ContiguousArray<Key> = []
+  private(set) var keys: ContiguousArray<Key> = []
   private var free: ContiguousArray<Int32> = []
   private var numbers: [ObjectIdentifier?: Int32] = [:]
   /// The positions of the members in the heaps of their keys.

@@ -1,0 +1,53 @@
+@testable import ProcedureKit
+
+/// A mistake that a test plants into a world, to show that the search finds it. Each one changes an event of a machine, an effect of the
+/// event, or the state of the machine after the event, as a mistake in the machine or in a driver would.
+enum PlantedFault: CaseIterable {
+  // Of the queue.
+  case stepLost, returnLost, workerNotStarted, twoWorkersStarted
+  case slotLost, slotKeptInPause, slotNotReacquired
+  case newestFirst, priorityNotApplied, keysInOrderOfAdmission, keyIgnored
+  case claimNotReleased, claimReleasedAtStart, claimForgottenInPause, claimOvertakes, grantLost, lateGrantStarts
+  case claimsKeptBySuspension, suspensionIgnored
+  case dependencyIgnored, dependentForgotten, failureIsSuccess
+  case cancelledRunStarts, cancelledRunStaysInLine
+  // Of the room.
+  case reservationLost, reservationReleasedTwice, newcomerOvertakes, callerLost, cancelledCallerGetsRoom
+  // Of graphs.
+  case graphWorkerLost, nodeExecutedTwice, dependencyCountedTwice, successorForgotten
+
+  /// The space in which a search finds a fault, and the invariant that the fault violates first.
+  enum Space {
+    case queue(QueueBounds, Invariant)
+    case room(RoomBounds, Invariant)
+    case graph(GraphBounds, Invariant)
+  }
+
+  var space: Space {
+    switch self {
+    case .stepLost, .workerNotStarted: .queue(ModelSpaces.waits, .reasons)
+    case .returnLost, .slotLost, .slotNotReacquired: .queue(ModelSpaces.waits, .slots)
+    case .slotKeptInPause: .queue(ModelSpaces.pauses, .slots)
+    case .twoWorkersStarted: .queue(ModelSpaces.waits, .work)
+    case .newestFirst, .priorityNotApplied: .queue(ModelSpaces.priorities, .order)
+    case .keysInOrderOfAdmission: .queue(ModelSpaces.turns, .order)
+    case .keyIgnored: .queue(ModelSpaces.keyLimit, .slots)
+    case .claimNotReleased, .claimReleasedAtStart: .queue(ModelSpaces.claims, .claims)
+    case .claimForgottenInPause: .queue(ModelSpaces.pauses, .claims)
+    case .claimOvertakes: .queue(ModelSpaces.claims, .requests)
+    case .grantLost: .queue(ModelSpaces.claims, .reasons)
+    case .lateGrantStarts: .queue(ModelSpaces.edges, .reasons)
+    case .claimsKeptBySuspension, .suspensionIgnored: .queue(ModelSpaces.claims, .suspension)
+    case .dependencyIgnored, .failureIsSuccess: .queue(ModelSpaces.edges, .dependencies)
+    case .dependentForgotten: .queue(ModelSpaces.edges, .progress)
+    case .cancelledRunStarts: .queue(ModelSpaces.priorities, .cancellation)
+    case .cancelledRunStaysInLine: .queue(ModelSpaces.priorities, .runs)
+    case .reservationLost, .reservationReleasedTwice, .newcomerOvertakes, .callerLost, .cancelledCallerGetsRoom:
+      .room(ModelSpaces.rooms[0], .room)
+    case .graphWorkerLost, .nodeExecutedTwice, .successorForgotten:
+      .graph(GraphBounds(count: 3, edges: [(0, 1, .requiresSuccess), (0, 2, .requiresSuccess)]), .dependencies)
+    case .dependencyCountedTwice:
+      .graph(GraphBounds(count: 3, edges: [(0, 2, .requiresSuccess), (1, 2, .requiresSuccess)]), .dependencies)
+    }
+  }
+}
