@@ -107,8 +107,10 @@ let package = Package(
       ],
       path: "Examples/Temporal", exclude: ["README.md", "survive"], swiftSettings: settings),
 
+    .target(name: "TestWidth", path: "Tests/TestWidth"),
     .target(
-      name: "TestSupport", dependencies: ["ProcedureKit", "TestingProcedureKit"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["ProcedureKit", "TestingProcedureKit", "TestWidth"],
+      path: "Tests/TestSupport",
       swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitTests", dependencies: ["ProcedureKit", "TestingProcedureKit", "TestSupport"],

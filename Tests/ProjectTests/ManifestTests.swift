@@ -40,8 +40,8 @@ import Testing
     let upcoming = try Self.upcoming(in: output.fileHandleForReading.readToEnd() ?? Data())
     let manifest = try Checkout.text(of: "Package.swift")
     #expect(Self.features(in: manifest) == upcoming)
-    // The C target has no Swift features.
-    #expect(Self.targetsWithoutSettings(in: manifest) == ["LoadedLibraries"])
+    // The C targets have no Swift features.
+    #expect(Self.targetsWithoutSettings(in: manifest) == ["LoadedLibraries", "TestWidth"])
   }
 
   @Test("The manifest and the compiler's report are read")
