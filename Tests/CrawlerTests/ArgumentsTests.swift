@@ -104,11 +104,11 @@ import Testing
     #expect(try host("https://kitten.example:8443/") == "kitten.example:8443")
   }
 
-  @Test("Names for a hundred thousand addresses with an equal beginning take linear time")
+  @Test("Names for twenty thousand addresses with an equal beginning take linear time")
   func manyNames() throws {
     var names = FileNames()
     let beginning = "http://a/" + String(repeating: "x", count: 120)
-    let all = try (1...100_000).map { names.name(for: try #require(URL(string: "\(beginning)\($0)"))) }
-    #expect(Set(all.map { $0.lowercased() }).count == 100_000)
+    let all = try (1...20_000).map { names.name(for: try #require(URL(string: "\(beginning)\($0)"))) }
+    #expect(Set(all.map { $0.lowercased() }).count == 20_000)
   }
 }

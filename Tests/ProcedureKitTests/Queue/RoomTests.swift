@@ -349,8 +349,8 @@ import TestingProcedureKit
       queue.cancelAll()
       return elapsed / more
     }
-    let few = await costOfReplacing(4_000, of: 2_000)
-    let many = await costOfReplacing(4_000, of: 40_000)
+    let few = await costOfReplacing(2_000, of: 1_000)
+    let many = await costOfReplacing(2_000, of: 20_000)
     #expect(many < few * 5)
   }
 

@@ -68,7 +68,8 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
   }
 
   @Test(
-    "R1, R3, R4: random requests, ends and changes of capacity agree with a naive model", arguments: UInt64(0)..<300)
+    "R1, R3, R4: random requests, ends and changes of capacity agree with a naive model",
+    arguments: 0..<UInt64(TestDepth.count(1_000, least: 100)))
   func script(_ seed: UInt64) {
     var script = ClaimScript(seed: seed)
     let isSame = script.run(steps: 60)

@@ -10,7 +10,7 @@ import TestingProcedureKit
   )
   func scripts() {
     var seen: Set<String> = []
-    for seed in 0..<UInt64(TestDepth.count(400, least: 100)) {
+    for seed in 0..<UInt64(TestDepth.count(600, least: 60)) {
       var script = KeyScript(seed: seed)
       script.run()
       if let objection = script.objections.first {

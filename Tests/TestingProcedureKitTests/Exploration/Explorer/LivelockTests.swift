@@ -12,7 +12,7 @@ import Testing
 
   @Test(
     "A livelock is found within 200 schedules, and reported as a short schedule with the tasks that run in a loop",
-    arguments: 0..<10 as Range<UInt64>)
+    arguments: 0..<UInt64(TestDepth.count(10, least: 3)))
   func found(seed: UInt64) async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await Self.explorer(seed: seed).explore { try await LostToken.scenario(.broken, $0) }
