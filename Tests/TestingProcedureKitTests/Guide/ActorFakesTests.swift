@@ -27,7 +27,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("The bug in an actor that checks, awaits another actor and writes is found if the other actor yields")
+  @Test("The bug in an actor that checks, awaits another actor and writes is found")
   func found() async throws {
     await #expect(throws: ExplorationFailure.self) {
       try await exploreSchedules(200) { env in

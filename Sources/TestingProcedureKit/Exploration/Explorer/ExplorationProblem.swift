@@ -62,9 +62,10 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   public enum Reason: Hashable, Sendable {
     /// A thread outside the exploration made one of the exploration's tasks ready.
     ///
-    /// Possible causes are work on a dispatch queue, a callback from the system, an actor with its own executor, and a wait in real time
-    /// within an actor in a task that does not use `env.executor`. Waits in real time, work on the main actor, and `Task { … }` are
-    /// further causes if `ScheduleExplorer.controlsRealTime`, `controlsMainActor`, and `controlsGlobalTasks`, respectively, are `false`.
+    /// Possible causes are work on a dispatch queue, a callback from the system, an actor with its own executor, and `Task.immediate`
+    /// outside actors: without `executorPreference: env.executor`, such a task at first runs on the executor of the whole process. Waits in real time,
+    /// work on the main actor, and `Task { … }` are further causes if `ScheduleExplorer.controlsRealTime`, `controlsMainActor`, and
+    /// `controlsGlobalTasks`, respectively, are `false`.
     case enqueuedFromOutside
   }
 
@@ -81,8 +82,8 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch reason {
     case .enqueuedFromOutside:
-      "another thread made a task ready at step \(step), after dispatch work, a callback or work on another executor. "
-        + "Use `env.clock` and `env.executor`."
+      "another thread made a task ready at step \(step), after dispatch work, a callback, work on another executor, or a "
+        + "`Task.immediate` outside actors. Use `env.clock`, and pass `executorPreference: env.executor`."
     }
   }
 }

@@ -30,12 +30,18 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// cancels a task, or to the code under test.
   public var wakesUnderLock = 0
 
+  /// The number of times that the runtime, and not the explorer, determined which callers an actor served in a step.
+  ///
+  /// The number is zero if `ScheduleExplorer.ordersCallersOfActors`, unless threads outside the exploration call the same actor. If it is
+  /// not zero, `isComplete` is `false` and `completePreemptions` is `nil`, because the orders in which the actors serve their callers have
+  /// not all been run.
+  public var unorderedVisits = 0
+
   /// Whether every possible order has been run. Only `ExplorationStrategy.exhaustive` sets the property.
   ///
   /// The orders are complete with respect to the choices that the explorer makes: which job runs next after each suspension, and which
   /// tasks are preempted at wakes and at operations on explored locks and atomics, with up to `preemptionLimit` preempted tasks in each
-  /// schedule. A wake under a lock is not a choice, and neither is a direct call from one actor to another actor that is idle. Synchronous
-  /// code that contains neither a wake nor such an operation is indivisible.
+  /// schedule. A wake under a lock is not a choice. Synchronous code that contains neither a wake nor such an operation is indivisible.
   public var isComplete = false
 
   /// The largest number n for which all orders with at most n preempted wakers have been run. The value is `nil` if not even all orders
@@ -65,6 +71,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
     steps += outcome.record.steps
     longestSchedule = max(longestSchedule, outcome.record.steps)
     wakesUnderLock += outcome.record.wakesUnderLock
+    unorderedVisits += outcome.unorderedVisits
   }
 
   /// Returns the elements of `outcomes` that have not been counted, in alphabetical order.
@@ -84,6 +91,8 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
       + (ScheduleExplorer.seesWakesOfActors ? "" : ", wakes of tasks within actors are not choices with this runtime")
       + (ScheduleExplorer.controlsRealTime ? "" : ", waits in real time are not controlled with this runtime")
       + (ScheduleExplorer.controlsMainActor ? "" : ", the main actor is not controlled with this runtime")
+      + (unorderedVisits > 0
+        ? ", \(unorderedVisits.counting("visit")) to actors in an order that the runtime determined" : "")
       + (wakesUnderLock > 0 ? ", \(wakesUnderLock.counting("wake")) under a lock" : "")
       + " (seed \(seed), \(strategy))"
       + tallies.sorted { $0.key < $1.key }.map { ", \($0.key): \($0.value)" }.joined()

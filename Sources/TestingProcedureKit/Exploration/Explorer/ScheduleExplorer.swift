@@ -11,8 +11,8 @@ import ProcedureKit
 /// `executorPreference: env.executor`, the default actors that these tasks call, and every wait on `env.clock`. One job runs at a time. The
 /// explorer makes a choice at the following points:
 ///
-/// - each `await` that suspends the task, enters an actor from code outside actors, or returns from there. A direct call from one actor to
-///   another actor that is idle is not a choice.
+/// - each `await` that suspends the task, enters an actor, or returns from there. If several tasks call an actor, they are served in any
+///   order (if `ordersCallersOfActors`).
 /// - each wake: a task that makes another task ready (by `yield`, `resume`, `addTask`, `async let`, or `cancel`) can be preempted by a
 ///   ready job before the task executes its next line.
 /// - each operation on an `ExploredMutex` or `ExploredAtomic`.
@@ -112,10 +112,10 @@ public struct ScheduleExplorer: Sendable {
   /// Whether waits in real time (`Task.sleep`, `ContinuousClock`, `SuspendingClock`) become waits in the virtual time
   /// of `ExplorationEnvironment.clock`.
   ///
-  /// The value, which is determined by a test at the first use, is `true` with Swift 6.3 on Linux. One kind of wait is not controlled: a
-  /// wait within an actor other than the main actor, in a task that does not use the executor of the schedule. The body, its child tasks,
-  /// and tasks with `executorPreference: env.executor` use that executor, but `Task { … }` and `Task.detached` do not. Waits of this kind
-  /// are reported as uncontrolled or as a deadlock if they take longer than `patience`.
+  /// The value, which is determined by a test at the first use, is `true` with Swift 6.3 on Linux. Two kinds of waits are reported as
+  /// uncontrolled, or as a deadlock if they take longer than `patience`. The first kind is a wait at the start of a task that
+  /// `Task.immediate` creates outside actors without `executorPreference: env.executor`. If `ordersCallersOfActors` is `false`, the second
+  /// kind is a wait within an actor other than the main actor, in a task that `Task { … }` or `Task.detached` creates.
   public static var controlsRealTime: Bool { RealSleepTest.isSuccessful }
 
   /// Whether code on the main actor is controlled.
@@ -129,6 +129,14 @@ public struct ScheduleExplorer: Sendable {
   /// The value, which is determined by a test at the first use, is `false` if the explorer cannot distinguish the kinds of jobs in this
   /// version of the runtime.
   public static var seesWakesOfActors: Bool { JobKind.isKnown }
+
+  /// Whether the explorer determines which caller an actor serves next.
+  ///
+  /// The value, which is determined by a test at the first use, is `false` if the explorer cannot read the state of actors in this version
+  /// of the runtime, and on systems other than Linux. In this case, the runtime serves all callers that are waiting for an actor in one
+  /// step, in the order of their arrival, and an exploration with a call to an actor is never complete; see
+  /// `ExplorationSummary.unorderedVisits`.
+  public static var ordersCallersOfActors: Bool { DefaultActor.isKnown }
 
   /// Runs `body` under one schedule after another until a schedule fails or all have been run.
   ///
@@ -178,9 +186,6 @@ public struct ScheduleExplorer: Sendable {
       run.isRepetition = choosers.isReplay
       pool.crashTrail?.willRun(run.schedule, explorationSeed: seed, seed: run.seed, strategy: strategy)
       var outcome = try run.run(next.chooser, on: pool, body)
-      for _ in 0..<ScheduleRun.repetitions where outcome.usesRealSleeps && choosers.divergence(of: outcome) != nil {
-        outcome = try run.run(next.chooser, on: pool, body)
-      }
       choosers.didRun(outcome.record)
       if !allowsUncontrolledJobs, let error = choosers.divergence(of: outcome) { throw error }
       guard outcome.problems.isEmpty else {
@@ -196,8 +201,10 @@ public struct ScheduleExplorer: Sendable {
       let isNewOrder = fingerprints.insert(outcome.record.fingerprint.value).inserted
       summary.didRun(outcome, isNewOrder: isNewOrder)
     }
-    summary.isComplete = choosers.isExhausted
-    summary.completePreemptions = choosers.completePreemptions
+    if summary.unorderedVisits == 0 {
+      summary.isComplete = choosers.isExhausted
+      summary.completePreemptions = choosers.completePreemptions
+    }
     let missing = summary.missing(of: expectedOutcomes)
     guard missing.isEmpty || choosers.isReplay else { throw MissingOutcomes(outcomes: missing, summary: summary) }
     return summary

@@ -32,7 +32,7 @@ final class GlobalExecutorWatch: Sendable {
       let watch = GlobalExecutorWatch.shared
       if let executor = watch.currentDriven {
         watch.didCapture(for: executor)
-        executor.enqueue(job)
+        executor.enqueue(ReadyJob(job: job, prefersExecutor: false))
       } else if !watch.isTakenBySchedule(job) {
         original(job)
       }
@@ -74,12 +74,17 @@ final class GlobalExecutorWatch: Sendable {
   /// The lock is held until the job has been enqueued, because a schedule that ended in the meantime would never run the job.
   private func isTakenBySchedule(_ job: UnownedJob) -> Bool {
     schedules.withLock { schedules in
-      guard !schedules.isEmpty, let id = JobIdentities.taskID(of: job),
-        let executor = schedules.first(where: { $0.knows(id) })
+      guard !schedules.isEmpty, let id = taskID(of: job), let executor = schedules.first(where: { $0.knows(id) })
       else { return false }
-      executor.enqueue(job)
+      executor.enqueue(ReadyJob(job: job, prefersExecutor: false))
       return true
     }
+  }
+
+  /// Returns the runtime's number of the task of `job`, or of the only task that `job` would serve at an actor.
+  private func taskID(of job: UnownedJob) -> UInt64? {
+    guard DefaultActor.isKnown, JobKind.isActor(job) else { return JobIdentities.taskID(of: job) }
+    return DefaultActor(servedBy: job).onlyCaller.flatMap(JobIdentities.taskID)
   }
 
   /// The executor that the calling thread drives; `nil` for other threads.
@@ -120,7 +125,7 @@ final class ScheduleMainActor: SerialExecutor {
   /// Adds a job of the main actor. A job that arrives after the end of the schedule is abandoned.
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    executor?.enqueue(ReadyJob(job: job, isOnMainActor: true))
+    executor?.enqueue(ReadyJob(job: job, isolation: .mainActor, prefersExecutor: false))
   }
 
   /// Returns the executor in the form that the runtime uses, and retains the object forever.

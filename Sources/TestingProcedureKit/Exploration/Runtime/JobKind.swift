@@ -7,6 +7,7 @@ import Synchronization
 enum JobKind {
   private static let flagsOffset = 4 * MemoryLayout<UInt>.size
   private static let task: UInt8 = 0
+  private static let actor: UInt8 = 193
   private static let continuation: UInt8 = 195
 
   /// Whether the kinds of jobs can be read in this process.
@@ -31,6 +32,11 @@ enum JobKind {
 
   private static func kind(of job: UnownedJob) -> UInt8 {
     unsafeBitCast(job, to: UnsafeRawPointer.self).load(fromByteOffset: flagsOffset, as: UInt8.self)
+  }
+
+  /// Returns whether `job` serves the callers of a default actor.
+  static func isActor(_ job: UnownedJob) -> Bool {
+    isKnown && kind(of: job) == actor
   }
 
   /// Returns whether `job` belongs to a task, rather than to an actor or a continuation.

@@ -192,6 +192,17 @@ enum Platform {
     #endif
   }
 
+  /// The processor time that the calling thread has used; `nil` on systems that do not report it.
+  static var processorTimeOfThread: Duration? {
+    #if os(Linux) || os(Android)
+      var time = timespec()
+      guard clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 else { return nil }
+      return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
+    #else
+      return nil
+    #endif
+  }
+
   /// Returns whether the thread to which `file` belongs is sleeping in the kernel, for example because it is waiting for a lock; `nil` if
   /// this is unknown.
   static func isSleeping(_ file: String?) -> Bool? {

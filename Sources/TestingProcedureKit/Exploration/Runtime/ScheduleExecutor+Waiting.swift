@@ -2,16 +2,17 @@
   @_spi(ExperimentalScheduling) import _Concurrency
 
   // In Swift 6.3, `Task.sleep` and the system's clocks ask an executor to wait: an actor's own executor, the task's preferred executor, or
-  // the executor that is running the task. Only an actor that has no executor, in a task that has no preferred executor, asks the default
-  // executor of the process. The default executor is not replaced, because other threads may be using it, and the runtime does not
+  // the executor that is running the task. Only code that the runtime has started without an executor, as in `Task.immediate`, asks the
+  // default executor of the process. The default executor is not replaced, because other threads may be using it, and the runtime does not
   // synchronize access to it. The protocol is not public yet, so this code is compiled only for certain versions of the compiler and
   // certain platforms, and a test determines `ScheduleExplorer.controlsRealTime`.
 
   extension ScheduleExecutor: SchedulingExecutor {
+    /// Delays `job` in virtual time.
     func enqueue<C: Clock>(
       _ job: consuming ExecutorJob, after delay: C.Duration, tolerance: C.Duration?, clock: C
     ) {
-      enqueue(job, at: clock.now.advanced(by: delay), tolerance: tolerance, clock: clock)
+      sleep(UnownedJob(job), for: delay as? Duration ?? .zero)
     }
 
     /// Delays `job` in virtual time. The durations of waits on clocks other than the system's are unknown, so such waits end immediately.
@@ -25,7 +26,7 @@
     func enqueue<C: Clock>(
       _ job: consuming ExecutorJob, after delay: C.Duration, tolerance: C.Duration?, clock: C
     ) {
-      enqueue(job, at: clock.now.advanced(by: delay), tolerance: tolerance, clock: clock)
+      executor?.enqueue(job, after: delay, tolerance: tolerance, clock: clock)
     }
 
     /// Delays `job` in virtual time. The job is a timer and does not need the main actor. A wait that begins after the end of

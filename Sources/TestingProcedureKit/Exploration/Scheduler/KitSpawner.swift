@@ -11,6 +11,11 @@ enum KitSpawner {
     Task(executorPreference: executor) { await Task.yield() }
   }
 
+  /// Starts a task that calls an actor, so that its jobs can be inspected. The caller runs the task to completion.
+  static func startVisitor(on executor: some TaskExecutor, _ visit: @escaping @Sendable () async -> Void) {
+    Task(executorPreference: executor) { await visit() }
+  }
+
   /// Starts a task that sleeps, so that its jobs can be inspected. The caller runs the task to completion. If the task waits in real time,
   /// it ends without the caller.
   static func startSleeper(on executor: some TaskExecutor) {

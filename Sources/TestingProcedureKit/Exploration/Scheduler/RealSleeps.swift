@@ -26,17 +26,12 @@ struct RealSleeps {
   /// Returns the virtual duration for a real sleep that would end after `remaining`, and whose end was computed at most `elapsed` ago.
   ///
   /// The runtime provides only the end of a sleep in real time, some time after the code computed it. Therefore, the duration in the code
-  /// is between `remaining` and `remaining + elapsed`. The function returns the roundest duration in this range, in whole milliseconds, so
-  /// that equal sleeps have equal durations even on a busy machine.
-  static func virtualDuration(remaining: Duration, elapsed: Duration) -> Duration {
-    guard remaining < .seconds(Int64(1) << 40) else { return remaining }
+  /// is between `remaining` and `remaining + elapsed`. The function returns the shortest duration in whole milliseconds that is not below
+  /// `remaining`. Usually, this is the only one in the range. Otherwise, `isExact` is `false`.
+  static func virtualDuration(remaining: Duration, elapsed: Duration) -> (duration: Duration, isExact: Bool) {
+    guard remaining < .seconds(Int64(1) << 40) else { return (remaining, true) }
     let least = max(1, milliseconds(remaining + .nanoseconds(999_999)))
-    let most = max(least, milliseconds(remaining + elapsed))
-    for unit: Int64 in [86_400_000, 3_600_000, 60_000, 10_000, 1_000, 100, 50, 10, 5] {
-      let duration = most / unit * unit
-      if duration >= least { return .milliseconds(duration) }
-    }
-    return .milliseconds(most)
+    return (.milliseconds(least), least >= milliseconds(remaining + elapsed))
   }
 
   private static func milliseconds(_ duration: Duration) -> Int64 {
@@ -62,36 +57,32 @@ enum RealSleepTest {
   }()
 }
 
-/// The real times at which each task's latest jobs began, for `RealSleeps`.
+/// A moment on a thread, in real time and in the processor time of the thread.
 ///
-/// A task on an actor computes the end of a `Task.sleep` on the actor, and then leaves the actor, so the sleep begins in a job that the
-/// task itself made ready. Therefore, the end was computed after the start of the previous job.
-struct JobStarts {
-  private struct Start {
-    var current: ContinuousClock.Instant
-    /// The start of the previous job, if that job made the current one ready.
-    var earliest: ContinuousClock.Instant
-    var continues = false
+/// `Task.sleep` reads the clock immediately before it asks the executor to wait. Therefore, hardly any processor time passes in between,
+/// but the system can suspend the thread for some time.
+struct ThreadMoment {
+  /// The processor time for which `Task.sleep` runs after it has read the clock, with a wide margin.
+  private static let processorTimeOfSleep: Duration = .microseconds(300)
+
+  private let time = ContinuousClock.now
+  private let thread = Platform.Thread.current
+  private let processorTime: Duration?
+
+  /// Notes the present moment.
+  ///
+  /// - Parameter measuresProcessorTime: Whether the processor time is noted, too, which takes a system call.
+  init(measuresProcessorTime: Bool = false) {
+    processorTime = measuresProcessorTime ? Platform.processorTimeOfThread : nil
   }
 
-  private var starts: [Start?] = []
-
-  /// Records that the running job of `task` has made the next job of the task ready.
-  mutating func willContinue(_ task: Int) {
-    if starts.indices.contains(task) { starts[task]?.continues = true }
-  }
-
-  /// Records that a job of `task` starts. A parked job that continues has started earlier and is not recorded again.
-  mutating func didStart(_ task: Int) {
-    while starts.count <= task { starts.append(nil) }
-    let now = ContinuousClock.now
-    let last = starts[task]
-    starts[task] = Start(current: now, earliest: last.map { $0.continues ? $0.current : now } ?? now)
-  }
-
-  /// Returns the longest time that can have passed since `task` computed the end of a sleep that begins now.
-  func elapsed(in task: Int?) -> Duration {
-    guard let task, starts.indices.contains(task), let start = starts[task] else { return .zero }
-    return start.earliest.duration(to: .now)
+  /// Returns the longest time that can have passed since the thread read the clock for a sleep that begins now, if it did so after this
+  /// moment.
+  func elapsedSinceClockReading() -> Duration {
+    let elapsed = time.duration(to: .now)
+    guard let processorTime, thread == Platform.Thread.current, let now = Platform.processorTimeOfThread else {
+      return elapsed
+    }
+    return min(elapsed, elapsed - (now - processorTime) + Self.processorTimeOfSleep)
   }
 }

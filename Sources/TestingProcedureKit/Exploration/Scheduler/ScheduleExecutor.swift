@@ -38,7 +38,10 @@ final class ScheduleExecutor: TaskExecutor {
       ScheduleState(
         chooser: chooser, preemptionLimit: preemptionLimit, timersOvertakeWork: timersOvertakeWork,
         isTracing: isTracing))
-    state.withLock { $0.crashTrail = pool.crashTrail }
+    state.withLock {
+      $0.crashTrail = pool.crashTrail
+      $0.measuresProcessorTime = pool.hasRealSleeps
+    }
   }
 
   func enqueue(_ job: consuming ExecutorJob) {
@@ -50,6 +53,12 @@ final class ScheduleExecutor: TaskExecutor {
   }
 
   func enqueue(_ job: ReadyJob, endOfSleepOf sleeper: Int? = nil) {
+    var job = job
+    if job.isolation == nil, DefaultActor.isKnown, JobKind.isActor(job.job),
+      let (caller, actor) = DefaultActor.takeCaller(servedBy: job.job, on: self)
+    {
+      job = ReadyJob(job: caller, isolation: .actor(actor), prefersExecutor: job.prefersExecutor)
+    }
     let id = JobIdentities.taskID(of: job.job)
     let isWake = JobKind.isWake(job.job, ofTask: id)
     let thread = Platform.Thread.current
@@ -59,11 +68,15 @@ final class ScheduleExecutor: TaskExecutor {
     let (isControlled, preemptingJob) = state.withLock { state in
       state.didLearn(name)
       let isControlled = state.didEnqueue(job, ofTask: id, on: thread, endOfSleepOf: sleeper)
-      guard isControlled, isWake, let holder = state.holder else { return (isControlled, nil as ScheduleState.Ready?) }
+      guard isControlled, isWake, !state.isTimer, let holder = state.holder else {
+        return (isControlled, nil as ScheduleState.Ready?)
+      }
       let depth = holder.stackBase &- address
       return (isControlled, state.choosePreemption(at: depth, isUnderLock: !isRepetition && pool.isUnderLock(depth)))
     }
-    if !isControlled { arrivals.signal() }
+    if !isControlled {
+      arrivals.signal()
+    }
     if let preemptingJob { park(for: preemptingJob, on: thread) }
   }
 
@@ -125,38 +138,65 @@ final class ScheduleExecutor: TaskExecutor {
     defer { GlobalExecutorWatch.shared.didEndDriving(on: thread, previous: previous) }
     var next: ScheduleState.Next
     if let first {
-      state.withLock { $0.didTakeRunToken(worker, on: thread) }
+      state.withLock {
+        $0.didTakeRunToken(worker, on: thread)
+        $0.noteMoment()
+      }
       next = .job(first)
     } else {
       next = state.withLock { $0.next(for: worker, on: thread) }
     }
     while true {
       var ended: ReadyJob?
+      var callers: [UnownedJob] = []
       switch next {
       case .job(let job):
-        run(job)
+        callers = run(job)
         ended = job
       case .advance(let clock): _ = moveToNextDeadline(of: clock)
       case .parked, .nothing, .waiting, .released: return stop(worker, next)
       }
-      next = state.withLock { $0.didEnd(ended, on: worker, thread) }
+      next = state.withLock { $0.didEnd(ended, on: worker, thread, callers: callers) }
     }
   }
 
-  private func run(_ job: ReadyJob) {
+  /// Runs a job.
+  ///
+  /// - Returns: The callers that have arrived at the job's actor during the job.
+  private func run(_ job: ReadyJob) -> [UnownedJob] {
     let status = isTracing && TaskStatus.isKnown ? state.withLock { $0.status(of: job) } : nil
-    perform(job)
+    let callers = perform(job)
     if status?.hasEnded == true { state.withLock { $0.didEndTask() } }
     if hasEventualities.load(ordering: .relaxed) { environment?.checkEventualities() }
+    return callers
   }
 
-  private func perform(_ job: ReadyJob) {
+  private func perform(_ job: ReadyJob) -> [UnownedJob] {
     let executor = asUnownedTaskExecutor()
-    if job.isOnMainActor, let mainActorForRuntime {
-      job.job.runSynchronously(isolatedTo: mainActorForRuntime, taskExecutor: executor)
-    } else {
-      job.job.runSynchronously(on: executor)
+    switch job.isolation {
+    case .actor(let actor):
+      // Only a task keeps its actor in memory. Any other job is the end of an actor that nothing refers to.
+      guard JobIdentities.taskID(of: job.job) != nil else { return visit(actor, job) }
+      return actor.retained { visit(actor, job) }
+    case .mainActor:
+      if let mainActorForRuntime {
+        job.job.runSynchronously(isolatedTo: mainActorForRuntime, taskExecutor: executor)
+      } else {
+        job.job.runSynchronously(on: executor)
+      }
+    case nil: job.job.runSynchronously(on: executor)
     }
+    return []
+  }
+
+  private func visit(_ actor: DefaultActor, _ job: ReadyJob) -> [UnownedJob] {
+    guard actor.lock() else {
+      // A thread outside the exploration is running the actor, and serves the job, too.
+      actor.enqueue(job.job)
+      return []
+    }
+    actor.run(job.job, preferring: job.prefersExecutor ? self : nil)
+    return actor.unlock()
   }
 
   /// Passes the run token to a worker other than the driver, so that this worker runs the next job.
@@ -338,14 +378,19 @@ extension ScheduleExecutor {
 // MARK: - Time
 
 extension ScheduleExecutor {
-  /// Delays `job` in virtual time instead of waiting for `remaining` in real time.
+  /// Delays `job` in virtual time instead of waiting until a real time `remaining` from now.
   func sleep(_ job: UnownedJob, remaining: Duration) {
-    let elapsed = state.withLock { $0.starts.elapsed(in: $0.running) }
-    let duration = RealSleeps.virtualDuration(remaining: remaining, elapsed: elapsed)
+    pool.hasRealSleeps = true
+    let duration = state.withLock { $0.virtualDuration(remaining: remaining) }
+    sleep(job, for: duration)
+  }
+
+  /// Delays `job` in virtual time.
+  func sleep(_ job: UnownedJob, for duration: Duration) {
     guard let now = environment?.clock.now else { return enqueue(job) }
     let thread = Platform.Thread.current
     let isControlled = state.withLock {
-      $0.didSleep(ReadyJob(job: job), until: now.advanced(by: duration), on: thread)
+      $0.didSleep(ReadyJob(job: job, prefersExecutor: false), until: now.advanced(by: duration), on: thread)
     }
     if !isControlled { arrivals.signal() }
   }
@@ -373,4 +418,8 @@ extension ScheduleExecutor {
 
   /// The number of waits in real time so far.
   var realSleeps: UInt64 { state.withLock { $0.sleeps.count } }
+  /// Whether the duration of a wait in real time is uncertain.
+  var hasUnclearSleep: Bool { state.withLock { $0.hasUnclearSleep } }
+  /// The number of jobs in which the runtime determined which caller an actor served next.
+  var unorderedVisits: Int { state.withLock { $0.unorderedVisits } }
 }

@@ -73,8 +73,18 @@ struct ScheduleRecord: Equatable {
 struct ReadyJob: Sendable {
   let job: UnownedJob
 
-  /// Whether the job is isolated to the main actor of the schedule.
-  var isOnMainActor = false
+  /// The actor on which the job runs; `nil` for a job outside actors, and for a job in which the runtime serves the callers of an actor.
+  var isolation: Isolation?
+
+  /// Whether the job's task is known to prefer the executor of the schedule.
+  var prefersExecutor = true
+}
+
+/// An actor whose jobs a schedule runs one at a time.
+enum Isolation: Hashable, Sendable {
+  /// The main actor of the schedule.
+  case mainActor
+  case actor(DefaultActor)
 }
 
 /// A collision, in which a job waited for a lock that a parked waker held. The schedule must be run again without parking that waker.

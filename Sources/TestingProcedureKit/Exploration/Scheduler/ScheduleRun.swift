@@ -11,8 +11,8 @@ struct ScheduleRun: Sendable {
     var notes: [String]
     var tallies: [String: Int]
     var trace: ScheduleTrace?
-    /// Whether tasks waited in real time, and these waits were converted to virtual time.
-    var usesRealSleeps = false
+    /// The number of jobs in which the runtime determined which caller an actor served next.
+    var unorderedVisits = 0
 
     /// Whether running the same choices again fails reliably and at a reasonable cost.
     var isReproducible: Bool {
@@ -27,9 +27,6 @@ struct ScheduleRun: Sendable {
 
   /// Runs the choices of `first` again and records a trace if `isTraced`.
   ///
-  /// The explorer knows only the real time at which a real sleep ends, so the virtual sleep can become too short on a busy machine.
-  /// Therefore, a run that contains real sleeps is repeated if it differs from the first one.
-  ///
   /// - Returns: The second run, and the step by which the two runs certainly differ. The step is `nil` if the runs are equal.
   func again(
     _ first: Outcome, on pool: ThreadPool, isTraced: Bool = false, _ body: @escaping Body
@@ -38,9 +35,6 @@ struct ScheduleRun: Sendable {
     run.isTracing = false
     run.isRepetition = true
     var second = try run.repeated(first, on: pool, body)
-    for _ in 0..<Self.repetitions where second.divergence != nil && first.usesRealSleeps {
-      second = try run.repeated(first, on: pool, body)
-    }
     guard isTraced else { return second }
     let traced = try run.traced(first, on: pool, body)
     if traced.divergence == nil { return (traced.outcome, second.divergence) }
@@ -60,9 +54,6 @@ struct ScheduleRun: Sendable {
     run.isRepetition = true
     return try run.repeated(first, on: pool, body)
   }
-
-  /// The maximum number of additional repetitions of a schedule with real sleeps.
-  static let repetitions = 3
 
   private func repeated(
     _ first: Outcome, on pool: ThreadPool, _ body: @escaping Body
@@ -95,21 +86,25 @@ struct ScheduleRun: Sendable {
   /// The maximum number of attempts to run a schedule in which wakers are parked while they hold locks.
   private static let attempts = 20
 
+  /// The maximum number of attempts to run a schedule in which the duration of a wait in real time is uncertain.
+  private static let attemptsToSleep = 5
+
   /// Runs `body` on the driver's thread with the choices that `chooser` makes, and returns when no job is left.
   ///
   /// If a job has to wait for a lock that a parked waker holds, the schedule is run again. If this happens again, wakes at the same depth
-  /// of the stack are no longer choices.
+  /// of the stack are no longer choices. If the system suspends a thread so that the duration of a wait in real time is uncertain, the
+  /// schedule is also run again.
   ///
   /// - Throws: `CancellationError` after the schedule, if the calling task is cancelled.
   func run(_ chooser: any ScheduleChooser, on pool: ThreadPool, _ body: @escaping Body) throws -> Outcome {
     var suspect: UInt?
-    for _ in 0..<Self.attempts {
+    for attempt in 1...Self.attempts {
       let executor = ScheduleExecutor(
         chooser: chooser, pool: pool, preemptionLimit: preemptionLimit, timersOvertakeWork: timersOvertakeWork,
         isTracing: isTracing, isRepetition: isRepetition)
       let outcome = try run(executor, body)
       guard let collision = executor.awaitCollision() else {
-        if executor.needsRestart { continue }
+        if executor.needsRestart || executor.hasUnclearSleep && attempt < Self.attemptsToSleep { continue }
         return outcome
       }
       if let depth = collision.depth, depth == suspect, !isRepetition { pool.didFindLock(depth) }
@@ -145,7 +140,6 @@ struct ScheduleRun: Sendable {
     let instant = environment.clock.now
     let waits = stop == .stuck ? environment.waits : []
     let stuck = stop == .stuck ? executor.stuckTasks : []
-    let usesRealSleeps = executor.realSleeps > 0
 
     if executor.abandonment == nil {
       // A cancellation handler may need a lock that a parked task holds.
@@ -183,7 +177,7 @@ struct ScheduleRun: Sendable {
     if !allowsUncontrolled, let job = executor.uncontrolled.first { problems.append(.uncontrolled(job)) }
     return Outcome(
       problems: problems, record: executor.record, notes: environment.notes, tallies: tallies,
-      trace: executor.trace, usesRealSleeps: usesRealSleeps)
+      trace: executor.trace, unorderedVisits: executor.unorderedVisits)
   }
 
   private enum Stop { case finished, stuck, endless, abandoned }

@@ -11,11 +11,14 @@ struct ScheduleState {
     }
 
     var work: Work
-    /// Whether the job belongs to a `Task.yield` and only makes its own task ready again. Such a job runs immediately, because its position
-    /// in the order has no effect.
+    /// Whether the job belongs to the runtime, and only makes a task ready: its own task, as in `Task.yield`, or the task whose timer it is.
+    /// Such a job runs immediately, because its position in the order has no effect.
     var isYield = false
-    /// For a parked job, the depth of the stack at the wake.
+    /// For a parked job, the job itself, and the depth of the stack at the wake.
+    var origin: ReadyJob?
     var depth: UInt = 0
+    /// The position in the order in which jobs became ready.
+    var number = 0
 
     /// The worker of a parked job; `nil` for a job that has not started.
     var parkedWorker: WorkerThread? { if case .parked(let worker) = work { worker } else { nil } }
@@ -40,9 +43,12 @@ struct ScheduleState {
   private(set) var ready: [Ready] = []
   /// The number of jobs in `ready` that are yields.
   private var yieldCount = 0
-  /// The jobs that are waiting for the main actor, because another job of the main actor is ready or running, with their tasks.
-  private var awaitingMainActor: [(job: ReadyJob, task: Int)] = []
-  private var isMainActorBusy = false
+  /// The number of entries that have been added to `ready`.
+  private var entryCount = 0
+  /// The jobs that are waiting for actors.
+  private var actors = ActorQueues()
+  /// The number of jobs in which the runtime serves the callers of an actor.
+  private(set) var unorderedVisits = 0
   /// The jobs that are waiting in virtual instead of real time.
   private(set) var sleeps = RealSleeps()
   /// The task of each entry of `ready`.
@@ -55,19 +61,28 @@ struct ScheduleState {
   var limit = Int.max
   private var chooser: any ScheduleChooser
   private(set) var isRecording = true
-  /// The running task.
+  /// The running task, and its job.
   private(set) var running: Int?
+  private var runningJob: ReadyJob?
+  /// The tasks that the runtime has created to end waits in real time.
+  private var timers: Set<Int> = []
   /// The task that ran the last step, and the number of its consecutive steps.
   private var lastTask: Int?
   private var stepsInARow = 0
-  /// The real times at which the jobs of each task began.
-  private(set) var starts = JobStarts()
+  /// The time before which the running job cannot have computed the end of a wait in real time.
+  private var latestMoment = ThreadMoment()
+  /// Whether the processor time of threads is measured, because the exploration contains waits in real time.
+  var measuresProcessorTime = false
+  /// Whether the duration of a wait in real time is uncertain, because the system suspended the thread just before the wait.
+  private(set) var hasUnclearSleep = false
   /// The worker that has the run token, and its thread.
   private(set) var holder: WorkerThread?
   private var holderThread: Platform.Thread?
   /// The worker that is about to park.
   private(set) var parking: WorkerThread?
   private(set) var parkedCount = 0
+  /// The jobs that are waiting for explored locks, keyed by worker.
+  private var waitingJobs: [ObjectIdentifier: ReadyJob] = [:]
   private var preemptionsLeft: Int
   /// The number of events, such as jobs that have started, ended, or become ready. While it does not change, a step may be stuck.
   private(set) var events = 0
@@ -149,21 +164,40 @@ extension ScheduleState {
     if isControlled { events += 1 } else { didFindUncontrolled(.enqueuedFromOutside, by: nil) }
     let known = identities.count
     let task = identities.number(ofTask: id, enqueuedBy: isControlled ? running ?? sleeper : nil)
-    if let sleeper, task != sleeper { trace?.names[task] = "timer of \(sleeper)" }
-    if isControlled {
-      if task == running { starts.willContinue(task) } else { didWake(task, isStart: task >= known) }
+    if let sleeper, task != sleeper {
+      trace?.names[task] = "timer of \(sleeper)"
+      timers.insert(task)
+    }
+    let isOwn = isControlled && task == running
+    if isControlled, !isOwn {
+      noteMoment()
+      didWake(task, isStart: task >= known)
     }
     if isRecording, trace != nil, JobKind.isTask(job.job, ofTask: id) { watch(job, task) }
-    let isYield = !job.isOnMainActor && JobKind.isYield(job.job, ofTask: id)
-    if isYield { yieldCount += 1 }
-    guard !job.isOnMainActor else {
-      awaitingMainActor.append((job, task))
-      serveMainActor()
-      return isControlled
+    let isYield =
+      job.isolation == nil && JobKind.isYield(job.job, ofTask: id) || timers.contains(task)
+      || isOwn && isHop(job, ofTask: id)
+    let entry = Ready(work: .job(job), isYield: isYield)
+    if let isolation = job.isolation {
+      actors.add(numbered(entry), ofTask: task, isCall: isOwn, priority: job.job.priority.rawValue, to: isolation)
+      makeReady(on: isolation)
+    } else {
+      if JobKind.isActor(job.job) { unorderedVisits += 1 }
+      add(entry, task)
     }
-    add(Ready(work: .job(job), isYield: isYield), task)
     return isControlled
   }
+
+  /// Returns whether the running job, which has enqueued `job` of its own task, has not suspended.
+  ///
+  /// The runtime enqueues a job again in order to change the executor of a task that has no preferred executor. The change has no effect.
+  private func isHop(_ job: ReadyJob, ofTask id: UInt64?) -> Bool {
+    guard id != nil, let runningJob, !job.prefersExecutor, job.isolation == runningJob.isolation else { return false }
+    return job.isolation != nil || !runningJob.prefersExecutor
+  }
+
+  /// Whether the running task is a timer of the runtime.
+  var isTimer: Bool { running.map(timers.contains) ?? false }
 
   private mutating func didWake(_ task: Int, isStart: Bool) {
     log(isStart ? "starts \(task)" : "wakes \(task)")
@@ -172,12 +206,17 @@ extension ScheduleState {
       ScheduleTrace.Wake(step: record.steps, waker: running, task: task, isStart: isStart))
   }
 
-  /// Makes the next job of the main actor ready, unless another one is already ready or running.
-  private mutating func serveMainActor() {
-    guard !isMainActorBusy, !awaitingMainActor.isEmpty else { return }
-    isMainActorBusy = true
-    let (job, task) = awaitingMainActor.removeFirst()
-    add(Ready(work: .job(job)), task)
+  /// Makes the jobs ready that an actor could run next.
+  private mutating func makeReady(on isolation: Isolation) {
+    for (entry, task) in actors.makeReady(on: isolation) { insert(entry, task) }
+  }
+
+  /// Adds the callers of an actor that have arrived while a job of the actor was running or parked.
+  private mutating func addCallers(of actor: DefaultActor, _ callers: [UnownedJob], on thread: Platform.Thread) {
+    for caller in callers {
+      let job = ReadyJob(job: caller, isolation: .actor(actor), prefersExecutor: false)
+      _ = didEnqueue(job, ofTask: JobIdentities.taskID(of: caller), on: thread)
+    }
   }
 
   /// Adds a job that would otherwise wait in real time.
@@ -189,6 +228,19 @@ extension ScheduleState {
     log("sleeps until \(deadline)")
     sleeps.insert(job, until: deadline, by: isControlled ? running : nil)
     return isControlled
+  }
+
+  /// Returns the virtual duration of a wait in real time that begins now, and that would end after `remaining`.
+  mutating func virtualDuration(remaining: Duration) -> Duration {
+    let (duration, isExact) = RealSleeps.virtualDuration(
+      remaining: remaining, elapsed: latestMoment.elapsedSinceClockReading())
+    if !isExact { hasUnclearSleep = true }
+    return duration
+  }
+
+  /// Notes that the running job cannot have computed the end of its next wait in real time yet.
+  mutating func noteMoment() {
+    latestMoment = ThreadMoment(measuresProcessorTime: measuresProcessorTime)
   }
 
   /// Removes and returns the jobs whose sleeps are due at `instant`, or all sleeping jobs if it is `nil`.
@@ -220,10 +272,10 @@ extension ScheduleState {
 
   /// Parks the running job, and removes and returns the entry at `index`.
   mutating func preempt(by index: Int, at depth: UInt) -> Ready {
-    let (task, worker) = (running, holder)
+    let (task, worker, job) = (running, holder, runningJob)
     let preemptingJob = take(index)
     if let task, let worker {
-      add(Ready(work: .parked(worker), depth: depth), task)
+      add(Ready(work: .parked(worker), origin: job, depth: depth), task)
       parkedCount += 1
       parking = worker
     }
@@ -265,13 +317,18 @@ extension ScheduleState {
     }
   }
 
-  /// Records that `worker` has run `job` to completion. If `job` is `nil`, the worker has moved the clock.
-  mutating func didEnd(_ job: ReadyJob?, on worker: WorkerThread, _ thread: Platform.Thread) -> Next {
+  /// Records that `worker` has run `job` to completion. If `job` is `nil`, the worker has moved the clock. The array `callers` contains the
+  /// callers that have arrived at the job's actor during the job.
+  mutating func didEnd(
+    _ job: ReadyJob?, on worker: WorkerThread, _ thread: Platform.Thread, callers: [UnownedJob] = []
+  ) -> Next {
     events += 1
-    if job?.isOnMainActor == true {
-      isMainActorBusy = false
-      serveMainActor()
+    if let isolation = job?.isolation {
+      if case .actor(let actor) = isolation { addCallers(of: actor, callers, on: thread) }
+      actors.didEnd(on: isolation)
+      makeReady(on: isolation)
     }
+    for actor in actors.busyDefaultActors { addCallers(of: actor, actor.takeCallers(), on: thread) }
     if let index = released.firstIndex(where: { $0 === worker }) {
       released.remove(at: index)
       return .released
@@ -345,6 +402,7 @@ extension ScheduleState {
 
   /// Removes and returns the entry at `index` because `worker` has to wait for a lock.
   mutating func takeBeforeWaiting(_ index: Int, _ worker: WorkerThread) -> Ready {
+    waitingJobs[ObjectIdentifier(worker)] = runningJob
     let entry = take(index)
     parkedCount += 1
     parking = worker
@@ -353,7 +411,8 @@ extension ScheduleState {
 
   /// Makes a task ready that has been waiting for a lock.
   mutating func addParked(_ worker: WorkerThread, task: Int, depth: UInt) {
-    add(Ready(work: .parked(worker), depth: depth), task)
+    let job = waitingJobs.removeValue(forKey: ObjectIdentifier(worker))
+    add(Ready(work: .parked(worker), origin: job, depth: depth), task)
   }
 
   /// Removes and returns all parked and waiting workers.
@@ -366,15 +425,36 @@ extension ScheduleState {
   }
 
   private mutating func add(_ entry: Ready, _ task: Int) {
-    ready.append(entry)
-    tasks.append(task)
+    insert(numbered(entry), task)
+  }
+
+  private mutating func numbered(_ entry: Ready) -> Ready {
+    var entry = entry
+    entryCount += 1
+    entry.number = entryCount
+    return entry
+  }
+
+  /// Inserts an entry before those that became ready later.
+  private mutating func insert(_ entry: Ready, _ task: Int) {
+    let later = ready.reversed().prefix { $0.number > entry.number }.count
+    ready.insert(entry, at: ready.count - later)
+    tasks.insert(task, at: tasks.count - later)
+    if entry.isYield { yieldCount += 1 }
+  }
+
+  private mutating func remove(at index: Int) -> Ready {
+    tasks.remove(at: index)
+    let entry = ready.remove(at: index)
+    if entry.isYield { yieldCount -= 1 }
+    return entry
   }
 
   /// Removes and returns the entry at `index`; its task runs next.
   private mutating func take(_ index: Int) -> Ready {
     steps += 1
     events += 1
-    let task = tasks.remove(at: index)
+    let task = tasks[index]
     if isRecording {
       record.didRun(task, rank: tasks[..<index].count { $0 == task })
       trace?.didRun(task, step: record.steps)
@@ -385,10 +465,24 @@ extension ScheduleState {
     operationsInARow = 0
     lastTask = task
     running = task
-    let entry = ready.remove(at: index)
-    if entry.isParked { parkedCount -= 1 } else { starts.didStart(task) }
-    if entry.isYield { yieldCount -= 1 }
+    let entry = remove(at: index)
+    if entry.isParked { parkedCount -= 1 }
+    if !entry.isYield { noteMoment() }
+    if case .job(let job) = entry.work {
+      runningJob = job
+      if let isolation = job.isolation { didStart(entry.number, on: isolation) }
+    } else {
+      runningJob = entry.origin
+    }
     return entry
+  }
+
+  /// Records that a job of an actor starts. The actor's other jobs are not ready until this job ends.
+  private mutating func didStart(_ number: Int, on isolation: Isolation) {
+    actors.didStart(number, on: isolation)
+    for index in ready.indices.reversed() {
+      if case .job(let job) = ready[index].work, job.isolation == isolation { _ = remove(at: index) }
+    }
   }
 }
 
@@ -460,6 +554,7 @@ extension ScheduleState {
   mutating func didResume(_ worker: WorkerThread, on thread: Platform.Thread) {
     guard !released.contains(where: { $0 === worker }) else { return }
     didTakeRunToken(worker, on: thread)
+    noteMoment()
   }
 
   /// Removes the parked job of `worker`, which is resumed even though no job may run.

@@ -12,6 +12,7 @@ final class ThreadPool: TaskExecutor {
     var lockDepths: Set<UInt> = []
     var executor: ScheduleExecutor?
     var usesLocks = false
+    var hasRealSleeps = false
   }
 
   /// The thread of the explorer's own task.
@@ -57,6 +58,12 @@ final class ThreadPool: TaskExecutor {
   var usesLocks: Bool {
     get { state.withLock { $0.usesLocks } }
     set { state.withLock { $0.usesLocks = newValue } }
+  }
+
+  /// Whether a schedule of the exploration has contained a wait in real time.
+  var hasRealSleeps: Bool {
+    get { state.withLock { $0.hasRealSleeps } }
+    set { state.withLock { $0.hasRealSleeps = newValue } }
   }
 
   /// Returns whether wakes at `depth` of the stack are known to happen under a lock.

@@ -91,18 +91,29 @@ import TestingProcedureKit
     #expect("\(failure)".contains("the change comes first"))
   }
 
+  /// Notifies an observer of a change before the change.
+  private static let notifyBeforeChange: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
+    let hasChanged = Locked(false)
+    let (events, notify) = AsyncStream.makeStream(of: Void.self)
+    async let writer: Void = {
+      notify.yield()
+      hasChanged { $0 = true }
+    }()
+    for await _ in events { break }
+    env.check(hasChanged.value, "the change comes first")
+    await writer
+  }
+
   @Test("Without preemptions, a waker is never preempted")
   func limit() async throws {
     var explorer = ScheduleExplorer(schedules: 100, strategy: .mixed())
     explorer.preemptionLimit = 0
-    try await explorer.explore { env in try await NotifyBeforeChange.scenario(.broken, env) }
+    try await explorer.explore(Self.notifyBeforeChange)
     explorer.strategy = .exhaustive
     explorer.schedules = 10_000
-    #expect(try await explorer.explore { env in try await NotifyBeforeChange.scenario(.broken, env) }.isComplete)
+    #expect(try await explorer.explore(Self.notifyBeforeChange).isComplete)
     explorer.preemptionLimit = 1
-    await #expect(throws: ExplorationFailure.self) {
-      try await explorer.explore { env in try await NotifyBeforeChange.scenario(.broken, env) }
-    }
+    await #expect(throws: ExplorationFailure.self) { try await explorer.explore(Self.notifyBeforeChange) }
   }
 
   @Test("A step that never ends is reported, and the exploration ends")

@@ -1,7 +1,8 @@
 import Dispatch
 import TestSupport
 import Testing
-import TestingProcedureKit
+
+@testable import TestingProcedureKit
 
 /// Explores unchanged code, which waits with `Task.sleep` and runs on the main actor.
 @Suite(.enabled(if: ScheduleExplorer.controlsRealTime && ScheduleExplorer.controlsMainActor), .timeLimit(.atDepth))
@@ -56,18 +57,130 @@ struct RealTimeTests {
     }
   }
 
-  @Test("A sleep within an actor needs a task with the executor of the schedule, and is reported otherwise")
-  func unstructured() async throws {
-    try await exploreSchedules(20) { env in
-      try await Task(executorPreference: env.executor) { try await Worker().work(for: .seconds(3_600)) }.value
-      env.check(env.clock.now.offset == .seconds(3_600))
+  @Test(
+    "A sleep lasts as long as the code says, in every kind of task, even if other tasks use the processor in between")
+  func exact() async throws {
+    let isOver = Locked(false)
+    for _ in 0..<2 { Platform.startThread { while !isOver.value {} } }
+    defer { isOver { $0 = true } }
+    let ways: [@Sendable () async throws -> Void] = [
+      { try await Task.sleep(for: .milliseconds(7)) },
+      { try await Task.sleep(nanoseconds: 7_000_000) },
+      { try await Worker().work(for: .milliseconds(7)) },
+      { try await Task { try await Worker().work(for: .milliseconds(7)) }.value },
+      { try await Task { try await Task.sleep(for: .milliseconds(7)) }.value },
+      { try await Screen().show("", after: .milliseconds(7)) },
+      {
+        async let child: Void = Worker().work(for: .milliseconds(7))
+        async let other: Void = Worker().work(for: .milliseconds(7))
+        _ = try await (child, other)
+      },
+    ]
+    try await exploreSchedules(TestDepth.count(300)) { env in
+      for (number, way) in ways.enumerated() {
+        let start = env.clock.now
+        try await way()
+        let duration = start.duration(to: env.clock.now)
+        env.check(duration == .milliseconds(7), "\(number): \(duration)")
+      }
     }
-    var explorer = ScheduleExplorer(schedules: 20)
+  }
+
+  @Test("The duration of a sleep is the only one in whole milliseconds that is possible, or is known to be uncertain")
+  func virtualDuration() {
+    func duration(_ remaining: Int, _ elapsed: Int) -> (Duration, Bool) {
+      let (duration, isExact) = RealSleeps.virtualDuration(
+        remaining: .microseconds(remaining), elapsed: .microseconds(elapsed))
+      return (duration, isExact)
+    }
+    #expect(duration(6_990, 20) == (.milliseconds(7), true))
+    #expect(duration(6_001, 1_998) == (.milliseconds(7), true))
+    #expect(duration(6_990, 1_010) == (.milliseconds(7), false))
+    #expect(duration(2_000, 4_000) == (.milliseconds(2), false))
+    #expect(duration(-5, 20) == (.milliseconds(1), true))
+  }
+
+  /// Loads a value only once: callers that arrive during the load wait for it.
+  private actor Loader {
+    private var loading: Task<Int, any Error>?
+    private(set) var loads = 0
+    private let isImmediate: Bool
+
+    init(isImmediate: Bool) { self.isImmediate = isImmediate }
+
+    func value() async throws -> Int {
+      if let loading { return try await loading.value }
+      let task = isImmediate ? Task.immediate { try await self.load() } : Task { try await self.load() }
+      loading = task
+      return try await task.value
+    }
+
+    private func load() async throws -> Int {
+      loads += 1
+      await Task.yield()
+      try await Task.sleep(for: .milliseconds(7))
+      await Task.yield()
+      return loads
+    }
+  }
+
+  @Test(
+    "A task that an actor starts, also immediately, is controlled while it yields and sleeps", arguments: [false, true])
+  func startedByActor(isImmediate: Bool) async throws {
+    let summary = try await exploreSchedules(TestDepth.count(300)) { env in
+      let loader = Loader(isImmediate: isImmediate)
+      async let first = loader.value()
+      async let second = loader.value()
+      env.check(try await first == 1)
+      env.check(try await second == 1)
+      env.check(await loader.loads == 1)
+      env.check(env.clock.now.offset == .milliseconds(7))
+    }
+    #expect(summary.distinctTraces > 5 && summary.unorderedVisits == 0, "\(summary)")
+  }
+
+  @Test("A task that starts immediately outside actors needs the executor of the schedule, and is reported otherwise")
+  func immediate() async throws {
+    let body: @Sendable (ExplorationEnvironment, Bool) async throws -> Void = { env, isControlled in
+      let worker = Worker()
+      let tasks = (0..<2).map { _ in
+        Task.immediate(executorPreference: isControlled ? env.executor : nil) {
+          await Task.yield()
+          try await worker.work(for: .milliseconds(7))
+          try await Task.sleep(for: .milliseconds(7))
+        }
+      }
+      for task in tasks { try await task.value }
+      if isControlled { env.check(env.clock.now.offset == .milliseconds(14)) }
+    }
+    let summary = try await exploreSchedules(TestDepth.count(300)) { env in try await body(env, true) }
+    #expect(summary.distinctTraces > 5 && summary.unorderedVisits == 0, "\(summary)")
+    var explorer = ScheduleExplorer(schedules: 1_000)
     explorer.patience = .seconds(3_600)
     let failure = try await #require(throws: ExplorationFailure.self) {
-      try await explorer.explore { _ in try await Task { try await Worker().work(for: .milliseconds(1)) }.value }
+      try await explorer.explore { env in try await body(env, false) }
     }
-    #expect("\(failure)".contains("another thread made a task ready"), "\(failure)")
+    #expect("\(failure)".contains("or a `Task.immediate` outside actors"), "\(failure)")
+  }
+
+  @Test("Sleeps that end at one instant have as many orders as on the schedule's clock")
+  func sleepersAtOneInstant() async throws {
+    let counts = try await [false, true].asyncMap { isReal in
+      try await exploreSchedules(10_000, strategy: .exhaustive) { env in
+        await withTaskGroup(of: Void.self) { group in
+          for _ in 0..<3 {
+            group.addTask {
+              if isReal {
+                try? await Task.sleep(for: .milliseconds(7))
+              } else {
+                try? await env.clock.sleep(for: .milliseconds(7))
+              }
+            }
+          }
+        }
+      }
+    }
+    #expect(counts.allSatisfy(\.isComplete) && counts[0].schedules == counts[1].schedules, "\(counts)")
   }
 
   @Test(
@@ -195,5 +308,13 @@ struct RealTimeTests {
 extension Result {
   fileprivate var isCancelled: Bool {
     if case .failure(let error) = self { error is CancellationError } else { false }
+  }
+}
+
+extension Array {
+  fileprivate func asyncMap<T>(_ transform: (Element) async throws -> T) async rethrows -> [T] {
+    var results: [T] = []
+    for element in self { results.append(try await transform(element)) }
+    return results
   }
 }

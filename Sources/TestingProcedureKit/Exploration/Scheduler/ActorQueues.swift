@@ -1,0 +1,66 @@
+/// The jobs that are waiting for the actors of a schedule.
+///
+/// At most one job of an actor runs at a time; another one can be parked in the middle, and keeps its actor busy. Whenever an actor is not
+/// busy, each job that the actor could run next is a ready job of the schedule. Which jobs these are depends on how they arrived:
+///
+/// - A task that calls the actor and suspends may be delayed arbitrarily before its call arrives. Therefore, such calls run in any order.
+/// - A job that another task has added, by starting or resuming the job's task, has arrived when that task continues. Therefore, the job
+///   runs before jobs that arrive later, unless these have a higher priority.
+struct ActorQueues {
+  /// A job that is waiting for an actor.
+  private struct Visit {
+    var entry: ScheduleState.Ready
+    var task: Int
+    /// Whether the job's own task has called the actor.
+    var isCall: Bool
+    var priority: UInt8
+    /// Whether the job is among the ready jobs of the schedule.
+    var isReady = false
+  }
+
+  private var visits: [Isolation: [Visit]] = [:]
+  /// The actors whose jobs are running or parked, in the order in which these jobs began.
+  private(set) var busy: [Isolation] = []
+
+  /// The default actors whose jobs are running or parked.
+  var busyDefaultActors: [DefaultActor] {
+    busy.compactMap { if case .actor(let actor) = $0 { actor } else { nil } }
+  }
+
+  /// Adds a job to the queue of an actor.
+  mutating func add(_ entry: ScheduleState.Ready, ofTask task: Int, isCall: Bool, priority: UInt8, to actor: Isolation)
+  {
+    visits[actor, default: []].append(Visit(entry: entry, task: task, isCall: isCall, priority: priority))
+  }
+
+  /// Returns the jobs that the actor could run next, and that are not among the ready jobs of the schedule yet.
+  mutating func makeReady(on actor: Isolation) -> [(entry: ScheduleState.Ready, task: Int)] {
+    guard !busy.contains(actor), var queue = visits[actor] else { return [] }
+    var jobs: [(entry: ScheduleState.Ready, task: Int)] = []
+    /// The highest priority of the jobs so far that run before later ones.
+    var precedence: UInt8?
+    for index in queue.indices {
+      let visit = queue[index]
+      let isPreceded = precedence.map { $0 >= visit.priority } ?? false
+      if !visit.isCall { precedence = max(precedence ?? 0, visit.priority) }
+      guard !isPreceded || visit.entry.isYield, !visit.isReady else { continue }
+      queue[index].isReady = true
+      jobs.append((visit.entry, visit.task))
+    }
+    visits[actor] = queue
+    return jobs
+  }
+
+  /// Records that a job of the actor starts. The other jobs of the actor are not ready until the job ends.
+  mutating func didStart(_ number: Int, on actor: Isolation) {
+    busy.append(actor)
+    visits[actor]?.removeAll { $0.entry.number == number }
+    if visits[actor]?.isEmpty == true { visits[actor] = nil }
+    for index in (visits[actor] ?? []).indices { visits[actor]?[index].isReady = false }
+  }
+
+  /// Records that a job of the actor has ended.
+  mutating func didEnd(on actor: Isolation) {
+    busy.removeAll { $0 == actor }
+  }
+}
