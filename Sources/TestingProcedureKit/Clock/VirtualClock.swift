@@ -51,6 +51,8 @@ public final class VirtualClock: Clock {
 
   private let list: List
   private let reportIfIdle: @Sendable () -> Void
+  /// The schedule to which the clock belongs; `nil` for a clock that was created outside explorations.
+  private weak let schedule: ScheduleExecutor?
 
   /// An executor that runs one job at a time. ``run(for:)`` waits for the work on this executor.
   ///
@@ -65,13 +67,15 @@ public final class VirtualClock: Clock {
     let executor = IdleTrackingExecutor { Self.didBecomeIdle($0, list) }
     self.list = list
     self.executor = executor
+    schedule = ScheduleExecutor.current
     reportIfIdle = { Self.didBecomeIdle(executor, list) }
   }
 
   /// Creates the clock for an exploration. The clock moves to the next deadline whenever `executor` is quiet.
-  init(ofExplorationOn executor: any TaskExecutor) {
+  init(ofExplorationOn executor: ScheduleExecutor) {
     list = List(State(now: Instant()))
     self.executor = executor
+    schedule = executor
     reportIfIdle = {}
   }
 
@@ -100,6 +104,7 @@ public final class VirtualClock: Clock {
   ///
   /// - Throws: `CancellationError` if the task is cancelled before `deadline`.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+    reportIfOutliving()
     _ = try await list.wait(
       request: { SleepQueue.Sleep(deadline: deadline, number: $0) },
       immediateAnswer: { $0.now >= deadline ? .success($0.now) : nil },
@@ -137,11 +142,17 @@ public final class VirtualClock: Clock {
 
   /// Computes the new time and moves the clock while holding the lock, so that the durations of concurrent calls add up.
   private func advance(to instant: (Instant) -> Instant) {
+    reportIfOutliving()
     list.withLock { state, waiters in
       let instant = instant(state.now)
       precondition(instant >= state.now, "a virtual clock cannot move back from \(state.now) to \(instant)")
       for number in state.move(to: instant) { waiters.answer(number, .success(instant)) }
     }
+  }
+
+  /// Reports the use of the clock to the schedule that uses it, if the clock belongs to another schedule or to none.
+  private func reportIfOutliving() {
+    if let user = ScheduleExecutor.current, user !== schedule { user.didUseOutlivingObject() }
   }
 
   /// Waits until at least `count` tasks are sleeping on the clock, and returns the earliest deadline.

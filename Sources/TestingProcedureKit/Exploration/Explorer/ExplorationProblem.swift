@@ -67,6 +67,10 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
     /// work on the main actor, and `Task { … }` are further causes if `ScheduleExplorer.controlsRealTime`, `controlsMainActor`, and
     /// `controlsGlobalTasks`, respectively, are `false`.
     case enqueuedFromOutside
+    /// The schedule used a clock, or the executor of a queue or a task, that was created in another schedule or outside the exploration.
+    ///
+    /// The work of the schedule then depends on other schedules, and does not run under the control of this one.
+    case outlivesSchedule
   }
 
   /// How the job escaped the exploration's control.
@@ -84,6 +88,9 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
     case .enqueuedFromOutside:
       "another thread made a task ready at step \(step), after dispatch work, a callback, work on another executor, or a "
         + "`Task.immediate` outside actors. Use `env.clock`, and pass `executorPreference: env.executor`."
+    case .outlivesSchedule:
+      "step \(step) used a clock, a queue or a task that was created in another schedule or outside the exploration. "
+        + "Create it in the body."
     }
   }
 }

@@ -75,6 +75,7 @@ final class ScheduleExecutor: TaskExecutor {
       return (isControlled, state.choosePreemption(at: depth, isUnderLock: !isRepetition && pool.isUnderLock(depth)))
     }
     if !isControlled {
+      if let current = Self.current, current !== self { current.didUseOutlivingObject() }
       arrivals.signal()
     }
     if let preemptingJob { park(for: preemptingJob, on: thread) }
@@ -101,6 +102,11 @@ final class ScheduleExecutor: TaskExecutor {
       $0.didLearn(Self.currentTaskName)
       $0.log(event)
     }
+  }
+
+  /// Records that the running task has used a clock or an executor that does not belong to the schedule.
+  func didUseOutlivingObject() {
+    state.withLock { $0.didFindUncontrolled(.outlivesSchedule, by: $0.running) }
   }
 
   /// Passes the run token to `preemptingJob`, and waits until the parked job is chosen.

@@ -233,6 +233,34 @@ import TestingProcedureKit
     try await explorer.explore(elsewhere)
   }
 
+  @Test("A clock, a queue or a task that outlives its schedule is reported, even if no task waits for it")
+  func outliving() async throws {
+    let clock = VirtualClock()
+    let first = Locked<(clock: VirtualClock, queue: ProcedureQueue)?>(nil)
+    let uses: [@Sendable (ExplorationEnvironment) async -> Void] = [
+      { _ in clock.advance(by: .seconds(1)) },
+      { _ in
+        let sleeper = Task { try await clock.sleep(for: .seconds(1)) }
+        sleeper.cancel()
+        _ = await sleeper.result
+      },
+      { _ in first.value?.clock.advance(by: .seconds(1)) },
+      { _ in first.value?.queue.add(ProcedureTask {}) },
+      { _ in Task(executorPreference: first.value?.clock.executor) {} },
+    ]
+    for use in uses {
+      first { $0 = nil }
+      let failure = try await #require(throws: ExplorationFailure.self) {
+        try await exploreSchedules(3) { env in
+          if first.value == nil { first { $0 = (env.clock, env.makeQueue()) } }
+          await use(env)
+        }
+      }
+      #expect(reasons(of: failure).contains(.outlivesSchedule), "\(failure)")
+      #expect("\(failure)".contains("Create it in the body"))
+    }
+  }
+
   private func reasons(of failure: ExplorationFailure) -> [UncontrolledJob.Reason] {
     failure.problems.compactMap { if case .uncontrolled(let job) = $0 { job.reason } else { nil } }
   }
