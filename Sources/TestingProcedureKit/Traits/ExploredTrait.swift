@@ -62,8 +62,10 @@ internal import Synchronization
       let settings = try ExplorationSettings(environment: TestProcess.environment)
       let exploration = TestExploration(of: test, explorer: explorer, settings: settings)
       do {
-        try await IssueHandlingTrait.filterIssues(Self.isOutsideOfExplorations)
-          .provideScope(for: test, testCase: testCase) { try await exploration.run(function) }
+        try await ResourceTrait.holdResources(of: test) {
+          try await IssueHandlingTrait.filterIssues(Self.isOutsideOfExplorations)
+            .provideScope(for: test, testCase: testCase) { try await exploration.run(function) }
+        }
       } catch let failure as ExplorationFailure {
         exploration.record(failure)
       }

@@ -82,10 +82,7 @@
   extension TestExploration {
     /// Creates the exploration of a test.
     init(of test: Test, explorer: ScheduleExplorer, settings: ExplorationSettings) {
-      let location = test.sourceLocation
-      let (id, suffix) = ("\(test.id)", "/\(location.fileName):\(location.line):\(location.column)")
-      let key = id.hasSuffix(suffix) ? String(id.dropLast(suffix.count)) : id
-      self.init(key: key, location: location, explorer: explorer, settings: settings)
+      self.init(key: test.key, location: test.sourceLocation, explorer: explorer, settings: settings)
     }
   }
 #endif

@@ -1,0 +1,112 @@
+#if canImport(Testing)
+  public import ProcedureKit
+  public import Testing
+
+  /// A trait that makes a test hold resources while it runs, so that it does not run concurrently with other tests that need them.
+  ///
+  /// ```swift
+  /// @Suite("Accounts", .shared("database")) struct AccountTests {
+  ///   @Test("A migration keeps the accounts", .exclusive("database")) func migration() async throws { … }
+  ///   @Test("A server answers", .units(1, of: ports)) func server() async throws { … }
+  /// }
+  /// ```
+  ///
+  /// Tests with the same resource exclude each other wherever they are, even in different suites and files, while all other tests run
+  /// concurrently with them. The trait `.serialized`, in contrast, only affects the tests within one suite. The names apply to one test
+  /// process, and are not related to the categories and resources of procedures.
+  ///
+  /// If the trait is applied to a suite, it applies to each test of the suite, including the tests of nested suites. A test with several of
+  /// these traits, whether its own or those of its suites, takes all resources at once, so tests never deadlock each other. If several
+  /// traits name the same resource, the largest claim counts. Each case of a parameterized test claims the resources separately. In a test
+  /// that is explored, the resources are held for the whole exploration.
+  ///
+  /// A resource is never left unused while a test that needs it could run. Therefore, tests that share a resource can overtake a test that
+  /// is waiting to use it exclusively. If a test has been waiting for a minute, it records a warning that names the tests that hold the
+  /// resources. The wait counts towards the test's `.timeLimit`.
+  public struct ResourceTrait: TestTrait, SuiteTrait, TestScoping {
+    /// The test that holds its resources in the current task.
+    @TaskLocal private static var holder: Test.ID?
+
+    let demands: [TestResourceTable.Demand]
+
+    /// Whether the trait also applies to the tests of nested suites. The value is `true`.
+    public var isRecursive: Bool { true }
+
+    /// Runs the test while it holds the resources of all its traits. Swift Testing calls the function.
+    ///
+    /// - Parameters:
+    ///   - test: The test.
+    ///   - testCase: The test case.
+    ///   - function: The body of the test.
+    /// - Throws: The error of the body; an error if a resource does not have enough units, or another test has declared it with a different
+    ///   capacity.
+    public func provideScope(
+      for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
+    ) async throws {
+      try await Self.holdResources(of: test, function)
+    }
+
+    /// Executes a function while a test holds the resources of all its traits. The outermost trait takes them.
+    static func holdResources(of test: Test, _ function: @Sendable @concurrent () async throws -> Void) async throws {
+      let demands = test.traits.lazy.compactMap { $0 as? ResourceTrait }.flatMap(\.demands)
+      // The trait that explores a test holds the resources for all schedules.
+      if demands.isEmpty || holder == test.id || ExplorationEnvironment.current != nil { return try await function() }
+      try await TestResourceTable.shared.hold(Array(demands), for: test.key) { wait in
+        Issue.record(Comment(rawValue: wait), severity: .warning, sourceLocation: test.sourceLocation)
+      } operation: {
+        try await $holder.withValue(test.id) { try await function() }
+      }
+    }
+
+    fileprivate init(_ categories: [String], isShared: Bool) {
+      demands = categories.map {
+        .init(key: .category(ByteText($0)), units: isShared ? 1 : .max, capacity: .max)
+      }
+    }
+
+    fileprivate init(_ units: Int, of resource: Resource) {
+      require(units >= 1, "units(_:of: \"\(resource.name)\"): a test must claim at least 1 unit, got \(units)")
+      demands = [.init(key: .units(ByteText(resource.name)), units: units, capacity: resource.capacity)]
+    }
+  }
+
+  extension Trait where Self == ResourceTrait {
+    /// Runs a test only while no other test holds any of the named resources.
+    ///
+    /// - Parameters:
+    ///   - resource: The name of a resource, which is compared byte by byte.
+    ///   - others: The names of further resources.
+    /// - Returns: The trait.
+    public static func exclusive(_ resource: String, _ others: String...) -> Self {
+      ResourceTrait([resource] + others, isShared: false)
+    }
+
+    /// Runs a test only while no other test holds any of the named resources exclusively. Tests that share a resource run concurrently.
+    ///
+    /// - Parameters:
+    ///   - resource: The name of a resource, which is compared byte by byte.
+    ///   - others: The names of further resources.
+    /// - Returns: The trait.
+    public static func shared(_ resource: String, _ others: String...) -> Self {
+      ResourceTrait([resource] + others, isShared: true)
+    }
+
+    /// Runs a test while it holds units of a resource, of which all tests together hold at most its capacity.
+    ///
+    /// - Parameters:
+    ///   - units: The number of units. Passing a number below 1 traps. A test that claims more units than there are fails.
+    ///   - resource: The resource, which is identified by its name. A test that declares a different capacity than an earlier one fails.
+    /// - Returns: The trait.
+    public static func units(_ units: Int, of resource: Resource) -> Self {
+      ResourceTrait(units, of: resource)
+    }
+  }
+
+  extension Test {
+    /// The name of the test, which consists of the module, the suites and the function.
+    var key: String {
+      let (id, suffix) = ("\(id)", "/\(sourceLocation.fileName):\(sourceLocation.line):\(sourceLocation.column)")
+      return id.hasSuffix(suffix) ? String(id.dropLast(suffix.count)) : id
+    }
+  }
+#endif

@@ -1,0 +1,182 @@
+internal import ProcedureKit
+
+/// The resources that tests hold while they run, and the tests that are waiting for resources.
+///
+/// A test takes all of its resources at once, or none, so that tests cannot deadlock each other. A waiting test does not block the tests
+/// that arrive after it: a resource is never left unused while a test that is waiting could use it. An exclusive claim can therefore be
+/// overtaken by shared ones, but only until these tests have ended, because each test runs only once.
+final class TestResourceTable: Sendable {
+  /// A resource, which is identified by its name.
+  enum Key: Hashable, Sendable {
+    case category(ByteText)
+    case units(ByteText)
+  }
+
+  /// The number of units that a test needs of one resource. An exclusive claim needs all units.
+  struct Demand: Sendable {
+    let key: Key
+    var units: Int
+    let capacity: Int
+  }
+
+  /// The error for a demand that can never be granted.
+  struct Impossible: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// A test that is waiting, or that holds its resources.
+  fileprivate struct Claim: Sendable {
+    let number: Int
+    let test: String
+    let demands: [Demand]
+  }
+
+  fileprivate struct Pool: Sendable {
+    let capacity: Int
+    var free: Int
+    /// The claims that hold units, in the order in which they were granted.
+    var holders: [Claim] = []
+  }
+
+  fileprivate struct State: Sendable {
+    /// The resources that tests have claimed so far. A resource keeps its capacity until the process ends.
+    var pools: [Key: Pool] = [:]
+    /// The waiting claims, in the order of their arrival, with the numbers of their waiters.
+    var line: [(waiter: UInt64, claim: Claim)] = []
+    var claimCount = 0
+  }
+
+  /// The table of the test process.
+  static let shared = TestResourceTable()
+
+  private let list = WaiterList<State, Void, Void>(State())
+
+  /// The number of tests that are waiting.
+  var waitingCount: Int { list.withLock { state, _ in state.line.count } }
+
+  /// Executes an operation while a test holds its resources. Cancelling the caller ends the wait for the resources.
+  ///
+  /// - Parameters:
+  ///   - demands: The demands, of which several can concern the same resource.
+  ///   - test: The name of the test.
+  ///   - clock: The clock that measures the wait.
+  ///   - limit: The duration after which a wait is reported.
+  ///   - report: Reports a wait that has exceeded the limit.
+  ///   - operation: The operation.
+  /// - Throws: The error of `operation`; `Impossible` if a resource does not have enough units, or has been declared with a different
+  ///   capacity; `CancellationError` if the task is cancelled while it is waiting.
+  func hold(
+    _ demands: [Demand], for test: String, clock: any Clock<Duration> = ContinuousClock(),
+    reportingWaitsOf limit: Duration = .seconds(60), to report: @escaping @Sendable (String) -> Void,
+    operation: @Sendable @concurrent () async throws -> Void
+  ) async throws {
+    let claim = try claim(Self.merged(demands), for: test)
+    if !list.withLock({ state, _ in state.take(claim) }) {
+      try await withThrowingTaskGroup { group in
+        group.addTask { [self] in
+          try await clock.sleep(for: limit)
+          let blockers = blockers(of: claim)
+          if !blockers.isEmpty { report("\(test) has been waiting for \(limit.inWords) for \(blockers)") }
+        }
+        defer { group.cancelAll() }
+        try await wait(for: claim)
+      }
+    }
+    defer { release(claim) }
+    try await operation()
+  }
+
+  /// Combines the demands for the same resource, of which the largest counts. The result is in the order of the names.
+  private static func merged(_ demands: [Demand]) -> [Demand] {
+    Dictionary(grouping: demands, by: \.key).values.compactMap { demands in demands.max { $0.units < $1.units } }
+      .sorted { $0.key < $1.key }
+  }
+
+  /// Creates a claim, and the resources that it claims for the first time.
+  private func claim(_ demands: [Demand], for test: String) throws -> Claim {
+    try list.withLock { state, _ -> Result<Claim, Impossible> in
+      for demand in demands {
+        let capacity = state.pools[demand.key]?.capacity ?? demand.capacity
+        if capacity != demand.capacity {
+          let (other, resource) = (demand.capacity, demand.key)
+          let text = "\(test) declares \(other) units of \(resource), but an earlier test declared \(capacity)"
+          return .failure(Impossible(description: text))
+        }
+        if demand.units > capacity {
+          let text = "\(test) needs \(demand.units) units of \(demand.key), but there are only \(capacity)"
+          return .failure(Impossible(description: text))
+        }
+        state.pools[demand.key] = state.pools[demand.key] ?? Pool(capacity: capacity, free: capacity)
+      }
+      state.claimCount += 1
+      return .success(Claim(number: state.claimCount, test: test, demands: demands))
+    }.get()
+  }
+
+  private func wait(for claim: Claim) async throws {
+    try await list.wait(
+      request: { _ in },
+      immediateAnswer: { state in state.take(claim) ? .success(()) : nil },
+      didArrive: { state, _, waiter in state.line.append((waiter.number, claim)) },
+      didCancel: { state, waiter in state.line.removeAll { $0.waiter == waiter.number } })
+  }
+
+  /// Returns the names of the tests that hold a resource, in the order in which they took it.
+  func holders(of key: Key) -> [String] {
+    list.withLock { state, _ in state.pools[key]?.holders.map(\.test) ?? [] }
+  }
+
+  /// Returns the resources that a claim is waiting for, with the tests that hold them.
+  private func blockers(of claim: Claim) -> String {
+    list.withLock { state, _ in
+      claim.demands.compactMap { demand -> String? in
+        guard let pool = state.pools[demand.key], pool.free < demand.units else { return nil }
+        let others = pool.holders.count > 5 ? ["\(pool.holders.count - 5) more"] : []
+        let names = pool.holders.prefix(5).map(\.test) + others
+        return "\(demand.key), which is held by \(names.joined(separator: ", "))"
+      }.joined(separator: ", and ")
+    }
+  }
+
+  /// Releases the resources, and grants them to waiting tests.
+  ///
+  /// - Complexity: O(n) for n waiting tests.
+  private func release(_ claim: Claim) {
+    list.withLock { state, waiters in
+      for demand in claim.demands {
+        state.pools[demand.key]?.free += demand.units
+        state.pools[demand.key]?.holders.removeAll { $0.number == claim.number }
+      }
+      let line = state.line
+      state.line = line.filter { waiter, claim in
+        guard state.take(claim) else { return true }
+        waiters.answer(waiter, .success(()))
+        return false
+      }
+    }
+  }
+}
+
+extension TestResourceTable.State {
+  /// Takes the resources of a claim if all of them are free. Returns whether they were.
+  fileprivate mutating func take(_ claim: TestResourceTable.Claim) -> Bool {
+    guard claim.demands.allSatisfy({ $0.units <= pools[$0.key]?.free ?? 0 }) else { return false }
+    for demand in claim.demands {
+      pools[demand.key]?.free -= demand.units
+      pools[demand.key]?.holders.append(claim)
+    }
+    return true
+  }
+}
+
+extension TestResourceTable.Key: Comparable, CustomStringConvertible {
+  private var name: ByteText {
+    switch self {
+    case .category(let name), .units(let name): name
+    }
+  }
+
+  static func < (one: Self, other: Self) -> Bool { one.name < other.name }
+
+  var description: String { "\"\(name)\"" }
+}
