@@ -35,7 +35,7 @@ public struct ProcedureError: Error, Sendable {
     /// The queue was shut down. The procedure was refused, or was cancelled when the grace period ended.
     public static let queueShutDown = Kind("queueShutDown")
     /// With the policy ``FailurePolicy/collect``, one or more nodes, elements of a collection, procedures in a scope, or children have
-    /// failed.
+    /// failed; or too few of the procedures of ``ProcedureTask/first(_:of:)`` have succeeded.
     public static let childrenFailed = Kind("childrenFailed")
     /// The procedure would have waited forever.
     ///

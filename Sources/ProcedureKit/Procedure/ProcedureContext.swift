@@ -238,11 +238,11 @@ extension ProcedureContext {
 
   /// Adds a child of the executing procedure to a queue.
   func add<Input, Output>(
-    _ task: ProcedureTask<Input, Output>, _ input: Input, to core: QueueCore
+    _ task: ProcedureTask<Input, Output>, _ input: Input, to core: QueueCore, isElement: Bool = false
   ) -> ProcedureHandle<Output> {
     let task = task.resolved(for: input)
     return ProcedureHandle(
-      add(ResultElement(task.layer, task.closures, task.body(with: input)), to: core, isElement: false))
+      add(ResultElement(task.layer, task.closures, task.body(with: input)), to: core, isElement: isElement))
   }
 
   /// Adds a child of the executing procedure to a queue. If the child is an element of a sequence, its failure is reported only to the

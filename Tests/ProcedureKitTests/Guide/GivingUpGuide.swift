@@ -121,6 +121,25 @@ import TestingProcedureKit
     }
   }
 
+  @Test("The first of several procedures provides the value")
+  func first() async throws {
+    try await exploreSchedules(10) { env in
+      let queue = env.makeQueue()
+      let mirrors = (1...3).map { number in
+        ProcedureTask("mirror \(number)") { (page: Int) in
+          try await env.clock.sleep(for: .seconds(10 - number))
+          if number == 3 { throw NotFound() }
+          return "page \(page) of mirror \(number)"
+        }
+      }
+      let fastest = try await queue.first(of: mirrors, input: 7)
+      let votes = try await queue.first(2, of: mirrors, input: 7)  // the first two values
+      env.check(fastest == "page 7 of mirror 2")
+      env.check(votes == ["page 7 of mirror 2", "page 7 of mirror 1"])
+      await queue.shutDown()
+    }
+  }
+
   @Test("A procedure gives up after a timeout, and is guarded by a breaker and a limiter")
   func givingUp() async throws {
     try await exploreSchedules(10) { env in

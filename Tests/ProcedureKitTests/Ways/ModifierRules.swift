@@ -53,6 +53,27 @@ extension Rule {
       #expect(result.failure is CancellationError, "\(result)")
       stage.expect([])
     },
+    Rule(
+      id: "first",
+      sentence: "the first of several procedures to succeed provides the value, and the others are cancelled",
+      width: 2
+    ) { stage in
+      let endless = ProcedureTask<Void, Int>("endless") {
+        stage.started.set()
+        try await stage.untilCancelled()
+        stage.note("cancelled")
+        return 2
+      }
+      let failing = ProcedureTask<Void, Int>("failing") { throw TestError(code: 3) }
+      let quick = ProcedureTask<Void, Int>("quick") {
+        await stage.started.wait()
+        return 1
+      }
+      #expect(await stage.result(of: .first(of: [failing, endless, quick])).value == 1)
+      stage.expect(["cancelled"])
+      let result = await stage.result(of: .first(of: [failing, failing]))
+      #expect((result.failure as? ProcedureError)?.failures.count == 2, "\(result)")
+    },
     Rule(id: "intercepted", sentence: "interceptors wrap everything that is written before them, and see its error") {
       stage in
       let subject = stage.subject().intercepted { _, next in

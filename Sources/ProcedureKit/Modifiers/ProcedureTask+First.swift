@@ -1,0 +1,142 @@
+extension ProcedureTask {
+  /// Creates a procedure that starts several procedures with the same input, and returns the values of the first ones that succeed.
+  ///
+  /// The procedures are children of the run: each has its own id, events and modifiers, and waits in line for its own slot, like a child
+  /// that a body produces (``ProcedureContext/produce(_:input:)``). As soon as the result is certain, the others are cancelled, and
+  /// awaited. This is the case when `count` procedures have succeeded, and also when so many have failed that `count` can no longer
+  /// succeed. A procedure that is ignored, or cancelled by other code, counts as failed.
+  ///
+  /// If too few procedures succeed, the run fails with ``ProcedureError/Kind/childrenFailed``, whose ``ProcedureError/Details/failures``
+  /// contain all errors. Cancelling the run cancels all procedures, and awaits them.
+  ///
+  /// - Parameters:
+  ///   - count: The number of values. Passing a number below 1, or above the number of procedures, traps.
+  ///   - procedures: The procedures, in the order in which they are started.
+  /// - Returns: A procedure that returns the values in the order of their arrival.
+  public static func first<P: Procedure>(_ count: Int, of procedures: [P]) -> ProcedureTask
+  where P.Input == Input, Output == [P.Output] {
+    require(
+      1...max(1, procedures.count) ~= count && !procedures.isEmpty,
+      "first(_:of:): the count must be between 1 and the number of procedures, \(procedures.count), got \(count)")
+    let tasks = procedures.map(\.procedureTask)
+    return ProcedureTask("first of \(tasks[0].name)") { input in
+      let context = ProcedureContext.requireCurrent(for: "first of \(tasks[0].name)")
+      return try await context.first(count, of: tasks, input)
+    }
+  }
+
+  /// Creates a procedure that starts several procedures with the same input, and returns the first value; see ``first(_:of:)``.
+  public static func first<P: Procedure>(of procedures: [P]) -> ProcedureTask
+  where P.Input == Input, Output == P.Output {
+    let several = ProcedureTask<Input, [Output]>.first(1, of: procedures)
+    return several.map { $0[0] }
+  }
+}
+
+/// The procedures that have finished, up to the one that made the result certain.
+private struct Race: Sendable {
+  let count: Int
+  private(set) var unfinishedCount: Int
+  private(set) var finished: [Int] = []
+  private var successCount = 0
+
+  init(_ count: Int, of total: Int) { (self.count, unfinishedCount) = (count, total) }
+
+  var isWon: Bool { successCount == count }
+  private var isCertain: Bool { isWon || unfinishedCount + successCount < count }
+
+  /// Records that a procedure has finished. Returns whether that makes the result certain.
+  mutating func ended(_ index: Int, isSuccess: Bool) -> Bool {
+    let wasCertain = isCertain
+    unfinishedCount -= 1
+    if wasCertain { return false }
+    finished.append(index)
+    successCount += isSuccess ? 1 : 0
+    return isCertain
+  }
+}
+
+extension ProcedureContext {
+  /// Starts tasks as children of the body, and returns the first values. The failures of the tasks do not affect the body.
+  fileprivate func first<Input, Output>(
+    _ count: Int, of tasks: [ProcedureTask<Input, Output>], _ input: Input
+  ) async throws -> [Output] {
+    let core = run.core === QueueCore.unqueued ? ProcedureQueue.shared.core : run.core
+    let handles = tasks.map { add($0, input, to: core, isElement: true) }
+    let (race, isOver) = (Locked(Race(count, of: tasks.count)), OneShotSignal())
+    for (index, handle) in handles.enumerated() {
+      handle.run.whenFinished { outcome in
+        let isSuccess = if case .finished = outcome { true } else { false }
+        let (isCertain, isLast) = race.withLock { ($0.ended(index, isSuccess: isSuccess), $0.unfinishedCount == 0) }
+        if isCertain { for other in handles { other.cancel() } }
+        if isLast { isOver.signal() }
+      }
+    }
+    await run.withSlotReleased {
+      for handle in handles { _ = await handle.outcome }
+      // The run may have finished shortly before its function above is called.
+      await isOver.waitUntilResolved()
+    }
+    let (finished, isWon) = race.withLock { ($0.finished, $0.isWon) }
+    var (values, failures): ([Output], [ProcedureFailure]) = ([], [])
+    for handle in finished.map({ handles[$0] }) {
+      switch await handle.result {
+      case .success(let value): values.append(value)
+      case .failure(let error):
+        failures.append(
+          ProcedureFailure(procedure: ProcedureIdentity(id: handle.id, name: handle.name), error: error))
+      }
+    }
+    if isWon { return values }
+    if isCancelled { throw cancellationReason ?? CancellationError() }
+    throw ProcedureError.childrenFailed(procedure: identity, failures: failures)
+  }
+}
+
+extension ProcedureQueue {
+  /// Runs several procedures with the same input, in the caller's task and in workers, and returns the values of the first ones that
+  /// succeed.
+  ///
+  /// ```swift
+  /// let page = try await queue.first(of: mirrors, input: path)
+  /// ```
+  ///
+  /// The others are cancelled and awaited; see ``ProcedureTask/first(_:of:)``. Cancelling the caller cancels all procedures.
+  public nonisolated(nonsending) final func first<P: Procedure>(
+    _ count: Int, of procedures: [P], input: P.Input
+  ) async throws -> [P.Output] {
+    try await run(ProcedureTask.first(count, of: procedures), input: input)
+  }
+
+  /// Runs several procedures with the same input, and returns the first value; see ``first(_:of:input:)``.
+  public nonisolated(nonsending) final func first<P: Procedure>(
+    of procedures: [P], input: P.Input
+  ) async throws -> P.Output {
+    try await run(ProcedureTask.first(of: procedures), input: input)
+  }
+
+  /// Runs several procedures without an input, and returns the first value; see ``first(_:of:input:)``.
+  public nonisolated(nonsending) final func first<P: Procedure>(of procedures: [P]) async throws -> P.Output
+  where P.Input == Void {
+    try await first(of: procedures, input: ())
+  }
+}
+
+extension GraphBuilder {
+  /// Adds a node that starts several procedures with the value of a node, and returns the values of the first ones that succeed.
+  ///
+  /// The others are cancelled and awaited; see ``ProcedureTask/first(_:of:)``.
+  public func first<P: Procedure>(_ count: Int, of procedures: [P], from node: Node<P.Input>) -> Node<[P.Output]> {
+    add(ProcedureTask.first(count, of: procedures), from: node)
+  }
+
+  /// Adds a node that starts several procedures with the value of a node, and returns the first value; see ``first(_:of:from:)``.
+  public func first<P: Procedure>(of procedures: [P], from node: Node<P.Input>) -> Node<P.Output> {
+    add(ProcedureTask.first(of: procedures), from: node)
+  }
+
+  /// Adds a node that starts several procedures without an input, and returns the first value; see ``first(_:of:from:)``.
+  public func first<P: Procedure>(of procedures: [P]) -> Node<P.Output> where P.Input == Void {
+    add(ProcedureTask.first(of: procedures))
+  }
+}
