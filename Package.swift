@@ -30,6 +30,7 @@ let package = Package(
     .library(name: "ProcedureKitNetwork", targets: ["ProcedureKitNetwork"]),
     .library(name: "ProcedureKitProcess", targets: ["ProcedureKitProcess"]),
     .library(name: "ProcedureKitDiagnostics", targets: ["ProcedureKitDiagnostics"]),
+    .library(name: "ProcedureKitPacing", targets: ["ProcedureKitPacing"]),
     .library(name: "ProcedureKitLocation", targets: ["ProcedureKitLocation"]),
     .library(name: "ProcedureKitMobile", targets: ["ProcedureKitMobile"]),
     .library(name: "ProcedureKitCloud", targets: ["ProcedureKitCloud"]),
@@ -58,6 +59,7 @@ let package = Package(
       swiftSettings: settings),
     .target(name: "ProcedureKitProcess", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "ProcedureKitDiagnostics", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(name: "ProcedureKitPacing", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "ProcedureKitLocation", dependencies: ["ProcedureKit"], swiftSettings: settings),
     adapter("ProcedureKitMobile"),
     adapter("ProcedureKitCloud"),
@@ -144,6 +146,9 @@ let package = Package(
     .testTarget(
       name: "ProcedureKitDiagnosticsTests",
       dependencies: ["ProcedureKitDiagnostics", "TestingProcedureKit", "TestSupport"], swiftSettings: settings),
+    .testTarget(
+      name: "ProcedureKitPacingTests", dependencies: ["ProcedureKitPacing", "TestingProcedureKit", "TestSupport"],
+      swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitLocationTests",
       dependencies: ["ProcedureKitLocation", "LoopbackServer", "TestingProcedureKit"],

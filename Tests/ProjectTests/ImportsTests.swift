@@ -21,6 +21,7 @@ import Testing
     "Sources/ProcedureKitDiagnostics/Logging/UnifiedLogHandler.swift": ["ProcedureKit", "os"],
     "Sources/ProcedureKitDiagnostics/Signposts": ["ProcedureKit", "os"],
     "Sources/ProcedureKitDiagnostics": ["ProcedureKit", "Synchronization", "Dispatch", "Foundation"],
+    "Sources/ProcedureKitPacing": ["ProcedureKit", "Synchronization"],
     "Sources/ProcedureKitLocation": ["ProcedureKit", "Synchronization", "Foundation"],
     "Sources/ProcedureKitLocation/CoreLocation": ["ProcedureKit", "Foundation", "CoreLocation"],
     "Sources/ProcedureKitLocation/GPSD/StreamSocket.swift": ["Foundation", "Darwin", "Glibc", "Musl", "Android"],

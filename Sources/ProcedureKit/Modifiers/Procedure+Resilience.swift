@@ -66,6 +66,28 @@ extension Procedure {
 }
 
 extension Run {
+  /// Executes an operation that waits. The procedure does not hold its resources in the meantime, as in a pause (R1).
+  ///
+  /// - Throws: The reason for the cancellation if the run was cancelled; an error if the resources cannot be claimed again.
+  package func withResourcesReleased<R>(_ operation: () async -> R) async throws -> R {
+    let layers = [self] + enclosingLayers
+    releaseResources(layers)
+    let result = await operation()
+    if let error = isCancelled ? inheritedReason ?? CancellationError() : await reclaim(layers) { throw error }
+    return result
+  }
+
+  /// Waits for a signal without a slot, as in a pause, until the run is cancelled or `limit` has passed, which resolves the signal, too.
+  package func pause(until signal: OneShotSignal, atMost limit: Duration) async {
+    let timer = core.timers.schedule(after: limit) { signal.signal() }
+    await withSlotReleased(for: .rateLimit, at: signal) {
+      countPause(by: 1)
+      defer { countPause(by: -1) }
+      _ = await wait(at: signal)
+    }
+    core.timers.cancel(timer)
+  }
+
   /// Waits until a rate limiter admits a call. The procedure holds neither a slot nor resources during the wait.
   fileprivate func pass(_ limiter: RateLimiter) async throws {
     switch limiter.arrive() {

@@ -4,7 +4,9 @@ import Synchronization
 ///
 /// Comparing, hashing and releasing a key can call the user's code. A key is therefore looked up only once, outside of all locks; after
 /// that, its object can be compared anywhere.
-final class InternedKey: Hashable, Sendable {
+///
+/// The type is `package` because `ProcedureKitPacing` uses it.
+package final class InternedKey: Hashable, Sendable {
   /// The value with which the key was created.
   let value: any Hashable & Sendable
   private let userHash: Int
@@ -12,7 +14,7 @@ final class InternedKey: Hashable, Sendable {
   private static let index = Index()
 
   /// Returns the key of `value`. Strings are equal if their bytes are equal; values of different types can be equal, as in `AnyHashable`.
-  static func of(_ value: any Hashable & Sendable) -> InternedKey { index.key(value) }
+  package static func of(_ value: any Hashable & Sendable) -> InternedKey { index.key(value) }
 
   private init(_ value: any Hashable & Sendable, hash: Int, number: UInt64) {
     (self.value, userHash, self.number) = (value, hash, number)
@@ -22,9 +24,9 @@ final class InternedKey: Hashable, Sendable {
     Self.index.remove(number, hash: userHash)
   }
 
-  static func == (one: InternedKey, other: InternedKey) -> Bool { one === other }
+  package static func == (one: InternedKey, other: InternedKey) -> Bool { one === other }
 
-  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
   /// The referenced keys, by the hashes of their values.
   private final class Index: Sendable {

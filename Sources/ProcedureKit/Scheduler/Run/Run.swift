@@ -67,7 +67,7 @@ package final class Run: @unchecked Sendable {
 
   @usableFromInline package let core: QueueCore
   @usableFromInline let layer: ModifierLayer
-  let id: ProcedureID
+  package let id: ProcedureID
   let kind: Kind
   let attempt: Int32
   /// The enclosing run. It changes only while no other code refers to this run.

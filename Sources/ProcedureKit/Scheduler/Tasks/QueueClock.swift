@@ -31,7 +31,7 @@ package struct QueueClock: Sendable {
     var instant: ProcedureInstant { reading ?? time.now }
   }
 
-  var now: ProcedureInstant { ProcedureInstant(sinceStart: stopwatch.elapsed) }
+  package var now: ProcedureInstant { ProcedureInstant(sinceStart: stopwatch.elapsed) }
 
   /// Sleeps in the current task until an instant. Cancelling the task ends the sleep.
   ///
