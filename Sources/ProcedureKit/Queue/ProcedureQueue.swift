@@ -71,7 +71,8 @@ public actor ProcedureQueue {
   /// - Returns: The procedure's value.
   /// - Throws: The error that the body threw; `CancellationError`, or the reason for the cancellation; ``ProcedureError`` for an error from
   ///   the library.
-  /// - Complexity: O(1), or up to O(log n) if priorities differ. A task is created only for conditions, a timeout or a deadline.
+  /// - Complexity: O(1), or up to O(log n) if priorities differ. A task is created only for conditions, a timeout or a deadline,
+  ///   and, before Swift 6.4, for end hooks.
   @inlinable
   public nonisolated(nonsending) final func run<P: Procedure>(_ procedure: P, input: P.Input) async throws -> P.Output {
     try await run(procedure.procedureTask, given: input)

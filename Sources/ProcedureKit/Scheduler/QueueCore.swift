@@ -115,7 +115,7 @@ package final class QueueCore: Sendable {
   let name: String
   let time: QueueClock
   package let timers: Timers
-  @usableFromInline let executor: (any TaskExecutor)?
+  @usableFromInline package let executor: (any TaskExecutor)?
   let resources: ResourceTable
   /// The executions that coalesced procedures on this queue share.
   let executions = SharedWorkTable()

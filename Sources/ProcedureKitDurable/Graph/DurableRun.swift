@@ -148,7 +148,7 @@ final class DurableRun: Sendable {
     let record = JournalRecord(
       isFailure: isFailure, versions: plan.versions(of: node),
       dependencies: plan.recordedDependencies(of: node, known.fingerprints), content: content)
-    try await journal.append(record.bytes, for: known.key)
+    try await journal.appendShielded(record.bytes, for: known.key)
   }
 
   /// The fingerprints of the dependencies of a node, and the node's key, which is computed from them.

@@ -111,6 +111,6 @@ struct JournalNumber: Sendable {
   }
 
   func write(_ number: Int64) async throws {
-    try await journal.append(number.littleEndianBytes, for: key)
+    try await journal.appendShielded(number.littleEndianBytes, for: key)
   }
 }

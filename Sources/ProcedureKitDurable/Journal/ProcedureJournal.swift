@@ -25,7 +25,8 @@ public protocol ProcedureJournal: Sendable {
 
   /// Appends an entry, which replaces any earlier entry for the same key.
   ///
-  /// Cancelling the caller has no effect: the function returns only when the entry has been stored as promised.
+  /// Cancelling the caller has no effect: the function returns only when the entry has been stored as promised. The library calls the
+  /// function in a shield (SE-0504), so an implementation can use code that checks for cancellation.
   ///
   /// - Parameters:
   ///   - bytes: The bytes to store. They may be empty.
@@ -53,6 +54,14 @@ public protocol ProcedureJournal: Sendable {
 extension ProcedureJournal {
   /// Returns `nil`, which means that the journal cannot search by path; see ``latestKey(at:)``.
   public func latestKey(at path: String) async throws -> JournalKey? { nil }
+
+  /// Appends an entry that the cancellation of the procedure cannot interrupt.
+  func appendShielded(_ bytes: [UInt8], for key: JournalKey) async throws {
+    // These journals do not check for cancellation, so they need no shield.
+    if self is FileJournal || self is InMemoryJournal { return try await append(bytes, for: key) }
+    let executor = ProcedureContext.current?.run.core.executor
+    try await Spawner.runShielded(executor: executor) { try await append(bytes, for: key) }
+  }
 }
 
 /// The key of an entry in a ``ProcedureJournal``. It consists of a path that identifies the work, and a fingerprint of everything that the

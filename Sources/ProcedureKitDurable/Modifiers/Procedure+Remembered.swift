@@ -111,7 +111,7 @@ struct JournalEntryLocation<Input: Sendable>: Sendable {
     let record = JournalRecord(
       isFailure: isFailure, versions: [version], dependencies: [.init(name: "the input", prefix: fingerprint.prefix)],
       content: content)
-    try await journal.append(record.bytes, for: key)
+    try await journal.appendShielded(record.bytes, for: key)
   }
 }
 

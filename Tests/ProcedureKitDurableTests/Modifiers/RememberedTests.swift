@@ -1,5 +1,6 @@
 import ProcedureKit
 import ProcedureKitDurable
+import ProcedureKitFoundation
 import Synchronization
 import Testing
 import TestingProcedureKit
@@ -27,6 +28,29 @@ import TestingProcedureKit
     #expect(try await double.remembered(in: journal, as: "double", version: 2)(2) == 4)
     #expect(try await double.remembered(in: journal, as: "other")(2) == 4)
     #expect(count.now == 4)
+  }
+
+  @Test(
+    "A cancellation does not cut short the write to a journal that checks for cancellation", arguments: [false, true])
+  func shielded(isGraph: Bool) async throws {
+    try await exploreRace("before", "during", schedules: 200) { env in
+      let queue = env.makeQueue()
+      let journal = SlowJournal(clock: env.clock)
+      let double = ProcedureTask("double") { 2 }
+      let task =
+        isGraph
+        ? ProcedureGraph("graph") { $0.add(double) }.durable(in: journal, as: "graph").procedureTask
+        : double.remembered(in: journal, as: "double")
+      let end = Task(executorPreference: env.executor) { try await queue.run(task) }
+      for _ in 0..<env.random.below(30) { await Task.yield() }
+      let isAppending = journal.isAppending
+      end.cancel()
+      _ = await end.result
+      let count = await journal.entries.appendCount
+      env.check(count == (journal.isAppending ? 1 : 0), "\(count)")
+      env.tally(isAppending ? "during" : "before")
+      await queue.shutDown()
+    }
   }
 
   @Test("A run that finds its value reports this in its events, and does not retry")
@@ -92,4 +116,27 @@ import TestingProcedureKit
     #expect(error?.kind == .valueNotDecodable)
     #expect("\(error!)".contains("Increase the version"))
   }
+}
+
+/// A journal whose writes take a second, and end early in a cancelled task.
+private final class SlowJournal: ProcedureJournal {
+  let name = "slow"
+  let coder: any ProcedureCoder = JSONProcedureCoder()
+  let entries = InMemoryJournal()
+  private let clock: VirtualClock
+  private let hasBegun = Mutex(false)
+
+  init(clock: VirtualClock) { self.clock = clock }
+
+  /// Whether a write has begun.
+  var isAppending: Bool { hasBegun.withLock { $0 } }
+  var timeSince1970: Duration { .zero }
+
+  func append(_ bytes: [UInt8], for key: JournalKey) async throws {
+    hasBegun.withLock { $0 = true }
+    try await clock.sleep(for: .seconds(1))
+    await entries.append(bytes, for: key)
+  }
+
+  func read(_ key: JournalKey) async throws -> [UInt8]? { await entries.read(key) }
 }

@@ -121,6 +121,44 @@ import TestingProcedureKit
     }
   }
 
+  private actor Folder {
+    private(set) var isRemoved = false
+
+    func fill() async throws { throw NotFound() }
+    func talk() async throws -> Int { 1 }
+
+    func remove() async throws {
+      try Task.checkCancellation()
+      isRemoved = true
+    }
+
+    func close() async throws { try await remove() }
+  }
+
+  @Test("A cleanup follows the body, and a shield hides a cancellation")
+  func cleaningUp() async throws {
+    try await exploreSchedules(10) { env in
+      let queue = env.makeQueue()
+      let (folder, connection) = (Folder(), Folder())
+      let copy = ProcedureTask("copy") { try await folder.fill() }
+        .cleanup { try await folder.remove() }  // after a success, a failure or a cancellation
+      env.check(await queue.add(copy).outcome.error is NotFound)
+      env.check(await folder.isRemoved)
+      let session = ProcedureTask("session") {
+        let result = try await connection.talk()
+        try await ProcedureContext.current?.shielded(atMost: .seconds(5)) { try await connection.close() }
+        return result
+      }
+      let cancelled = ProcedureTask("cancelled") {
+        ProcedureContext.current?.cancel()
+        return try await session()
+      }
+      env.check(await queue.add(cancelled).outcome.isCancelled)
+      env.check(await connection.isRemoved)
+      await queue.shutDown()
+    }
+  }
+
   @Test("The first of several procedures provides the value")
   func first() async throws {
     try await exploreSchedules(10) { env in

@@ -79,6 +79,44 @@ extension Rule {
       }
       #expect(await stage.result(of: subject).value == 1)
     },
+    Rule(id: "L3 shield", sentence: "end hooks do not observe the cancellation of the task") { stage in
+      let subject = ProcedureTask<Void, Int>("subject") {
+        stage.enter()
+        try await stage.untilCancelled()
+        return 1
+      }.onWillFinish { _ in stage.note(Task.isCancelled ? "cancelled" : "hook") }
+      let running = stage.start(subject)
+      await stage.started.wait()
+      await stage.cancel(running, from: stage.way == .add ? .handle : .caller)
+      await stage.expectCancelled(running, from: stage.way == .add ? .handle : .caller)
+      stage.expect(["hook"])
+    },
+    Rule(id: "cleanup", sentence: "a cleanup follows the body, and its failure is that of a body that succeeded") {
+      stage in
+      #expect(await stage.result(of: stage.subject().cleanup { stage.note("cleanup") }).value == 1)
+      let failing = stage.subject().cleanup { throw TestError(code: 3) }
+      #expect(await stage.result(of: failing).failure as? TestError == TestError(code: 3))
+      let failed = ProcedureTask<Void, Int>("subject") { throw TestError(code: 4) }
+      let result = await stage.result(of: failed.cleanup { throw TestError(code: 5) })
+      #expect(result.failure as? TestError == TestError(code: 4), "\(result)")
+      stage.expect(["body", "cleanup", "body"])
+    },
+    Rule(id: "cleanup cancelled", sentence: "the cleanup of a cancelled procedure does not observe the cancellation") {
+      stage in
+      let subject = ProcedureTask<Void, Int>("subject") {
+        stage.enter()
+        try await stage.untilCancelled()
+        return 1
+      }.cleanup {
+        stage.note(Task.isCancelled || ProcedureContext.current?.isCancelled != false ? "cancelled" : "begins")
+        try await ProcedureTask("part") { stage.note("ends") }.retry(.immediate, maxAttempts: 2)()
+      }
+      let running = stage.start(subject)
+      await stage.started.wait()
+      await stage.cancel(running, from: stage.way == .add ? .handle : .caller)
+      await stage.expectCancelled(running, from: stage.way == .add ? .handle : .caller)
+      stage.expect(["begins", "ends"])
+    },
     Rule(id: "L3 cancel", sentence: "an end hook that throws does not override a cancellation") { stage in
       let subject = ProcedureTask<Void, Int>("subject") {
         ProcedureContext.current?.cancel(Side.reason)

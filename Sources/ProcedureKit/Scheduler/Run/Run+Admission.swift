@@ -91,7 +91,7 @@ extension Run {
       let step = core.admitted(
         self, priority: max(own, enclosing?.priority ?? 0), needs: layer.needs, order: enclosing?.order ?? 0,
         isNested: isNested, at: reading, &state, &effects)
-      return state.cancelsAdmitted ? .cancelled : .admitted(step)
+      return state.cancelsAdmitted && !cancellationScope.isShielded ? .cancelled : .admitted(step)
     }
     guard case .admitted = admission else { return admission }
     // A parent that was cancelled before this admission could not cancel the run, so the run is cancelled here.

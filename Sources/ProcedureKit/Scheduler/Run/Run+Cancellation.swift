@@ -56,7 +56,7 @@ extension Run {
     endsAtOnce: Bool, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects,
     childReason reason: @escaping @Sendable () -> (any Error)?
   ) {
-    let children = state.runs[self].details.children.byID.inOrder
+    let children = state.runs[self].details.children.byID.inOrder.filter { !$0.cancellationScope.opensShield }
     let handlers = state.runs[self].details.cancellationHandlers.inOrder
     let timer = state.runs[self].details.pause.timer.take()
     // The worker is cancelled only if it is executing this run: otherwise its task belongs to another run (C6).
@@ -216,8 +216,19 @@ struct CancellationScope: Sendable {
   ///
   /// This is not the case if `run` executes the enclosing body in its caller's task, where a task group can still cancel the run.
   private(set) var ignoresTask = false
+  /// Whether the run opens a shield, so that a later cancellation of the enclosing body does not apply either.
+  private(set) var opensShield = false
+  /// Whether the run is within a shield.
+  private(set) var isShielded = false
 
   init() {}
+
+  /// The scope for a run that opens a shield.
+  static var shield: CancellationScope {
+    var scope = CancellationScope()
+    (scope.cleansUp, scope.ignoresEnclosing, scope.opensShield, scope.isShielded) = (true, true, true, true)
+    return scope
+  }
 
   /// The scope for a procedure that the body of `parent` calls. A body that a failed child is stopping cannot clean up.
   init(ofCallIn parent: Run) {
@@ -227,12 +238,13 @@ struct CancellationScope: Sendable {
     ignoresEnclosing = cleansUp || mayIgnore && outer.ignoresEnclosing
     let isTaskCancelledWithBody = cleansUp ? parent.slotOwner.kind != .structured : outer.ignoresTask
     ignoresTask = ignoresEnclosing && (isTaskCancelledWithBody || isTaskCancelled)
+    isShielded = outer.isShielded
   }
 
   /// The scope for a part of the run: a layer, a copy, or a node.
   var ofPart: CancellationScope {
     var scope = self
-    scope.cleansUp = false
+    (scope.cleansUp, scope.opensShield) = (false, false)
     return scope
   }
 }

@@ -13,9 +13,12 @@ extension Run {
     }
     guard let outcome = decided else { return }
     guard layer.hasEndHooks else { return publish(outcome, isLast: true) }
+    // A decided run no longer cancels the task of its worker.
+    guard !isDrivenByWorker || Task.isCancelled else { return await callHooksAndPublish(outcome) }
     // The worker's task was cancelled with the run. End hooks must not be cancelled, so they are called in a different task (L3).
-    if isDrivenByWorker, Task.isCancelled { return core.startTask { await self.callHooksAndPublish(outcome) } }
-    await callHooksAndPublish(outcome)
+    if isDrivenByWorker { return core.startTask { await self.callHooksAndPublish(outcome) } }
+    // The task of the caller, or of the enclosing body, can be cancelled at any time.
+    try? await Spawner.runShielded(executor: core.executor) { await self.callHooksAndPublish(outcome) }
   }
 
   /// Calls the end hooks and publishes the outcome between `onWillFinish` and `onDidFinish` (L3).

@@ -96,7 +96,7 @@ package final class Run: @unchecked Sendable {
 
   init(
     _ core: QueueCore, _ layer: ModifierLayer, _ kind: Kind, parent: Run?, id: ProcedureID? = nil, attempt: Int = 1,
-    slotOf owner: Run? = nil,
+    slotOf owner: Run? = nil, opensShield: Bool = false,
     closures: ModifierLayer.Closures? = nil, body: Body? = nil
   ) {
     (self.core, self.layer, self.kind, self.parent, slotRun) = (core, layer, kind, parent, owner)
@@ -115,7 +115,8 @@ package final class Run: @unchecked Sendable {
       switch kind {
       case .structured, .added: CancellationScope()
       case .layer, .copy, .node, .bareNode, .graphWorker: parent?.cancellationScope.ofPart ?? CancellationScope()
-      case .call: parent.map { CancellationScope(ofCallIn: $0) } ?? CancellationScope()
+      case .call:
+        opensShield ? .shield : parent.map { CancellationScope(ofCallIn: $0) } ?? CancellationScope()
       }
   }
 

@@ -5,13 +5,17 @@
 /// The type is `package` because `ProcedureKitDurable` uses it.
 package enum RunDriver {
   /// Runs a task without a queue. Within a body, the task belongs to that body and uses its slot; elsewhere, it has no limits (L5).
-  static func run<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
+  ///
+  /// If `opensShield` is `true`, neither an earlier nor a later cancellation of the body applies to the task.
+  static func run<Input, Output>(
+    _ task: ProcedureTask<Input, Output>, _ input: Input, opensShield: Bool = false
+  ) async throws -> Output {
     let task = task.resolved(for: input)
     if let parent = ProcedureContext.current?.run.nearestUnfinished {
       return try await drive(
         Run(
           parent.core, task.layer, .call, parent: parent, attempt: Int(parent.attempt), slotOf: parent.slotOwner,
-          closures: task.closures), task, input)
+          opensShield: opensShield, closures: task.closures), task, input)
     }
     return try await drive(Run(.unqueued, task.layer, .structured, parent: nil, closures: task.closures), task, input)
   }

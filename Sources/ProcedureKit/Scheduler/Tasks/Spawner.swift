@@ -42,6 +42,21 @@ package enum Spawner {
     }
   }
 
+  /// Executes an operation that does not observe the cancellation of the current task, neither an earlier nor a later one (SE-0504).
+  ///
+  /// Before Swift 6.4, an unstructured task executes the operation, with the task-local values and the priority of the current task. The
+  /// task is awaited, so it does not outlive the call.
+  package static func runShielded<R: Sendable>(
+    executor: (any TaskExecutor)?, _ operation: @escaping @Sendable () async throws -> R
+  ) async throws -> R {
+    #if compiler(>=6.4)
+      if #available(macOS 27, iOS 27, tvOS 27, watchOS 27, visionOS 27, *) {
+        return try await withTaskCancellationShield { try await operation() }
+      }
+    #endif
+    return try await Task(executorPreference: executor) { try await operation() }.value
+  }
+
   /// Starts a detached task. It is used for the task that sleeps until a queue's next timer is due, and for the task that sends a remote
   /// worker's answer, which the worker awaits.
   ///

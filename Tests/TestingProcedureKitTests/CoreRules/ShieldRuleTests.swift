@@ -1,0 +1,212 @@
+import ProcedureKit
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+@Suite("Shields: cleanup that cancellation cannot cut short, under every order", .timeLimit(.atDepth))
+struct ShieldRuleTests {
+  /// The way in which the body is cancelled.
+  enum Way: CaseIterable {
+    case handle
+    case caller
+    case queue
+    case timeout
+    case shutdown
+  }
+
+  /// Runs `body` on `queue`, cancels it at a random moment after `isStarted` is set, and waits until everything has ended. Returns whether
+  /// the run succeeded.
+  private func cancel(
+    _ body: ProcedureTask<Void, Void>, by way: Way, after isStarted: Locked<Bool>, on queue: ProcedureQueue,
+    in env: ExplorationEnvironment
+  ) async -> Bool {
+    let outer = way == .timeout ? body.timeout(.nanoseconds(1)) : body
+    let handle = way == .handle || way == .timeout ? queue.add(outer) : nil
+    let end = handle == nil ? Task(executorPreference: env.executor) { try await queue.run(outer) } : nil
+    while !isStarted.value { await Task.yield() }
+    await pause(env)
+    switch way {
+    case .handle: handle?.cancel(Reason())
+    case .caller: end?.cancel()
+    case .queue: queue.cancelAll(Reason())
+    case .timeout: await env.wait(until: .nanoseconds(2))
+    case .shutdown: await queue.shutDown(grace: .zero)
+    }
+    let result = await (handle?.result, end?.result)
+    await queue.waitUntilIdle()
+    return (result.0 ?? result.1)?.isSuccess == true
+  }
+
+  @Test(
+    "A shield hides the cancellation of the body, whether it comes before or during the shield", arguments: Way.allCases
+  )
+  func shielded(way: Way) async throws {
+    try await exploreRace("before", "during or after", schedules: TestDepth.count(1_000)) { env in
+      let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue(maxConcurrentProcedures: 1))
+      let (isStarted, steps, wasCancelled) = (Locked(false), Locked<[String]>([]), Locked(false))
+      let note: @Sendable (String) -> Void = { step in
+        env.check(!Task.isCancelled, "\(step): the task is cancelled")
+        env.check(ProcedureContext.current?.isCancelled == false, "\(step): the procedure is cancelled")
+        steps { $0.append(step) }
+      }
+      let step = ProcedureTask("step") {
+        await pause(env, upTo: 2)
+        return ProcedureContext.current?.isCancelled == true ? "cancelled" : "done"
+      }
+      let body = ProcedureTask("body") {
+        isStarted { $0 = true }
+        // Lets the timeout expire.
+        if way == .timeout, env.random.below(2) == 0 { try? await env.clock.sleep(for: .seconds(1)) }
+        await pause(env)
+        guard let context = ProcedureContext.current else { return }
+        wasCancelled { [isCancelled = context.isCancelled] in $0 = isCancelled }
+        do {
+          try await context.shielded {
+            note("begins")
+            try await env.clock.sleep(for: .seconds(1))
+            note("slept")
+            note("called \(try await step.retry(.immediate)())")
+            note("ran \(try await other.run(step))")
+            async let child: Void = env.clock.sleep(for: .seconds(1))
+            try await child
+            if way != .shutdown {
+              note("produced \(try await ProcedureContext.current?.produce(step).value ?? "nothing")")
+            }
+            note("ends")
+          }
+        } catch {
+          env.check(false, "\(error)")
+        }
+        env.check(
+          ProcedureContext.current?.isCancelled == context.isCancelled,
+          "the cancellation cannot be observed after the shield")
+      }
+      let hasSucceeded = await cancel(body, by: way, after: isStarted, on: queue, in: env)
+      let produced = way == .shutdown ? [] : ["produced done"]
+      env.check(
+        steps.value == ["begins", "slept", "called done", "ran done"] + produced + ["ends"], "\(steps.value)")
+      env.check(!hasSucceeded || !wasCancelled.value)
+      env.tally(wasCancelled.value ? "before" : "during or after")
+      await queue.shutDown()
+      await other.shutDown()
+    }
+  }
+
+  @Test("A shield ends after its limit, which is a timeout, and the body continues")
+  func limit() async throws {
+    try await exploreSchedules(TestDepth.count(200)) { env in
+      let queue = env.makeQueue()
+      let kind = Locked<ProcedureError.Kind?>(nil)
+      let body = ProcedureTask("body") {
+        do {
+          try await ProcedureContext.current?.shielded(atMost: .seconds(30)) {
+            try await env.clock.sleep(for: .seconds(3_600))
+          }
+        } catch let error as ProcedureError {
+          kind { $0 = error.kind }
+        }
+        return env.elapsed
+      }
+      env.check(try await queue.run(body) == .seconds(30))
+      env.check(kind.value == .timedOut)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("The operation of a shield uses the slot of the body, and releases it while it waits")
+  func slot() async throws {
+    try await exploreSchedules(TestDepth.count(500)) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let monitor = ConcurrencyMonitor()
+      let inner = ProcedureTask("inner") { await monitor.during { await pause(env, upTo: 3) } }
+      let body = ProcedureTask("body") {
+        try await ProcedureContext.current?.shielded {
+          await monitor.during { await pause(env, upTo: 3) }
+          try await queue.run(inner)
+          await monitor.during { await pause(env, upTo: 3) }
+        }
+      }
+      let handles = (0..<3).map { _ in queue.add(body) }
+      for handle in handles { try await handle.value }
+      env.check(monitor.total == 9 && monitor.most == 1, "\(monitor.most)")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A failed child that stops the body does not stop the shield")
+  func stopped() async throws {
+    try await exploreSchedules(TestDepth.count(500)) { env in
+      let queue = env.makeQueue()
+      let isDone = Locked(false)
+      let body = ProcedureTask("body") {
+        ProcedureContext.current?.produce(ProcedureTask("failing") { throw Reason() })
+        try await ProcedureContext.current?.shielded {
+          try await env.clock.sleep(for: .seconds(1))
+          isDone { $0 = true }
+        }
+      }
+      env.check(await queue.add(body).outcome.error is Reason)
+      env.check(isDone.value)
+      await queue.shutDown()
+    }
+  }
+
+  @Test(
+    "The cleanup of a cancelled procedure is executed to its end, within the resources around it",
+    arguments: Way.allCases)
+  func cleanup(way: Way) async throws {
+    try await exploreRace("before", "during", schedules: TestDepth.count(1_000)) { env in
+      let queue = env.makeQueue()
+      let (isStarted, steps, wasCancelled) = (Locked(false), Locked<[String]>([]), Locked(false))
+      let body = ProcedureTask("body") {
+        isStarted { $0 = true }
+        defer { wasCancelled { [isCancelled = ProcedureContext.current?.isCancelled] in $0 = isCancelled == true } }
+        if way == .timeout { try await env.clock.sleep(for: .nanoseconds(2 * env.random.below(2))) }
+        await pause(env)
+      }.cleanup {
+        steps { $0.append("begins") }
+        try await env.clock.sleep(for: .seconds(1))
+        steps { $0.append("ends") }
+      }.exclusive("folder")
+      let hasSucceeded = await cancel(body, by: way, after: isStarted, on: queue, in: env)
+      env.check(steps.value == ["begins", "ends"], "\(steps.value)")
+      env.check(!hasSucceeded)
+      env.tally(wasCancelled.value ? "before" : "during")
+      env.check(env.resources.count == 0)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("An end hook is not cancelled with the caller, even by a cancellation during the hook")
+  func endHook() async throws {
+    try await exploreSchedules(TestDepth.count(500)) { env in
+      let queue = env.makeQueue()
+      let (isStarted, steps) = (Locked(false), Locked<[String]>([]))
+      let hook: @Sendable (String) async -> Void = { step in
+        await pause(env, upTo: 3)
+        do {
+          try await env.clock.sleep(for: .seconds(1))
+          steps { $0.append(step) }
+        } catch {
+          env.check(false, "\(step): \(error)")
+        }
+      }
+      let inner = ProcedureTask("body") {
+        isStarted { $0 = true }
+        await pause(env)
+      }.onWillFinish { _ in await hook("inner will") }
+      let outer = inner.map { $0 }.onWillFinish { _ in await hook("will") }.onDidFinish { _ in await hook("did") }
+      let end = Task(executorPreference: env.executor) { try await queue.run(outer) }
+      while !isStarted.value { await Task.yield() }
+      await pause(env)
+      end.cancel()
+      _ = await end.result
+      env.check(steps.value == ["inner will", "will", "did"], "\(steps.value)")
+      await queue.shutDown()
+    }
+  }
+}
+
+extension Result {
+  fileprivate var isSuccess: Bool { if case .success = self { true } else { false } }
+}
