@@ -3,6 +3,12 @@ struct ScheduleRecord: Equatable {
   /// The task at each step.
   private(set) var tasks: [Int] = []
 
+  /// The number of the actor at each step; `nil` for a step outside actors.
+  private(set) var actors: [Int?] = []
+
+  /// The tasks that have been started, and the tasks that have started them.
+  private(set) var starters: [Int: Int] = [:]
+
   /// The position that was chosen at each wake, and whenever a job ended while several jobs were ready.
   ///
   /// At a wake, `0` means that the running job continues.
@@ -50,6 +56,10 @@ struct ScheduleRecord: Equatable {
     add(index, of: count, isWake: false)
   }
 
+  mutating func didStart(_ task: Int, by starter: Int) {
+    starters[task] = starter
+  }
+
   mutating func didOperate() {
     operations += 1
   }
@@ -61,8 +71,9 @@ struct ScheduleRecord: Equatable {
   }
 
   /// Records a step of `task`. `rank` is the number of jobs of the same task that became ready earlier and are still waiting.
-  mutating func didRun(_ task: Int, rank: Int = 0) {
+  mutating func didRun(_ task: Int, at actor: Int? = nil, rank: Int = 0) {
     tasks.append(task)
+    actors.append(actor)
     fingerprint.add(task)
     if rank > 0 { fingerprint.add(Int.min + rank) }
     wakesInStep = 0

@@ -47,6 +47,8 @@ struct ScheduleState {
   private var entryCount = 0
   /// The jobs that are waiting for actors.
   private var actors = ActorQueues()
+  /// The numbers of the actors, in the order in which their first jobs became ready.
+  private var actorNumbers: [Isolation: Int] = [:]
   /// The number of jobs in which the runtime serves the callers of an actor.
   private(set) var unorderedVisits = 0
   /// The jobs that are waiting in virtual instead of real time.
@@ -170,6 +172,7 @@ extension ScheduleState {
     }
     let isOwn = isControlled && task == running
     if isControlled, !isOwn {
+      if task >= known, isRecording { record.didStart(task, by: running ?? 0) }
       noteMoment()
       didWake(task, isStart: task >= known)
     }
@@ -297,7 +300,9 @@ extension ScheduleState {
     preferLastTask()
     let clock = racingClock
     let alternatives = clock == nil ? tasks : tasks + [clockTask ?? identities.next()]
-    let index = chooser.choose(among: alternatives, step: moments)
+    let index = chooser.choose(
+      among: alternatives.indices.map { ReadyJobDescription(task: alternatives[$0], actor: actorNumber(of: $0)) },
+      step: moments)
     if isRecording, alternatives.count > 1 {
       record.didChoose(index, of: alternatives.count)
       crashTrail?.didChoose(index)
@@ -456,7 +461,7 @@ extension ScheduleState {
     events += 1
     let task = tasks[index]
     if isRecording {
-      record.didRun(task, rank: tasks[..<index].count { $0 == task })
+      record.didRun(task, at: actorNumber(of: index), rank: tasks[..<index].count { $0 == task })
       trace?.didRun(task, step: record.steps)
     } else if turns != nil {
       turns?.append(task)
@@ -475,6 +480,14 @@ extension ScheduleState {
       runningJob = entry.origin
     }
     return entry
+  }
+
+  /// Returns the number of the actor that the entry at `index` visits; `nil` if it visits none.
+  private mutating func actorNumber(of index: Int) -> Int? {
+    guard index < ready.count, case .job(let job) = ready[index].work, let isolation = job.isolation else { return nil }
+    if let number = actorNumbers[isolation] { return number }
+    actorNumbers[isolation] = actorNumbers.count
+    return actorNumbers.count - 1
   }
 
   /// Records that a job of an actor starts. The actor's other jobs are not ready until this job ends.

@@ -6,6 +6,7 @@ struct ChooserSource {
   private var replay: ReplayCode?
   private var tree = ChoiceTree()
   private var lengths = ScheduleLengths()
+  private var profile = ScheduleProfile()
 
   /// Creates the source for a strategy.
   ///
@@ -42,6 +43,8 @@ struct ChooserSource {
     case .mixed(let changePoints), .priorities(let changePoints):
       let chooser = PriorityChooser(generator: generator, changePoints: changePoints, lengths: lengths)
       return (chooser, scheduleSeed)
+    case .partialOrder: return (PartialOrderChooser(generator: generator), scheduleSeed)
+    case .uniform: return (UniformChooser(generator: generator, profile: profile), scheduleSeed)
     case .roundRobin:
       return (RoundRobinChooser(), scheduleSeed)
     case .exhaustive:
@@ -54,6 +57,7 @@ struct ChooserSource {
   /// Updates the strategy with the record of a schedule.
   mutating func didRun(_ record: ScheduleRecord) {
     lengths.didRun(record.moments)
+    if strategy == .uniform { profile.didRun(record) }
     if strategy == .exhaustive { tree.didRun(record) }
   }
 }
@@ -87,6 +91,17 @@ public enum ExplorationStrategy: Hashable, Sendable {
   ///
   /// The strategy finds rare bugs that depend on a few ordering constraints. Use `d - 1` change points for `d` constraints.
   case priorities(changePoints: Int = 2)
+
+  /// Gives each event a random priority (POS: Yuan et al., CAV 2018).
+  ///
+  /// The strategy finds bugs that depend on the order of a few events, and needs no estimate of the length or the depth.
+  case partialOrder
+
+  /// Makes all orders of the events equally likely, or all orders of the visits to an actor (SURW: Zhao et al., ASPLOS 2025).
+  ///
+  /// The strategy finds bugs that occur in few orders of tasks with different numbers of steps. The numbers are estimated from the previous
+  /// schedule.
+  case uniform
 
   /// Alternates between `random` and `priorities(changePoints:)`. This is the default strategy.
   case mixed(changePoints: Int = 3)

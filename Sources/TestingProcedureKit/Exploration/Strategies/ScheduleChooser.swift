@@ -1,9 +1,19 @@
+/// What a chooser knows about a ready job.
+struct ReadyJobDescription {
+  var task: Int
+  /// The number of the actor that the job visits, in the order in which actors are first visited; `nil` for a job outside actors.
+  var actor: Int?
+}
+
 /// A type that chooses the next job in a schedule.
 protocol ScheduleChooser: Sendable {
   /// Returns the position in `tasks` of the job to run at `step`.
   ///
   /// `tasks` contains the task of each ready job, in the order in which the jobs became ready, and is never empty.
   mutating func choose(among tasks: [Int], step: Int) -> Int
+
+  /// Returns the position in `jobs` of the job to run at `step`. The default implementation considers only the tasks of the jobs.
+  mutating func choose(among jobs: [ReadyJobDescription], step: Int) -> Int
 
   /// Decides whether the task `running`, which has just made another task ready, is preempted.
   ///
@@ -17,6 +27,10 @@ protocol ScheduleChooser: Sendable {
 
 extension ScheduleChooser {
   func didSpin(_ task: Int) {}
+
+  mutating func choose(among jobs: [ReadyJobDescription], step: Int) -> Int {
+    choose(among: jobs.map(\.task), step: step)
+  }
 
   func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int { 0 }
 }

@@ -59,4 +59,73 @@ import Testing
     #expect(lengths(100, 90, 120, usual.fairAfter + 50).longest == 120)
     #expect(lengths(50_000).longest == 50_000)
   }
+
+  /// Runs tasks whose jobs are always ready until each has had its number of jobs.
+  ///
+  /// - Returns: The order of the jobs, as the tasks' digits.
+  private func order(_ counts: [Int], _ chooser: some ScheduleChooser) -> String {
+    var (chooser, left, order) = (chooser, counts, "")
+    while left.contains(where: { $0 > 0 }) {
+      let jobs = left.indices.filter { left[$0] > 0 }.map { ReadyJobDescription(task: $0, actor: nil) }
+      let task = jobs[chooser.choose(among: jobs, step: order.count)].task
+      left[task] -= 1
+      order += "\(task)"
+    }
+    return order
+  }
+
+  @Test("Partial order sampling gives each order of single events the same probability")
+  func partialOrder() {
+    var counts: [String: Int] = [:]
+    for seed in 0..<6_000 as Range<UInt64> {
+      counts[order([1, 1, 1], PartialOrderChooser(generator: SeededGenerator(seed: seed))), default: 0] += 1
+    }
+    #expect(counts.count == 6 && counts.values.allSatisfy { (850...1_150).contains($0) }, "\(counts)")
+  }
+
+  @Test("Jobs that race at one actor get new priorities, and all others keep theirs")
+  func racing() {
+    var (kept, redrawn) = (0, 0)
+    for seed in 0..<200 as Range<UInt64> {
+      for (isRacing, actor) in [(false, nil), (true, 0)] as [(Bool, Int?)] {
+        var chooser = PartialOrderChooser(generator: SeededGenerator(seed: seed))
+        let jobs = (0..<2).map { ReadyJobDescription(task: $0, actor: actor) }
+        let first = chooser.choose(among: jobs, step: 0)
+        // The first task has a new priority. The other one keeps its priority, which is low, unless the jobs race.
+        let isSame = chooser.choose(among: jobs, step: 1) == first
+        if isRacing { redrawn += isSame ? 1 : 0 } else { kept += isSame ? 1 : 0 }
+      }
+    }
+    #expect(kept > redrawn, "\(kept), \(redrawn)")
+  }
+
+  @Test(
+    "A selectively uniform walk gives each order the same probability, even if the tasks have different numbers of steps"
+  )
+  func uniform() {
+    var record = ScheduleRecord()
+    for task in [0, 1, 1, 1, 1] { record.didRun(task) }
+    var profile = ScheduleProfile()
+    profile.didRun(record)
+    var counts: [String: Int] = [:]
+    for seed in 0..<5_000 as Range<UInt64> {
+      counts[order([1, 4], UniformChooser(generator: SeededGenerator(seed: seed), profile: profile)), default: 0] += 1
+    }
+    #expect(counts.count == 5 && counts.values.allSatisfy { (850...1_150).contains($0) }, "\(counts)")
+  }
+
+  @Test("The events of a task that has not been started count for the task that starts it")
+  func started() {
+    var record = ScheduleRecord()
+    record.didStart(2, by: 1)
+    for task in [0, 1, 2, 2, 2] { record.didRun(task) }
+    var profile = ScheduleProfile()
+    profile.didRun(record)
+    var first = 0
+    for seed in 0..<5_000 as Range<UInt64> {
+      var chooser = UniformChooser(generator: SeededGenerator(seed: seed), profile: profile)
+      first += chooser.choose(among: [0, 1].map { ReadyJobDescription(task: $0, actor: nil) }, step: 0)
+    }
+    #expect((3_850...4_150).contains(first), "task 1 has 4 of 5 events: \(first)")
+  }
 }

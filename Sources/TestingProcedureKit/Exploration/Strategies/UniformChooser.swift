@@ -1,0 +1,111 @@
+/// A chooser for which all orders of the interesting events are equally likely: selectively uniform random walk (SURW).
+///
+/// If task `t` has `r(t)` events left, the next event belongs to `t` with the probability `r(t) / Σ r`. Therefore, each order of the events
+/// has the same probability, whereas a walk that chooses a task uniformly prefers orders in which the shortest task ends early. If only
+/// some events are interesting, a task for the next interesting event is chosen in this way, and all other events happen at random, except
+/// for interesting events of other tasks (Zhao, Wolff, Mathur and Roychoudhury, *Selectively Uniform Concurrency Testing*, ASPLOS 2025).
+///
+/// The bound of the paper holds if the numbers of events are known and no task waits for another one: each of the `N` orders of the
+/// interesting events has a probability of `1/N`. Here, the numbers are those of an earlier schedule, and the events of tasks that have not
+/// been started belong to the tasks that start them. In each schedule, the visits to one actor are interesting, or all events are.
+struct UniformChooser: ScheduleChooser {
+  private var generator: SeededGenerator
+  private let profile: ScheduleProfile
+  /// The actor whose visits are interesting; `nil` if all events are interesting.
+  private let actor: Int?
+  /// The number of interesting events that each task has left.
+  private var remaining: [Int: Int]
+  private var started: Set<Int> = []
+  /// The task of the next interesting event.
+  private var intended: Int?
+  /// On average, one in `preemptionOdds` wakers is preempted; `0` means that none is.
+  private let preemptionOdds: Int
+
+  init(generator: SeededGenerator, profile: ScheduleProfile) {
+    var generator = generator
+    self.profile = profile
+    let actors = profile.actors
+    // The visits to an actor are interesting only if several tasks visit it.
+    actor = actors.isEmpty || generator.below(2) == 0 ? nil : actors[generator.below(actors.count)]
+    remaining = profile.events(at: actor)
+    preemptionOdds = [0, 3, 12][generator.below(3)]
+    self.generator = generator
+  }
+
+  mutating func choose(among jobs: [ReadyJobDescription], step: Int) -> Int {
+    for job in jobs { started.insert(job.task) }
+    if jobs.count == 1 { return take(0, jobs) }
+    guard let actor else { return take(weighted(Array(jobs.indices), jobs), jobs) }
+    let interesting = jobs.indices.filter { jobs[$0].actor == actor }
+    if intended.map({ task in !jobs.contains { $0.task == task } }) ?? true {
+      intended = jobs[weighted(Array(jobs.indices), jobs)].task
+    }
+    if let index = interesting.first(where: { jobs[$0].task == intended }) {
+      intended = nil
+      return take(index, jobs)
+    }
+    let others = jobs.indices.filter { jobs[$0].actor != actor }
+    return take(others.isEmpty ? weighted(interesting, jobs) : others[generator.below(others.count)], jobs)
+  }
+
+  mutating func choose(among tasks: [Int], step: Int) -> Int {
+    choose(among: tasks.map { ReadyJobDescription(task: $0, actor: nil) }, step: step)
+  }
+
+  mutating func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int {
+    for task in tasks { started.insert(task) }
+    started.insert(running)
+    guard !tasks.isEmpty, preemptionOdds > 0, generator.below(preemptionOdds) == 0 else { return 0 }
+    return 1 + weighted(Array(tasks.indices), tasks.map { ReadyJobDescription(task: $0, actor: nil) })
+  }
+
+  private mutating func take(_ index: Int, _ jobs: [ReadyJobDescription]) -> Int {
+    let job = jobs[index]
+    if actor == nil || job.actor == actor { remaining[job.task] = max(0, remaining[job.task, default: 0] - 1) }
+    return index
+  }
+
+  /// Returns one of the positions in `candidates`, with probabilities proportional to the numbers of events that the tasks have left.
+  private mutating func weighted(_ candidates: [Int], _ jobs: [ReadyJobDescription]) -> Int {
+    let weights = candidates.map { max(1, weight(of: jobs[$0].task)) }
+    var rest = generator.below(weights.reduce(0, +))
+    for (index, weight) in zip(candidates, weights) {
+      if rest < weight { return index }
+      rest -= weight
+    }
+    return candidates[0]
+  }
+
+  private func weight(of task: Int) -> Int {
+    remaining[task, default: 0]
+      + profile.children(of: task).lazy.filter { !started.contains($0) }.map { weight(of: $0) }.reduce(0, +)
+  }
+}
+
+/// The numbers of events in an earlier schedule, by task and actor.
+struct ScheduleProfile {
+  private var steps: [Int: Int] = [:]
+  private var visits: [Int: [Int: Int]] = [:]
+  private var started: [Int: [Int]] = [:]
+
+  /// The actors that several tasks have visited, in the order in which they were first visited.
+  var actors: [Int] { visits.keys.filter { (visits[$0] ?? [:]).count > 1 }.sorted() }
+
+  /// Returns the number of visits that each task has made to `actor`, or of all its steps if it is `nil`.
+  func events(at actor: Int?) -> [Int: Int] { actor.map { visits[$0] ?? [:] } ?? steps }
+
+  /// Returns the tasks that `task` has started.
+  func children(of task: Int) -> [Int] { started[task] ?? [] }
+
+  /// Replaces the numbers with those of `record`.
+  mutating func didRun(_ record: ScheduleRecord) {
+    self = ScheduleProfile()
+    for (step, task) in record.tasks.enumerated() {
+      steps[task, default: 0] += 1
+      if let actor = record.actors[step] { visits[actor, default: [:]][task, default: 0] += 1 }
+    }
+    for (task, starter) in record.starters.sorted(by: { $0.key < $1.key }) {
+      started[starter, default: []].append(task)
+    }
+  }
+}
