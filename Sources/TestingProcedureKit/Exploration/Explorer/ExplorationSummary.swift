@@ -89,6 +89,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
         : completePreemptions.map { ", including every schedule with at most \($0.counting("preempted waker"))" } ?? "")
       + (newOrders.count > 1 ? ", \((newOrders.last ?? 0).counting("new trace")) in the last thousand schedules" : "")
       + (ScheduleExplorer.seesWakesOfActors ? "" : ", wakes of tasks within actors are not choices with this runtime")
+      + (ScheduleExplorer.controlsGlobalTasks ? "" : ", tasks without an executor are not controlled with this runtime")
       + (ScheduleExplorer.controlsRealTime ? "" : ", waits in real time are not controlled with this runtime")
       + (ScheduleExplorer.controlsMainActor ? "" : ", the main actor is not controlled with this runtime")
       + (unorderedVisits > 0

@@ -37,7 +37,8 @@ struct DefaultActor: Hashable, Sendable {
   /// Whether the callers of default actors can be taken out of the actors' queues in this process.
   static let isKnown: Bool = {
     #if os(Linux) && _pointerBitWidth(_64)
-      return JobKind.isKnown && deallocate != nil && enqueue != nil && DefaultActorProbe().isSuccessful
+      return JobKind.isKnown && JobIdentities.areKnown && deallocate != nil && enqueue != nil
+        && DefaultActorProbe().isSuccessful
     #else
       // On other systems, the flags also contain the thread that is running the actor.
       return false

@@ -24,7 +24,7 @@ final class GlobalExecutorWatch: Sendable {
   private let schedules = Mutex<[ScheduleExecutor]>([])
 
   private init() {
-    guard let hook = Self.hook, hook.pointee == nil else {
+    guard UndocumentedParts.areAllowed, let hook = Self.hook, hook.pointee == nil else {
       (isInstalled, controlsMainActor) = (false, false)
       return
     }

@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 #if canImport(Darwin)
   import Darwin
@@ -11,6 +12,17 @@ import Dispatch
 #elseif canImport(WinSDK)
   import WinSDK
 #endif
+
+/// A switch for tests, which turns off every use of undocumented parts of the runtime.
+enum UndocumentedParts {
+  private static let areDisabledNow = Atomic(false)
+
+  /// Whether the explorer may use undocumented parts. Each part is tested at its first use, and used only if the test is successful.
+  static var areAllowed: Bool { !areDisabledNow.load(ordering: .acquiring) }
+
+  /// Makes all tests of undocumented parts fail. The function must be called before the first exploration in the process.
+  static func disable() { areDisabledNow.store(true, ordering: .releasing) }
+}
 
 /// The operating system functions that the explorer needs. Only this file imports platform modules.
 ///
@@ -48,6 +60,13 @@ enum Platform {
     func wait(atMost milliseconds: Int) -> Bool {
       semaphore.wait(timeout: .now() + .milliseconds(milliseconds)) == .success
     }
+  }
+
+  /// Calls `body` on another thread after `delay`, which is limited to a day.
+  static func perform(after delay: Duration, _ body: @escaping @Sendable () -> Void) {
+    let (seconds, attoseconds) = min(max(delay, .zero), .seconds(86_400)).components
+    let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+    DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(nanoseconds), execute: body)
   }
 
   /// Returns the address of a variable that the process exports; `nil` if there is no variable called `name`.

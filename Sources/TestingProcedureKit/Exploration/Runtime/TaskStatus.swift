@@ -14,7 +14,7 @@ final class TaskStatus: Sendable {
 
   /// Whether the status of a task can be read in this process.
   static let isKnown: Bool = {
-    guard word == 8, Counting.retain != nil, Counting.release != nil, JobKind.isKnown,
+    guard UndocumentedParts.areAllowed, word == 8, Counting.retain != nil, Counting.release != nil, JobKind.isKnown,
       Platform.variable(named: "_swift_concurrency_debug_internal_layout_version", as: UInt32.self)?.pointee == 1
     else { return false }
     let probe = JobKind.Probe()

@@ -185,10 +185,16 @@ extension ScheduleState {
       actors.add(numbered(entry), ofTask: task, isCall: isOwn, priority: job.job.priority.rawValue, to: isolation)
       makeReady(on: isolation)
     } else {
-      if JobKind.isActor(job.job) { unorderedVisits += 1 }
+      if isVisit(job, ofTask: id) { unorderedVisits += 1 }
       add(entry, task)
     }
     return isControlled
+  }
+
+  /// Returns whether `job`, in which the runtime determines the order, serves the callers of an actor. If the kinds of jobs or the numbers
+  /// of tasks are unknown, any job could.
+  private func isVisit(_ job: ReadyJob, ofTask id: UInt64?) -> Bool {
+    JobKind.isKnown && JobIdentities.areKnown ? JobKind.isActor(job.job) : id == nil
   }
 
   /// Returns whether the running job, which has enqueued `job` of its own task, has not suspended.

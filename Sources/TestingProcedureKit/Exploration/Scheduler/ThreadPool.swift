@@ -29,7 +29,8 @@ final class ThreadPool: TaskExecutor {
       if case .host(let job, let pool) = order { job.runSynchronously(on: pool.asUnownedTaskExecutor()) }
     }
     state = Mutex(State(all: [driver]))
-    _ = JobKind.isKnown
+    // The tests of the runtime start tasks, so they must not run within a step of a schedule.
+    _ = (JobKind.isKnown, JobIdentities.areKnown, DefaultActor.isKnown)
   }
 
   /// Starts watching the steps of the schedules in order to detect wakes under a lock, and steps that take longer than `stepTimeout`.
