@@ -116,11 +116,14 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   private var underlyingText: String {
     guard let error = underlying else { return "the server did not send an HTTP response." }
     guard let error = error as? URLError else { return "\(error)".quotable }
-    return "\(Self.names[error.code] ?? error.localizedDescription) (URLError \(error.code.rawValue))."
+    // The transport knows which of its time limits was exceeded.
+    let limit = error.code == .timedOut ? error.userInfo[NSLocalizedDescriptionKey] as? String : nil
+    let text = limit ?? Self.names[error.code] ?? error.localizedDescription
+    return "\(text.hasSuffix(".") ? String(text.dropLast()) : text) (URLError \(error.code.rawValue))."
   }
 
   private static let names: [URLError.Code: String] = [
-    .timedOut: "the connection was idle for too long", .cannotConnectToHost: "the host refuses connections",
+    .timedOut: "a time limit was exceeded", .cannotConnectToHost: "the host refuses connections",
     .cannotFindHost: "the host is unknown", .networkConnectionLost: "the connection was lost",
     .dnsLookupFailed: "the host is unknown", .notConnectedToInternet: "there is no network connection",
     .badServerResponse: "the server did not send an HTTP response",

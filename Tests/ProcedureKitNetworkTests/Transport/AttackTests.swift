@@ -55,6 +55,7 @@ import Testing
       try await load(URLRequest(server.url(path))) { $0.totalTimeout = .milliseconds(500) }
     }
     #expect(error?.code == .timedOut)
+    #expect(try #require(error).description.contains("the transfer took longer than totalTimeout"))
     try await server.waitUntilUnconnected()
   }
 
@@ -69,6 +70,16 @@ import Testing
     request.timeoutInterval = 1
     let error = await networkError { try await load(request) }
     #expect(error?.code == .timedOut)
+    #expect(try #require(error).description.contains("the connection was idle for longer than timeoutInterval"))
+  }
+
+  @Test("A host that does not respond to a connection attempt exceeds the limit for connecting")
+  func connectTimeout() async throws {
+    let silent = try SilentPort()
+    let url = try #require(URL(string: "http://127.0.0.1:\(silent.port)/"))
+    let error = await networkError { try await load(URLRequest(url)) { $0.connectTimeout = .milliseconds(50) } }
+    #expect(error?.code == .timedOut)
+    #expect(try #require(error).description.contains("no connection was established within connectTimeout"))
   }
 
   @Test("TLS messages without data, sent without a pause, delay neither other transfers nor a cancellation")

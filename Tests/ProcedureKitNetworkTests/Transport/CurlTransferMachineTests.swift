@@ -6,13 +6,13 @@ import Testing
 @Suite struct CurlTransferMachineTests {
   private let now = ContinuousClock.now
 
-  private func machine(idle: Duration? = nil) -> CurlTransferMachine {
-    CurlTransferMachine(CurlTransferMachine.Limits(head: 100, unread: 10, idle: idle))
+  private func machine(idle: Duration? = nil, total: Duration? = nil) -> CurlTransferMachine {
+    CurlTransferMachine(CurlTransferMachine.Limits(head: 100, unread: 10, idle: idle, total: total))
   }
 
-  private func started(idle: Duration? = nil) -> CurlTransferMachine {
-    var machine = machine(idle: idle)
-    let answer1 = machine.started()
+  private func started(idle: Duration? = nil, total: Duration? = nil) -> CurlTransferMachine {
+    var machine = machine(idle: idle, total: total)
+    let answer1 = machine.started(at: now)
     #expect(answer1)
     return machine
   }
@@ -105,8 +105,6 @@ import Testing
   @Test("Only the time of the peer counts as idle time")
   func idle() {
     var machine = started(idle: .seconds(9))
-    #expect(machine.idleDeadline == nil)
-    machine.wasActive(at: now)
     #expect(machine.idleDeadline == now + .seconds(9))
     let answer18 = machine.supplyWanted(hasBytes: false, isComplete: false)
     #expect(answer18 == .pause)
@@ -114,6 +112,23 @@ import Testing
     machine.resumed(canReceive: true, canSend: true, at: now + .seconds(20))
     #expect(machine.idleDeadline == now + .seconds(29))
     #expect(started().idleDeadline == nil)
+  }
+
+  @Test("The total time includes activity and pauses", arguments: [false, true], [nil, Duration.seconds(9)])
+  func total(_ isPaused: Bool, _ idle: Duration?) {
+    let end = now + .seconds(30)
+    var machine = started(idle: idle, total: .seconds(30))
+    let first = machine.turn(at: now)
+    #expect(first == .wait(until: now + (idle ?? .seconds(30))))
+    let last = now + .milliseconds(29_500)
+    machine.wasActive(at: last)
+    if isPaused {
+      let supply = machine.supplyWanted(hasBytes: false, isComplete: false)
+      #expect(supply == .pause)
+    }
+    let turns = [last, end].map { machine.turn(at: $0) }
+    #expect(turns == [.wait(until: end), .end])
+    #expect(machine.failure == .total)
   }
 
   @Test("A head has exactly one valid status line, which is its first line")
@@ -174,7 +189,6 @@ import Testing
   func answered(_ count: Int, _ status: Int) {
     let isAnswered = count == 2 && status == 413
     var machine = started(idle: .seconds(9))
-    machine.wasActive(at: now)
     let end = answer(&machine, status, length: 2)
     #expect(end == .final)
     let isKept = machine.bodyArrived(count)
@@ -235,7 +249,7 @@ import Testing
     var machine = machine()
     machine.fail(.cancelled)
     machine.fail(.idle)
-    let answer19 = machine.started()
+    let answer19 = machine.started(at: now)
     #expect(answer19 == false)
     machine.ended(code: 0)
     machine.fail(.sourceFailed)

@@ -71,7 +71,10 @@ final class CurlTransfer: @unchecked Sendable {
     self.handles = handles
     callbacks = .allocate(capacity: 1)
     sockets = request.body.isWhole ? nil : .allocate(capacity: 1)
-    let limits = CurlTransferMachine.Limits(head: configuration.maxHeadSize, idle: request.idleLimit)
+    let limits = CurlTransferMachine.Limits(
+      head: configuration.maxHeadSize, idle: request.idleLimit,
+      // A longer limit makes no difference, and could overflow.
+      total: configuration.totalTimeout.map { min($0, .seconds(1_000_000_000)) })
     state = Mutex(State(machine: CurlTransferMachine(limits), isSupplyComplete: request.body.isWhole))
     callbacks.initialize(to: Self.callbacks(Unmanaged.passUnretained(self).toOpaque()))
     sockets?.initialize(to: pk_curl_sockets())
@@ -97,7 +100,6 @@ final class CurlTransfer: @unchecked Sendable {
     pk_curl_set_long(handle, CURLOPT_QUICK_EXIT, 1)
     pk_curl_set_long(handle, CURLOPT_BUFFERSIZE, 64 << 10)
     pk_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.milliseconds)
-    if let limit = configuration.totalTimeout { pk_curl_set_long(handle, CURLOPT_TIMEOUT_MS, limit.milliseconds) }
     if let file = configuration.trustedCertificates {
       pk_curl_set_text(handle, CURLOPT_CAINFO, file.path)
       // Without this line, the certificates in the system's folder would also be trusted.
@@ -222,10 +224,7 @@ final class CurlTransfer: @unchecked Sendable {
 
   /// Starts the transfer. Returns whether it should be handed to libcurl.
   func start(at now: ContinuousClock.Instant) -> Bool {
-    state.withLock { state in
-      state.machine.wasActive(at: now)
-      return state.machine.started()
-    }
+    state.withLock { $0.machine.started(at: now) }
   }
 
   /// Ends pauses that are no longer necessary. Returns libcurl's result code; any code other than `CURLE_OK` means that the transfer has to

@@ -34,6 +34,8 @@ struct CurlTransferMachine: Equatable {
     case unexpectedUpgrade
     /// Nothing was sent or received for the duration ``Limits/idle``.
     case idle
+    /// The transfer took longer than ``Limits/total``.
+    case total
     /// libcurl reported this error code.
     case curl(Int32)
   }
@@ -52,6 +54,8 @@ struct CurlTransferMachine: Equatable {
     var unread = Limits.unreadBytes
     /// How long the transfer may be idle, with nothing being sent or received; `nil` for no limit.
     var idle: Duration?
+    /// How long the transfer may take in total, including pauses; `nil` for no limit.
+    var total: Duration?
   }
 
   enum HeadEnd: Equatable {
@@ -92,15 +96,19 @@ struct CurlTransferMachine: Equatable {
   private var unreadCount = 0
   private var stepCount = 0
   private var lastActivity: ContinuousClock.Instant?
+  /// The time at which the transfer has to end; `nil` for never.
+  private var end: ContinuousClock.Instant?
   /// The time of the next check while the sender is paused.
   private var nextLook: ContinuousClock.Instant?
 
   init(_ limits: Limits) { self.limits = limits }
 
   /// Records that the transfer starts. Returns whether it should be handed to libcurl.
-  mutating func started() -> Bool {
+  mutating func started(at now: ContinuousClock.Instant) -> Bool {
     guard failure == nil else { return false }
     phase = .head(status: nil)
+    lastActivity = now
+    end = limits.total.map { now + $0 }
     return true
   }
 
@@ -199,16 +207,21 @@ struct CurlTransferMachine: Equatable {
   mutating func turn(at now: ContinuousClock.Instant) -> Turn {
     stepCount = 0
     if failure != nil { return .end }
+    if let end, end <= now { return timedOut(.total) }
     if isSendingPaused {
       // No more of the body will be sent, and a pause would keep the transfer from ending.
       if isBodyRefused { return .resume }
       let look = nextLook ?? now + Limits.look
       nextLook = look > now ? look : now + Limits.look
-      return look > now ? .wait(until: look) : .look
+      return look > now ? .wait(until: min(look, end ?? look)) : .look
     }
     nextLook = nil
-    guard let deadline = idleDeadline, deadline <= now else { return .wait(until: idleDeadline) }
-    if !isAnswered { fail(.idle) }
+    guard let idleDeadline else { return .wait(until: end) }
+    return idleDeadline <= now ? timedOut(.idle) : .wait(until: min(idleDeadline, end ?? idleDeadline))
+  }
+
+  private mutating func timedOut(_ failure: Failure) -> Turn {
+    if !isAnswered { fail(failure) }
     return .end
   }
 
@@ -225,7 +238,7 @@ struct CurlTransferMachine: Equatable {
     lastActivity = now
   }
 
-  /// Records that something was sent or received, or that the transfer has started.
+  /// Records that something was sent or received.
   mutating func wasActive(at now: ContinuousClock.Instant) { lastActivity = now }
 
   /// The time at which the transfer will have been idle for too long, unless something happens first; `nil` for never.

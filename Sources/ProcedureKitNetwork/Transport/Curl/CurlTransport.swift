@@ -228,7 +228,11 @@ extension CurlTransferMachine.Failure {
       Self.error(.cannotDecodeContentData, "the server used a transfer coding that was not requested")
     case .proxyResponseTooLong: Self.error(.dataLengthExceedsMaximum, "the response of the proxy is too long")
     case .unexpectedUpgrade: Self.error(.badServerResponse, "the server switched to another protocol")
-    case .idle: Self.error(.timedOut, "the connection was idle for too long")
+    case .idle: Self.error(.timedOut, "the connection was idle for longer than timeoutInterval")
+    case .total: Self.error(.timedOut, "the transfer took longer than totalTimeout")
+    // This is the only time limit that libcurl itself enforces.
+    case .curl(CURLE_OPERATION_TIMEDOUT):
+      Self.error(.timedOut, "no connection was established within connectTimeout")
     case .curl(let code): Self.error(Self.codes[code] ?? .unknown, String(cString: pk_curl_error_text(code)))
     }
   }
@@ -243,7 +247,7 @@ extension CurlTransferMachine.Failure {
     CURLE_HTTP2: .badServerResponse, CURLE_URL_MALFORMAT: .badURL, CURLE_COULDNT_RESOLVE_PROXY: .cannotFindHost,
     CURLE_COULDNT_RESOLVE_HOST: .cannotFindHost, CURLE_COULDNT_CONNECT: .cannotConnectToHost,
     CURLE_PROXY: .cannotConnectToHost, CURLE_PARTIAL_FILE: .networkConnectionLost,
-    CURLE_OPERATION_TIMEDOUT: .timedOut, CURLE_SSL_CONNECT_ERROR: .secureConnectionFailed,
+    CURLE_SSL_CONNECT_ERROR: .secureConnectionFailed,
     CURLE_SSL_CIPHER: .secureConnectionFailed, CURLE_SSL_CACERT_BADFILE: .secureConnectionFailed,
     CURLE_SSL_CERTPROBLEM: .clientCertificateRejected, CURLE_PEER_FAILED_VERIFICATION: .serverCertificateUntrusted,
     CURLE_SSL_ISSUER_ERROR: .serverCertificateUntrusted, CURLE_SSL_INVALIDCERTSTATUS: .serverCertificateUntrusted,
