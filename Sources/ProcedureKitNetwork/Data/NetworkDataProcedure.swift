@@ -43,7 +43,7 @@ public struct NetworkDataProcedure: Procedure {
     try await settings.hidingCredentials {
       let body = CollectedBody(limit: settings.sizeLimit)
       let response = try await Transfer(settings).perform(request, into: body)
-      return HTTPPayloadResponse(body.data, response)
+      return HTTPPayloadResponse(body.data, response, hiding: settings.redirects.credentialHeaders)
     }
   }
 }

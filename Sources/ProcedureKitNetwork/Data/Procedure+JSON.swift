@@ -43,7 +43,8 @@ extension HTTPPayloadResponse<Data> {
     guard status.isSuccess else {
       throw NetworkError(
         .unacceptableStatus, request, response: response, body: payload.prefix(NetworkError.bodyLimit),
-        subject: subject)
+        subject: subject
+      ).hiding(credentialHeaders)
     }
     let decoder = JSONDecoder()
     configure(decoder)
@@ -52,7 +53,8 @@ extension HTTPPayloadResponse<Data> {
     } catch {
       throw NetworkError(
         .undecodable, request, "\(type)", response: response, body: payload.prefix(NetworkError.bodyLimit),
-        underlying: error, subject: subject)
+        underlying: error, subject: subject
+      ).hiding(credentialHeaders)
     }
   }
 }

@@ -75,14 +75,14 @@ public struct NetworkDownloadProcedure: Procedure {
   private func download(_ request: URLRequest, to file: PartialFile) async throws -> HTTPPayloadResponse<URL> {
     try request.check()
     try file.open(for: request)
-    var response: HTTPURLResponse
+    var response: ReceivedResponse
     repeat {
       do {
         response = try await perform(request, to: file)
       } catch let error as NetworkError where error.status == 416 {
         if let head = file.end(at: error.response) {
           // The server did not know the length, and the previous part turned out to be the last one.
-          response = head
+          response = ReceivedResponse(head)
         } else {
           guard file.forget() else { throw error }
           // The server now has a different, shorter version.
@@ -93,16 +93,16 @@ public struct NetworkDownloadProcedure: Procedure {
     } while file.needsNextPart
     try ProcedureContext.checkCancellation()
     try file.moveToDestination()
-    return HTTPPayloadResponse(file.destination, response)
+    return HTTPPayloadResponse(file.destination, response, hiding: settings.redirects.credentialHeaders)
   }
 
-  private func perform(_ request: URLRequest, to file: PartialFile) async throws -> HTTPURLResponse {
+  private func perform(_ request: URLRequest, to file: PartialFile) async throws -> ReceivedResponse {
     var settings = settings
     if let onRedirect = settings.onRedirect {
       // The user's code may send the next request itself, as another download that has not received anything yet. If that request contained
       // a range, the other download would mistake the part for the complete file.
       settings.onRedirect = { try await onRedirect(PartialFile.withoutPart($0, of: request)) }
     }
-    return try await Transfer(settings).perform(file.asking(request), into: file).object
+    return try await Transfer(settings).perform(file.asking(request), into: file)
   }
 }

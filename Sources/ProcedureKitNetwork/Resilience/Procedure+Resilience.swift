@@ -32,6 +32,7 @@ extension Procedure where Input: NetworkRequest {
         guard NetworkResilience.isTransient(response.status) else { return response }
         let body = (response.payload as? Data)?.prefix(NetworkError.bodyLimit) ?? Data()
         throw NetworkError(.unacceptableStatus, request, response: response.response, body: body)
+          .hiding(response.credentialHeaders)
       }
       .timeout(resilience.attemptTimeout)
       return modify(attempt).retry(resilience.backoff, maxAttempts: resilience.maxAttempts, budget: budget) {

@@ -44,7 +44,7 @@ public struct NetworkUploadProcedure: Procedure {
       try request.body.checkFile(request.urlRequest)
       let body = CollectedBody(limit: settings.sizeLimit)
       let response = try await Transfer(settings).perform(request.urlRequest, body: request.body, into: body)
-      return HTTPPayloadResponse(body.data, response)
+      return HTTPPayloadResponse(body.data, response, hiding: settings.redirects.credentialHeaders)
     }
   }
 }

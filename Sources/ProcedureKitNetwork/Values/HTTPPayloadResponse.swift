@@ -15,6 +15,8 @@ public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
     set { received = ReceivedResponse(newValue) }
   }
   private var received: ReceivedResponse
+  /// The names of the header fields that the redirect policy lists as credentials, and that errors must not contain.
+  private(set) var credentialHeaders: Set<String>
 
   /// Whether a redirect to another origin removed `Authorization` from the request to which the server responded.
   var hasLostAuthorization: Bool { received.hasLostAuthorization }
@@ -24,9 +26,10 @@ public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
     self.init(payload, ReceivedResponse(response))
   }
 
-  init(_ payload: Payload, _ received: ReceivedResponse) {
+  init(_ payload: Payload, _ received: ReceivedResponse, hiding credentialHeaders: Set<String> = []) {
     self.payload = payload
     self.received = received
+    self.credentialHeaders = credentialHeaders
   }
 
   /// The status code.
@@ -39,7 +42,7 @@ public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
   ///
   /// - Throws: The error thrown by `transform`.
   public func map<Other: Sendable>(_ transform: (Payload) throws -> Other) rethrows -> HTTPPayloadResponse<Other> {
-    HTTPPayloadResponse<Other>(try transform(payload), received)
+    HTTPPayloadResponse<Other>(try transform(payload), received, hiding: credentialHeaders)
   }
 }
 

@@ -143,6 +143,36 @@ import TestingProcedureKit
     }
   }
 
+  @Test("No error for an accepted response contains a field that the policy lists as a credential")
+  func acceptedResponses() async throws {
+    var settings = Self.settings
+    settings.transport = ScriptedTransport { exchange, _ in
+      let status = exchange.request.url?.path == "/kitten" ? 503 : 200
+      try exchange.answer(status, ["X-API-Key": "secret", "Retry-After": "7"], "no JSON")
+    }
+    let (load, upload) = (NetworkDataProcedure("load", settings), NetworkUploadProcedure("upload", settings))
+    let folder = try TemporaryFolder()
+    let download = NetworkDownloadProcedure(to: folder.url.appending(path: "kitten"), settings)
+    var resilience = NetworkResilience()
+    resilience.maxAttempts = 1
+    let body = HTTPPayloadRequest(.data(Data()), Self.request)
+    var other = Self.request
+    other.url = URL(string: "https://kitten.example/other")
+    let errors = [
+      await networkError { try await load.resilient(resilience)(Self.request) },
+      await networkError { try await upload.resilient(resilience)(body) },
+      await networkError { try await download.resilient(resilience)(Self.request) },
+      await networkError { try await load.json([Int].self)(Self.request) },
+      await networkError { [other] in try await load.json([Int].self)(other) },
+      await networkError { try await upload(body).map { $0 + $0 }.decoded(as: [Int].self) },
+    ]
+    for error in errors {
+      let error = try #require(error)
+      #expect(error.response?.value(forHTTPHeaderField: "Retry-After") == "7")
+      #expect(!dumped(error).contains("secret"), "\(dumped(error))")
+    }
+  }
+
   @Test("The events of a refused token request contain no part of the response")
   func refusedToken() async throws {
     var load = NetworkDataProcedure("load")
