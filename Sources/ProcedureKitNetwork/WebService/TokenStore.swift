@@ -112,8 +112,10 @@ final class TokenStore: Sendable {
     resilience.isRepeatable = { _ in refreshToken == nil }
     let start = elapsed()
     let request = TokenRequest(configuration: configuration, refreshToken: refreshToken)
+    // The page of a failing server may repeat the request with its secrets, so the page must not become part of an error.
+    let attempt = load.map { NetworkResilience.isTransient($0.status) ? $0.map { _ in Data() } : $0 }
     let response = try TokenResponse(
-      try await load.resilient(resilience)(request.urlRequest), to: request, service: service)
+      try await attempt.resilient(resilience)(request.urlRequest), to: request, service: service)
     // Some servers send an empty string if there is no new refresh token.
     if let token = response.refreshToken, !token.isEmpty, refreshToken != nil, token != refreshToken {
       state.withLock { $0.refreshToken = token }

@@ -192,6 +192,22 @@ import TestingProcedureKit
     #expect(!dumped(events).contains("secret"))
   }
 
+  @Test("An error does not contain the page of a failing token endpoint, which may repeat the request")
+  func failingEndpoint() async throws {
+    var configuration = OAuthConfiguration(
+      tokenURL: URL(string: "https://kitten.example/token")!, clientID: "me", clientSecret: "secret")
+    configuration.resilience.maxAttempts = 1
+    configuration.transport = ScriptedTransport { exchange, _ in
+      try exchange.answer(500, [:], "client_secret=secret")
+    }
+    let service = WebServiceCapability("kittens", configuration)
+    let thrown = await networkError { try await service.requestAuthorization(()) }
+    let error = try #require(thrown)
+    #expect(error.status == 500)
+    #expect(error.body.isEmpty)
+    #expect(!dumped(error).contains("secret"))
+  }
+
   @Test("The length of external text in an error is limited")
   func bounded() async throws {
     let long = String(repeating: "k", count: 100_000)
