@@ -131,7 +131,7 @@ struct CannedKitten: HTTPTransport {
     var load = NetworkDataProcedure("load")
     var configuration = CurlTransport.Configuration()
     configuration.trustedCertificates = certificates
-    configuration.maxConnectionsPerHost = 8
+    configuration.connectTimeout = .seconds(10)
     if let transport = CurlTransport(configuration) { load.settings.transport = transport }
     try await withServer { [load] _, url in
       let response = try await load(URLRequest(url: url))
