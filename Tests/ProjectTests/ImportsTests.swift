@@ -43,7 +43,7 @@ import Testing
     "Sources/TestingProcedureKit/Traits/TestProcess.swift": ["Foundation"],  // environment variables, files of seeds
     "Sources/TestingProcedureKit/Exploration/Runtime/ScheduleExecutor+Waiting.swift": ["_Concurrency"],  // waits
     "Sources/TestingProcedureKit/Exploration/Runtime/Platform.swift": [
-      "Darwin", "Dispatch", "Glibc", "Musl", "Android", "WinSDK",
+      "Darwin", "Dispatch", "Glibc", "Musl", "Android", "Synchronization", "WinSDK",
     ],
   ]
 
