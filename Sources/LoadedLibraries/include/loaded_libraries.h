@@ -150,6 +150,7 @@ static const int CURLMOPT_MAX_TOTAL_CONNECTIONS = 13;
 /* Information about a transfer that has ended, as a value of the type long. */
 static const int CURLINFO_RESPONSE_CODE = 0x200002;
 static const int CURLINFO_NUM_CONNECTS = 0x20001a;
+static const int CURLINFO_HTTP_CONNECTCODE = 0x200016;
 static const int CURLINFO_HTTP_VERSION = 0x20002e;
 
 /* The result codes that are distinguished. */

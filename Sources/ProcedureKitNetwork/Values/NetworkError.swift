@@ -116,9 +116,11 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   private var underlyingText: String {
     guard let error = underlying else { return "the server did not send an HTTP response." }
     guard let error = error as? URLError else { return "\(error)".quotable }
-    // The transport knows which of its time limits was exceeded.
-    let limit = error.code == .timedOut ? error.userInfo[NSLocalizedDescriptionKey] as? String : nil
-    let text = limit ?? Self.names[error.code] ?? error.localizedDescription
+    // The transport knows which of its time limits was exceeded, and what a proxy responded.
+    let isPrecise = [.timedOut, .userAuthenticationRequired].contains(error.code)
+    let text =
+      (isPrecise ? error.userInfo[NSLocalizedDescriptionKey] as? String : nil) ?? Self.names[error.code]
+      ?? error.localizedDescription
     return "\(text.hasSuffix(".") ? String(text.dropLast()) : text) (URLError \(error.code.rawValue))."
   }
 

@@ -283,6 +283,8 @@ import Testing
         let error = await networkError { try await load(URLRequest(URL(string: "https://kitten.invalid/d")!)) }
         #expect(error?.kind == .transferFailed)
         #expect(error?.response == nil)
+        #expect(error?.code == .userAuthenticationRequired)
+        #expect(error?.description.contains("status 407") == true)
         #expect(error?.description.contains("secret") == false)
         #expect(proxy.requests.last?.method == "CONNECT")
 

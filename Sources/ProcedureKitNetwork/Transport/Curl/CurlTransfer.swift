@@ -267,9 +267,11 @@ final class CurlTransfer: @unchecked Sendable {
 
   /// Releases the handle and notifies the reader and the supplier that the transfer has ended.
   func end(code: Int32) {
+    var proxyStatus = 0
+    if code != CURLE_OK { _ = pk_curl_get_long(handle, CURLINFO_HTTP_CONNECTCODE, &proxyStatus) }
     release()
     let (reader, supplier) = state.withLock { state in
-      state.machine.ended(code: code)
+      state.machine.ended(code: code, proxyStatus: proxyStatus)
       state.news.end = state.machine.failure.map { .failed($0) } ?? .success
       return (state.reader.take(), state.supplier.take())
     }

@@ -30,6 +30,8 @@ struct CurlTransferMachine: Equatable {
     /// A proxy responded to `CONNECT` with more than ``Limits/stepsPerTurn`` bytes at once. libcurl would read a response of any length, in a
     /// single call.
     case proxyResponseTooLong
+    /// A proxy responded to `CONNECT` with this status, which refuses the connection.
+    case refusedByProxy(status: Int)
     /// The server switched to another protocol, although the request had not offered to do so.
     case unexpectedUpgrade
     /// Nothing was sent or received for the duration ``Limits/idle``.
@@ -267,9 +269,10 @@ struct CurlTransferMachine: Equatable {
   /// Whether the body was refused and the whole response has arrived, in which case errors in sending the rest no longer matter.
   private var isAnswered: Bool { isBodyRefused && answerRest == 0 }
 
-  /// Records that libcurl has ended the transfer with a result code.
-  mutating func ended(code: Int32) {
+  /// Records that libcurl has ended the transfer with a result code. `proxyStatus` is the status of a proxy's response to `CONNECT`, or 0.
+  mutating func ended(code: Int32, proxyStatus: Int = 0) {
     precondition(phase != .ended, "\(#function): the transfer has already ended")
+    if code != 0, proxyStatus >= 300 { fail(.refusedByProxy(status: proxyStatus)) }
     if failure == nil, code != 0, !isAnswered { failure = .curl(code) }
     // libcurl reports success for a truncated head.
     if failure == nil, phase != .body { failure = .headCut }

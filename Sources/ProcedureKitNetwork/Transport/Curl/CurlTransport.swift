@@ -230,6 +230,13 @@ extension CurlTransferMachine.Failure {
     case .unexpectedCoding:
       Self.error(.cannotDecodeContentData, "the server used a transfer coding that was not requested")
     case .proxyResponseTooLong: Self.error(.dataLengthExceedsMaximum, "the response of the proxy is too long")
+    // A 4xx would be repeated in every later attempt, so it has a code that is not retried.
+    case .refusedByProxy(let status):
+      Self.error(
+        (400..<500).contains(status) ? .userAuthenticationRequired : .cannotConnectToHost,
+        status == 407
+          ? "the proxy requires a user name and a password, and its address contains none that it accepts (status 407)"
+          : "the proxy refused to connect to the host (status \(status))")
     case .unexpectedUpgrade: Self.error(.badServerResponse, "the server switched to another protocol")
     case .idle: Self.error(.timedOut, "the connection was idle for longer than timeoutInterval")
     case .total: Self.error(.timedOut, "the transfer took longer than totalTimeout")
