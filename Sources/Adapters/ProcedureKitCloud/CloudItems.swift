@@ -1,7 +1,7 @@
 #if canImport(CloudKit)
   import CloudKit
 
-  /// An error that is thrown if some of the items in a request failed.
+  /// An error that is thrown when some of the items in a request fail.
   ///
   /// To retry the failed items, run the procedure again with only the items whose ids are keys of ``errors``, because an item that has been
   /// saved must not be saved again.

@@ -35,7 +35,7 @@
     }
   }
 
-  /// An error that is thrown if no app could open a URL.
+  /// An error that is thrown when no app can open a URL.
   public struct OpenURLError: Error, CustomStringConvertible {
     /// The URL.
     public let url: URL

@@ -12,7 +12,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     var events: ContiguousArray<Event>
     /// The index of the oldest event.
     var oldest = 0
-    /// The number of events that have been dropped since the latest fetch.
+    /// The number of events that have been dropped since the last fetch.
     var lost = 0
     var readers: [Waiter] = []
 

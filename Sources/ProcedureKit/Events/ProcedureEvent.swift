@@ -173,7 +173,7 @@ extension ProcedureEvent {
   /// The run whose body called or produced this run, or, for a node, the run of its graph; `nil` for a top-level run.
   public var parent: ProcedureID? { parentID == .ofNoRun ? nil : parentID }
 
-  /// The run of the graph, if the run is a node; `nil` for every other run.
+  /// The graph's run, if this run is a node; otherwise `nil`.
   public var graph: ProcedureID? { isOfNode ? parentID : nil }
 
   /// The outcome, for ``Kind-swift.struct/willFinish`` and ``Kind-swift.struct/didFinish``.

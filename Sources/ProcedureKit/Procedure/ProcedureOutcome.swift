@@ -53,7 +53,7 @@ extension ProcedureOutcome {
     map { _ in }
   }
 
-  /// Returns the value or throws the error that corresponds to the outcome.
+  /// Returns the value of a finished run; for any other outcome, throws the corresponding error.
   ///
   /// - Parameter procedure: The run that has this outcome, for errors that the framework throws.
   /// - Returns: The value.

@@ -96,7 +96,7 @@ public struct PrometheusText: Sendable {
     }
     page.begin("procedurekit_wait_seconds", .histogram, "Time before the body of a procedure is called.")
     for (name, totals) in counted { page.add(totals.waiting, [("queue", name)]) }
-    page.begin("procedurekit_execution_seconds", .histogram, "Time during which the body of a procedure executes.")
+    page.begin("procedurekit_execution_seconds", .histogram, "Time that the body of a procedure spends executing.")
     for (name, totals) in counted { page.add(totals.executing, [("queue", name)]) }
     text = page.text
   }

@@ -69,7 +69,7 @@ extension RunReport {
     let count = causes.reduce(0) { $0 + $1.count }
     let (failures, reason) = causes.count == 1 ? ("failure", "it") : ("failures", "them")
     return [
-      "Correct the \(failures) of \(list) first: because of \(reason), \(count.counting("run was", "runs were")) skipped."
+      "Fix the \(failures) of \(list) first: because of \(reason), \(count.counting("run was", "runs were")) skipped."
     ]
   }
 

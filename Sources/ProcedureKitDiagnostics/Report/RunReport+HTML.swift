@@ -12,7 +12,7 @@ extension RunReport {
     let drawing = TimelineDrawing(Timeline(recording), path: criticalPath, hasTitle: false)
     var body = "<h1>\(MarkupText.escape(recording.summary))</h1>\n"
     if let gaps = recording.gaps { body += "<p class=\"gaps\">\(MarkupText.escape(gaps))</p>\n" }
-    body += table("What took the time", ["procedure", "duration", "share"], longest) { part in
+    body += table("Where the time went", ["procedure", "duration", "share"], longest) { part in
       let bar =
         "<rect class=\"\(drawing.colour(of: part.slowest))\" width=\"\(share(part.duration))\" height=\"8\" rx=\"2\"/>"
       let runs = part.count > 1 ? note("\(part.count) runs, slowest: \(part.slowest.name.shortened(to: 200))") : ""

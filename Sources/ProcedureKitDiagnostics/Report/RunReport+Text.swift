@@ -12,7 +12,7 @@ extension RunReport {
     if let gaps = recording.gaps { lines.append(gaps) }
     let (longest, advice) = (longest, advice)
     if !longest.isEmpty {
-      lines += ["", Self.row(["duration", "share"], of: "What took the time")]
+      lines += ["", Self.row(["duration", "share"], of: "Where the time went")]
       lines += longest.map { part in
         let count = part.count > 1 ? " (\(part.count) runs)" : ""
         return Self.row([part.duration.short, share(part.duration)], of: "  " + part.name + count)

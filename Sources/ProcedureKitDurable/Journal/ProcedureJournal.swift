@@ -156,7 +156,8 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
     return bytes
   }
 
-  /// The first 8 bytes of the hash. They are compared instead of the whole fingerprint if only an explanation depends on the result.
+  /// The first 8 bytes of the hash. When only an explanation depends on the result, they are compared
+  /// instead of the whole fingerprint.
   var prefix: UInt64 { first }
 
   /// The bytes of the hash as 64 hexadecimal digits.

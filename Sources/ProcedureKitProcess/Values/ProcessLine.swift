@@ -3,9 +3,9 @@ public struct ProcessLine: Hashable, Sendable {
   /// The output to which a line was written.
   @frozen
   public enum Source: Hashable, Sendable {
-    /// The standard output.
+    /// Standard output.
     case output
-    /// The standard error.
+    /// Standard error.
     case error
   }
 

@@ -7,7 +7,7 @@ internal import ProcedureKitFoundation
 /// An error that the procedure itself throws arrives unchanged if its type is in the ``RemoteSignature``, and otherwise as a
 /// ``RemoteFailure``.
 public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConvertible {
-  /// The kind of a ``RemoteError``. Later versions of the library can add kinds, so a `switch` over kinds needs a `default`.
+  /// The kind of a ``RemoteError``. Later versions of the library may add kinds, so a `switch` over kinds needs a `default`.
   public struct Kind: Hashable, Codable, Sendable, CustomStringConvertible {
     /// The name of the kind, for example `noWorker`.
     public let description: String

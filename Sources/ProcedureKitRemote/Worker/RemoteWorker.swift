@@ -62,7 +62,7 @@ public struct RemoteWorker: Sendable {
         guard !Task.isCancelled, let pause = pauses.next() else { throw error }
         queue.core.log.log(
           level: .warning,
-          "a worker has no connection to its engine, retrying after \(pause.inWords): \(error)")
+          "a worker cannot reach its engine, and will try again in \(pause.inWords): \(error)")
         try await queue.core.timers.pause(for: pause)
       }
     }

@@ -22,7 +22,7 @@ public final class VirtualClock: Clock {
   private struct State {
     var now: Instant
     var queue = SleepQueue()
-    /// The number of sleepers that each call of `nextSleep` is waiting for, keyed by the number of the waiter.
+    /// The number of sleepers that each call to `nextSleep` is waiting for, keyed by the number of the waiter.
     var awaitedSleepers: [UInt64: Int] = [:]
     /// The numbers of the callers that are waiting for the executor to become quiet, in order of arrival. Callers that were cancelled are
     /// skipped.
@@ -126,7 +126,7 @@ public final class VirtualClock: Clock {
   /// Moves the clock forward by `duration`, and wakes every sleeper that is due, in order.
   ///
   /// The function returns immediately. If a task that wakes starts another sleep, the new sleep is measured from the new time. To test a
-  /// task that sleeps several times in a row, use ``run(for:)``, or call `nextSleep` before each call of `advance`.
+  /// task that sleeps several times in a row, use ``run(for:)``, or call `nextSleep` before each call to `advance`.
   ///
   /// - Precondition: `duration` is not negative.
   public func advance(by duration: Duration) {

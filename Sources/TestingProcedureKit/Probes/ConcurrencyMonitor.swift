@@ -59,7 +59,7 @@ public final class ConcurrencyMonitor: Sendable {
     return try await body()
   }
 
-  /// Counts a body as executing until the matching call of `leave`.
+  /// Counts a body as executing until the matching call to `leave`.
   public func enter(_ categories: [String] = []) {
     let categories = categories.map(ByteText.init)
     state.withLock { state in
@@ -79,7 +79,7 @@ public final class ConcurrencyMonitor: Sendable {
     }
   }
 
-  /// Stops counting a body as executing. Pass the categories that were passed to the matching call of `enter`.
+  /// Stops counting a body as executing. Pass the categories that were passed to the matching call to `enter`.
   public func leave(_ categories: [String] = []) {
     state.withLock { state in
       state.current -= 1

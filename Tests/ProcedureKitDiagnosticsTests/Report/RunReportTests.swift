@@ -117,7 +117,7 @@ import Testing
     #expect(PrometheusQueue.merged(snapshots).count == 2)
   }
 
-  @Test("Text and page lead with what took the time, what failed and why, and what to do about it")
+  @Test("Text and page lead with where the time went, what failed and why, and what to do about it")
   func lead() throws {
     var (recording, ids) = graph()
     recording.runs[1].outcome = .failed
@@ -128,19 +128,19 @@ import Testing
     recording.runs[4].outcome = nil
     recording.droppedCount = 3
     let report = RunReport(recording)
-    let sections = ["What took the time", "Failed", "What to do", "Critical path, "]
+    let sections = ["Where the time went", "Failed", "What to do", "Critical path, "]
     for text in [report.text, report.html] {
       let places = try sections.map { try #require(text.firstRange(of: $0)).lowerBound }
       #expect(places == places.sorted())
       #expect(text.contains("no memory"))
-      #expect(text.contains("Correct the failure of “load” first: because of it, 1 run was"))
+      #expect(text.contains("Fix the failure of “load” first: because of it, 1 run was"))
       #expect(text.contains("Find out what keeps 1 run from ending."))
       #expect(text.contains("Create the recorder with a higher limit"))
     }
     #expect(
       report.html.firstRange(of: "<h2>Timeline")!.lowerBound > report.html.firstRange(of: "What to do")!.lowerBound)
     #expect(report.longest.map(\.name) == ["resize", "load", "graph"])
-    #expect(report.text.contains(/What took the time +duration +share\n  resize +30 ms +60%\n  load +10 ms +20%\n/))
+    #expect(report.text.contains(/Where the time went +duration +share\n  resize +30 ms +60%\n  load +10 ms +20%\n/))
   }
 
   @Test("Runs on the critical path whose names begin with the same word are one part, which names the slowest")

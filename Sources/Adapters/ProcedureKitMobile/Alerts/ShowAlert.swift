@@ -80,7 +80,7 @@
       switch self {
       case .noButtons(let title): "the alert \"\(title)\" was not shown because it has no buttons. Add one."
       case .nowhere(let title):
-        "the alert \"\(title)\" was not shown because there is no view controller to show it. Wait until a scene is active."
+        "the alert \"\(title)\" was not shown because there was no view controller to show it. Wait until a scene is active."
       }
     }
   }

@@ -8,7 +8,7 @@
     public let procedure: String
 
     /// A sentence that describes the failure.
-    public var description: String { "\"\(procedure)\" was cancelled because its background time has expired" }
+    public var description: String { "\"\(procedure)\" was cancelled because its background time expired" }
   }
 
   extension Procedure {

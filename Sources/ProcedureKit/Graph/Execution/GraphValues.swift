@@ -184,7 +184,7 @@ package final class GraphValues: @unchecked Sendable {
     counters[Int(node)].subtract(1, ordering: .acquiringAndReleasing).newValue == 0
   }
 
-  /// Marks a node as skipped and returns the previous counter.
+  /// Marks a node as skipped and returns the previous value of its counter.
   func skip(_ node: Int32) -> Int32 {
     counters[Int(node)].exchange(Self.skipped, ordering: .acquiringAndReleasing)
   }

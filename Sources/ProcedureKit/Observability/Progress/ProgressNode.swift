@@ -237,7 +237,7 @@ struct ProgressState {
   /// Whether the body has reported progress, or there are children that count.
   var isKnown: Bool { reported != nil || total > 0 }
 
-  /// The published fraction as a whole number of percent.
+  /// The published fraction as a whole-number percentage.
   var percent: Int { value.percent }
 
   /// Records that the body has reported a fraction, and possibly the corresponding units.

@@ -31,7 +31,7 @@ enum RunEvent: Sendable, CaseIterable {
       case .bodyEnded: phase == .starting || phase == .executing
       case .finished: phase == .finishing
       }
-    precondition(isTransition || isLate(in: phase), "QueueMachine: \(self) is impossible in the phase \(phase)")
+    precondition(isTransition || isLate(in: phase), "QueueMachine: \(self) is impossible in phase \(phase)")
     return isTransition
   }
 

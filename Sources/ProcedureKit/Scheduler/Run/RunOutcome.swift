@@ -64,7 +64,7 @@ struct RunOutcome: Sendable {
     }
   }
 
-  /// Returns the value or throws the error for every other outcome.
+  /// Returns the value of a run that has succeeded; for any other outcome, throws the corresponding error.
   func get(of procedure: @autoclosure () -> ProcedureIdentity) throws -> any Sendable {
     try map { $0 }.get(of: procedure())
   }

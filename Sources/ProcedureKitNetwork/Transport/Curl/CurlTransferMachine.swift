@@ -196,7 +196,7 @@ struct CurlTransferMachine: Equatable {
 
   // MARK: Progress
 
-  /// Counts a step in which libcurl has used the connection. Returns whether the transfer continues.
+  /// Counts a step in which libcurl used the connection. Returns whether the transfer continues.
   mutating func progressed() -> Bool {
     stepCount += 1
     if stepCount > Limits.stepsPerTurn { fail(.proxyResponseTooLong) }

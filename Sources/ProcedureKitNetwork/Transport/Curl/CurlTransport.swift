@@ -235,7 +235,7 @@ extension CurlTransferMachine.Failure {
       Self.error(
         (400..<500).contains(status) ? .userAuthenticationRequired : .cannotConnectToHost,
         status == 407
-          ? "the proxy requires a user name and a password, and its address contains none that it accepts (status 407)"
+          ? "the proxy requires a user name and a password; its address contains none, or ones that were rejected (status 407)"
           : "the proxy refused to connect to the host (status \(status))")
     case .unexpectedUpgrade: Self.error(.badServerResponse, "the server switched to another protocol")
     case .idle: Self.error(.timedOut, "the connection was idle for longer than timeoutInterval")

@@ -420,7 +420,7 @@ extension ScheduleState {
     return entry
   }
 
-  /// Makes a task ready that has been waiting for a lock.
+  /// Makes ready a task that has been waiting for a lock.
   mutating func addParked(_ worker: WorkerThread, task: Int, depth: UInt) {
     let job = waitingJobs.removeValue(forKey: ObjectIdentifier(worker))
     add(Ready(work: .parked(worker), origin: job, depth: depth), task)
