@@ -12,7 +12,8 @@ extension ProcedureQueue {
   ///
   /// When the grace period ends, all remaining procedures are cancelled, as are procedures that bodies add later. The reason for the
   /// cancellation is ``ProcedureError/Kind/queueShutDown``, which contains the name of the cancelled procedure. The function still waits
-  /// for bodies that are slow to respond to the cancellation. A body that is itself waiting for the shutdown of its queue is neither
+  /// for bodies that are slow to respond to the cancellation, and for ``Procedure/cleanup(atMost:_:)`` and
+  /// ``ProcedureContext/shielded(atMost:_:)``, each of which may take up to its own limit. A body that is itself waiting for the shutdown of its queue is neither
   /// awaited nor cancelled. If there are several calls, the shortest grace period applies, and each call reports all procedures that have
   /// been cancelled because of the shutdown.
   ///
@@ -133,7 +134,8 @@ extension QueueCore {
   /// Cancels all procedures that a shutdown has to wait for. Nested runs, nodes and children are cancelled with their bodies.
   fileprivate func cancelForShutDown(sparing callers: [Run]) {
     cancelRuns(includesLater: true, isForShutdown: true) { run, entry in
-      if entry.isNested || entry.idleWaits > 0 || callers.contains(where: { $0 === run }) { return nil }
+      if entry.isNested || entry.idleWaits > 0 || run.cancellationScope.isShielded { return nil }
+      if callers.contains(where: { $0 === run }) { return nil }
       return RunDetails.Cancellation(reason: ProcedureError.queueShutDown(procedure: run.identity, queue: name))
     }
   }

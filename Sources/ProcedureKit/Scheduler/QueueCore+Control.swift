@@ -63,15 +63,17 @@ extension QueueCore {
   var width: Int { read { $0.machine.width } }
   var isSuspended: Bool { read { $0.machine.isSuspended } }
 
-  /// Cancels all runs in one critical section, so that the end of one run does not let another one start.
+  /// Cancels all runs, except those within a shield, in one critical section, so that the end of one run does not let another one start.
   func cancelAll(_ reason: (any Error)?, includesLater: Bool = false) {
-    cancelRuns(includesLater: includesLater) { _, _ in RunDetails.Cancellation(reason: reason) }
+    cancelRuns(includesLater: includesLater) { run, _ in
+      run.cancellationScope.isShielded ? nil : RunDetails.Cancellation(reason: reason)
+    }
   }
 
   /// Cancels, in one critical section, the runs for which `choose` returns a cancellation. `choose` is called under the lock.
   ///
   /// - Parameters:
-  ///   - includesLater: Whether every run that is admitted later is cancelled, too.
+  ///   - includesLater: Whether every run that is admitted later is cancelled, too, unless it is within a shield.
   ///   - isForShutdown: Whether the cancelled runs, including later ones, are stored for the reports of all calls to `shutDown`.
   ///   - choose: A function that returns the cancellation of a run; `nil` for a run that is not cancelled.
   /// - Returns: The runs for which this cancellation is the first one and precedes the outcome.

@@ -136,7 +136,7 @@ extension QueueCore {
         // The grace period has ended, so the run is cancelled like those that were on the queue at that moment.
         run.mark(ProcedureError.queueShutDown(procedure: run.identity, queue: name), at: reading, &state, &effects)
         if let record = CancelledRun(run, state) { state.cancelledByShutdown?.append(record) }
-      } else if state.cancelsAdmitted {
+      } else if state.cancelsAdmitted, !run.cancellationScope.isShielded {
         effects.add(.cancel(run))
       }
       return nil

@@ -69,9 +69,8 @@ struct ShieldRuleTests {
             note("ran \(try await other.run(step))")
             async let child: Void = env.clock.sleep(for: .seconds(1))
             try await child
-            if way != .shutdown {
-              note("produced \(try await ProcedureContext.current?.produce(step).value ?? "nothing")")
-            }
+            note("produced \(try await ProcedureContext.current?.produce(step).value ?? "nothing")")
+            note("ran here \(try await queue.run(step.retry(.immediate)))")
             note("ends")
           }
         } catch {
@@ -82,9 +81,8 @@ struct ShieldRuleTests {
           "the cancellation cannot be observed after the shield")
       }
       let hasSucceeded = await cancel(body, by: way, after: isStarted, on: queue, in: env)
-      let produced = way == .shutdown ? [] : ["produced done"]
-      env.check(
-        steps.value == ["begins", "slept", "called done", "ran done"] + produced + ["ends"], "\(steps.value)")
+      let expected = ["begins", "slept", "called done", "ran done", "produced done", "ran here done", "ends"]
+      env.check(steps.value == expected, "\(steps.value)")
       env.check(!hasSucceeded || !wasCancelled.value)
       env.tally(wasCancelled.value ? "before" : "during or after")
       await queue.shutDown()
@@ -104,11 +102,65 @@ struct ShieldRuleTests {
           }
         } catch let error as ProcedureError {
           kind { $0 = error.kind }
+          env.check(error.procedure.name == "shield of body", "\(error)")
         }
         return env.elapsed
       }
       env.check(try await queue.run(body) == .seconds(30))
       env.check(kind.value == .timedOut)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A task group within a shield can cancel the procedures that its tasks call, before and during the call")
+  func groupInShield() async throws {
+    try await exploreRace("before", "during", schedules: TestDepth.count(500)) { env in
+      let queue = env.makeQueue()
+      let (hasStarted, hasBegun) = (Locked(false), Locked(false))
+      let promise = Promise<Int>("never")
+      let endless = ProcedureTask("endless") {
+        hasBegun { $0 = true }
+        return try await promise.execute()
+      }
+      let body = ProcedureTask("body") {
+        hasStarted { $0 = true }
+        while ProcedureContext.current?.isCancelled != true { await Task.yield() }
+        try await ProcedureContext.current?.shielded {
+          await withTaskGroup { group in
+            group.addTask { _ = try? await endless() }
+            await pause(env, upTo: 10)
+            env.tally(hasBegun.value ? "during" : "before")
+            group.cancelAll()
+          }
+        }
+      }
+      let handle = queue.add(body)
+      while !hasStarted.value { await Task.yield() }
+      handle.cancel()
+      env.check(await handle.outcome.isCancelled)
+      env.check(env.elapsed == .zero, "\(env.elapsed)")
+      withExtendedLifetime(promise) {}
+      await queue.shutDown()
+    }
+  }
+
+  @Test(
+    "The error of a cleanup is logged if the run was cancelled, even if its body has returned a value",
+    arguments: [false, true])
+  func failingCleanup(isCancelled: Bool) async throws {
+    try await exploreSchedules(TestDepth.count(200)) { env in
+      let collector = LogCollector()
+      var configuration = ProcedureQueue.Configuration("queue")
+      configuration.log = ProcedureLog(to: collector)
+      let queue = env.makeQueue(configuration)
+      let body = ProcedureTask("body") {
+        if isCancelled { ProcedureContext.current?.cancel() }
+        return 1
+      }.cleanup { throw Reason() }
+      let outcome = await queue.add(body).outcome
+      env.check(isCancelled ? outcome.isCancelled : outcome.error is Reason, "\(outcome)")
+      let texts = collector.texts(.warning).filter { $0.contains("has not cleaned up") }
+      env.check(texts.count == (isCancelled ? 1 : 0), "\(texts)")
       await queue.shutDown()
     }
   }

@@ -218,7 +218,7 @@ struct CancellationScope: Sendable {
   private(set) var ignoresTask = false
   /// Whether the run opens a shield, so that a later cancellation of the enclosing body does not apply either.
   private(set) var opensShield = false
-  /// Whether the run is within a shield.
+  /// Whether the run is within a shield on its queue, so that it is not cancelled when all runs of the queue are.
   private(set) var isShielded = false
 
   init() {}
@@ -227,7 +227,15 @@ struct CancellationScope: Sendable {
   static var shield: CancellationScope {
     var scope = CancellationScope()
     (scope.cleansUp, scope.ignoresEnclosing, scope.opensShield, scope.isShielded) = (true, true, true, true)
+    // The cancellation of the body is hidden from the task of the shield, so the state of that task, and of a child task that the operation
+    // cancels, is meaningful.
     return scope
+  }
+
+  /// The scope for a procedure that `parent` runs on a queue or produces. It has a cancellation of its own, but if it is on the queue of an
+  /// enclosing shield, it is not cancelled together with all runs of that queue.
+  init(ofChildOf parent: Run, on core: QueueCore) {
+    isShielded = parent.core === core && parent.cancellationScope.isShielded
   }
 
   /// The scope for a procedure that the body of `parent` calls. A body that a failed child is stopping cannot clean up.

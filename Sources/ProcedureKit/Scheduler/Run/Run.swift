@@ -113,7 +113,7 @@ package final class Run: @unchecked Sendable {
       }
     cancellationScope =
       switch kind {
-      case .structured, .added: CancellationScope()
+      case .structured, .added: parent.map { CancellationScope(ofChildOf: $0, on: core) } ?? CancellationScope()
       case .layer, .copy, .node, .bareNode, .graphWorker: parent?.cancellationScope.ofPart ?? CancellationScope()
       case .call:
         opensShield ? .shield : parent.map { CancellationScope(ofCallIn: $0) } ?? CancellationScope()
