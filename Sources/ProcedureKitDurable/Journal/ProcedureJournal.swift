@@ -26,7 +26,8 @@ public protocol ProcedureJournal: Sendable {
   /// Appends an entry, which replaces any earlier entry for the same key.
   ///
   /// Cancelling the caller has no effect: the function returns only when the entry has been stored as promised. The library calls the
-  /// function in a shield (SE-0504), so an implementation can use code that checks for cancellation.
+  /// function in a shield without a limit (`ProcedureContext.shielded(atMost:_:)`), so an implementation can use code that checks for
+  /// cancellation, and procedures.
   ///
   /// - Parameters:
   ///   - bytes: The bytes to store. They may be empty.
@@ -59,8 +60,10 @@ extension ProcedureJournal {
   func appendShielded(_ bytes: [UInt8], for key: JournalKey) async throws {
     // These journals do not check for cancellation, so they need no shield.
     if self is FileJournal || self is InMemoryJournal { return try await append(bytes, for: key) }
-    let executor = ProcedureContext.current?.run.core.executor
-    try await Spawner.runShielded(executor: executor) { try await append(bytes, for: key) }
+    guard let context = ProcedureContext.current else {
+      return try await Spawner.runShielded(executor: nil) { try await append(bytes, for: key) }
+    }
+    try await context.shielded("journal \(name)", atMost: nil) { try await append(bytes, for: key) }
   }
 }
 

@@ -135,6 +135,9 @@ private final class SlowJournal: ProcedureJournal {
   func append(_ bytes: [UInt8], for key: JournalKey) async throws {
     hasBegun.withLock { $0 = true }
     try await clock.sleep(for: .seconds(1))
+    // A journal can use procedures, whose waits also end if the run is cancelled.
+    _ = try await ProcedureContext.current?.produce(ProcedureTask("write") {}).value
+    if ProcedureContext.current?.isCancelled == true { throw CancellationError() }
     await entries.append(bytes, for: key)
   }
 
