@@ -9,6 +9,10 @@ extension ProcedureTask {
   /// If too few procedures succeed, the run fails with ``ProcedureError/Kind/childrenFailed``, whose ``ProcedureError/Details/failures``
   /// contain all errors. Cancelling the run cancels all procedures, and awaits them.
   ///
+  /// If one of the procedures is itself waiting for the run, the run would wait forever. In that case, one of the waits in the cycle is
+  /// refused. If it is the wait of the run, the procedures are cancelled, and the run fails with
+  /// ``ProcedureError/Kind/exclusionDeadlock``.
+  ///
   /// - Parameters:
   ///   - count: The number of values. Passing a number below 1, or above the number of procedures, traps.
   ///   - procedures: The procedures, in the order in which they are started.
@@ -43,7 +47,7 @@ private struct Race: Sendable {
   init(_ count: Int, of total: Int) { (self.count, unfinishedCount) = (count, total) }
 
   var isWon: Bool { successCount == count }
-  private var isCertain: Bool { isWon || unfinishedCount + successCount < count }
+  var isCertain: Bool { isWon || unfinishedCount + successCount < count }
 
   /// Records that a procedure has finished. Returns whether that makes the result certain.
   mutating func ended(_ index: Int, isSuccess: Bool) -> Bool {
@@ -62,21 +66,34 @@ extension ProcedureContext {
     _ count: Int, of tasks: [ProcedureTask<Input, Output>], _ input: Input
   ) async throws -> [Output] {
     let core = run.core === QueueCore.unqueued ? ProcedureQueue.shared.core : run.core
-    let handles = tasks.map { add($0, input, to: core, isElement: true) }
     let (race, isOver) = (Locked(Race(count, of: tasks.count)), OneShotSignal())
-    for (index, handle) in handles.enumerated() {
+    let started = Locked<[ProcedureHandle<Output>]>([])
+    for (index, task) in tasks.enumerated() {
+      let handle = add(task, input, to: core, isElement: true)
+      started.withLock { $0.append(handle) }
+      // Each procedure is observed before the next one is added, so that they are counted in the order in which they finish.
       handle.run.whenFinished { outcome in
         let isSuccess = if case .finished = outcome { true } else { false }
         let (isCertain, isLast) = race.withLock { ($0.ended(index, isSuccess: isSuccess), $0.unfinishedCount == 0) }
-        if isCertain { for other in handles { other.cancel() } }
+        if isCertain { for other in started.withLock({ $0 }) { other.cancel() } }
         if isLast { isOver.signal() }
       }
+      // The result became certain before this procedure was in the list.
+      if race.withLock({ $0.isCertain }) { handle.cancel() }
     }
-    await run.withSlotReleased {
-      for handle in handles { _ = await handle.outcome }
+    let handles = started.withLock { $0 }
+    let refusal = await run.withSlotReleased { () -> ProcedureError? in
+      for handle in handles {
+        guard case .refused(let error) = await handle.run.waitForEnd(endsOnCancellation: false) else { continue }
+        // A procedure is waiting for this run. To wait for the others would prolong that, so the run ends now (R4).
+        for other in handles { other.cancel() }
+        return error
+      }
       // The run may have finished shortly before its function above is called.
       await isOver.waitUntilResolved()
+      return nil
     }
+    if let refusal { throw refusal }
     let (finished, isWon) = race.withLock { ($0.finished, $0.isWon) }
     var (values, failures): ([Output], [ProcedureFailure]) = ([], [])
     for handle in finished.map({ handles[$0] }) {
@@ -102,6 +119,10 @@ extension ProcedureQueue {
   /// ```
   ///
   /// The others are cancelled and awaited; see ``ProcedureTask/first(_:of:)``. Cancelling the caller cancels all procedures.
+  ///
+  /// - Throws: ``ProcedureError/Kind/childrenFailed`` if too few procedures succeed; `CancellationError`, or the reason for the cancellation,
+  ///   if the run is cancelled; ``ProcedureError/Kind/queueShutDown`` if the queue is shut down; ``ProcedureError/Kind/exclusionDeadlock`` if
+  ///   a procedure is waiting for the run.
   public nonisolated(nonsending) final func first<P: Procedure>(
     _ count: Int, of procedures: [P], input: P.Input
   ) async throws -> [P.Output] {
@@ -109,13 +130,26 @@ extension ProcedureQueue {
   }
 
   /// Runs several procedures with the same input, and returns the first value; see ``first(_:of:input:)``.
+  ///
+  /// - Throws: The same errors as ``first(_:of:input:)``.
   public nonisolated(nonsending) final func first<P: Procedure>(
     of procedures: [P], input: P.Input
   ) async throws -> P.Output {
     try await run(ProcedureTask.first(of: procedures), input: input)
   }
 
+  /// Runs several procedures without an input, and returns the values of the first ones that succeed; see ``first(_:of:input:)``.
+  ///
+  /// - Throws: The same errors as ``first(_:of:input:)``.
+  public nonisolated(nonsending) final func first<P: Procedure>(
+    _ count: Int, of procedures: [P]
+  ) async throws -> [P.Output] where P.Input == Void {
+    try await first(count, of: procedures, input: ())
+  }
+
   /// Runs several procedures without an input, and returns the first value; see ``first(_:of:input:)``.
+  ///
+  /// - Throws: The same errors as ``first(_:of:input:)``.
   public nonisolated(nonsending) final func first<P: Procedure>(of procedures: [P]) async throws -> P.Output
   where P.Input == Void {
     try await first(of: procedures, input: ())
@@ -133,6 +167,12 @@ extension GraphBuilder {
   /// Adds a node that starts several procedures with the value of a node, and returns the first value; see ``first(_:of:from:)``.
   public func first<P: Procedure>(of procedures: [P], from node: Node<P.Input>) -> Node<P.Output> {
     add(ProcedureTask.first(of: procedures), from: node)
+  }
+
+  /// Adds a node that starts several procedures without an input, and returns the values of the first ones that succeed; see
+  /// ``first(_:of:from:)``.
+  public func first<P: Procedure>(_ count: Int, of procedures: [P]) -> Node<[P.Output]> where P.Input == Void {
+    add(ProcedureTask.first(count, of: procedures))
   }
 
   /// Adds a node that starts several procedures without an input, and returns the first value; see ``first(_:of:from:)``.

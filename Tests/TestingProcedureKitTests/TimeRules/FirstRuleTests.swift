@@ -64,6 +64,11 @@ struct FirstRuleTests {
       let value = try await queue.first(of: racers)
       // The next procedure can start before the others have been cancelled.
       env.check(started.value.starts(with: [0, 1]) && started.value.contains(value), "\(started.value)")
+      let two = try await queue.first(2, of: racers)
+      let both = try await queue.run(ProcedureGraph("graph") { g in g.first(2, of: racers) })
+      for values in [two, both] {
+        env.check(values.count == 2 && Set(values).isSubset(of: [1, 2, 3]) && values[0] != values[1], "\(values)")
+      }
       await queue.shutDown()
     }
   }
@@ -109,6 +114,41 @@ struct FirstRuleTests {
       env.check(failures.contains { ($0.error as? ProcedureError)?.kind == .ignored })
       env.check(env.elapsed == .zero, "\(env.elapsed)")
       env.check(queue.snapshot().procedures.isEmpty)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("If a procedure waits for the run through another procedure, one of the waits is refused, and all of them end")
+  func deadlock() async throws {
+    try await exploreRace("first", "others", schedules: TestDepth.count(1_000)) { env in
+      let queue = env.makeQueue(isSuspended: true)
+      let (first, other) = (Locked<ProcedureHandle<Void>?>(nil), Locked<ProcedureHandle<Void>?>(nil))
+      // The oldest of the procedures, so that the wait of the run is the one that is refused if it takes part in the cycle.
+      let last = queue.add(
+        ProcedureTask("other") {
+          await pause(env, upTo: 3)
+          _ = try await first.value?.value
+        })
+      other { $0 = last }
+      let quick = ProcedureTask("quick") { await pause(env) }
+      // The wait for events cannot throw, so it is not refused.
+      let racer = ProcedureTask("racer") {
+        await pause(env, upTo: 3)
+        guard let events = other.value?.events else { return }
+        for await _ in events {}
+      }
+      let idle = ProcedureTask("idle") { try await env.clock.sleep(for: .seconds(3_600)) }
+      let whole = queue.add(ProcedureTask.first(2, of: [quick, racer, idle]).map { _ in })
+      first { $0 = whole }
+      queue.resume()
+      let (outcome, otherOutcome) = await (whole.outcome, last.outcome)
+      let kinds = [outcome, otherOutcome].map { $0.procedureError?.kind }
+      env.check(kinds[0] == .exclusionDeadlock || kinds[0] == nil, "\(outcome)")
+      env.check(kinds[1] == .exclusionDeadlock, "\(otherOutcome)")
+      env.check(env.elapsed == .zero && queue.snapshot().procedures.isEmpty, "\(env.elapsed)")
+      env.tally(kinds[0] == .exclusionDeadlock ? "first" : "others")
+      first { $0 = nil }
+      other { $0 = nil }
       await queue.shutDown()
     }
   }
