@@ -11,13 +11,14 @@
   /// }
   /// ```
   ///
-  /// Tests with the same resource exclude each other wherever they are, even in different suites and files, while all other tests run
+  /// Tests that claim the same resource respect each other's claims wherever they are, even in different suites and files, while all other tests run
   /// concurrently with them. The trait `.serialized`, in contrast, only affects the tests within one suite. The names apply to one test
-  /// process, and are not related to the categories and resources of procedures.
+  /// process, and are not related to the categories and resources of procedures. Units are separate from the resources of `.exclusive` and
+  /// `.shared`, even if the names are the same: `.exclusive("ports")` does not exclude `.units(1, of: ports)`.
   ///
   /// If the trait is applied to a suite, it applies to each test of the suite, including the tests of nested suites. A test with several of
   /// these traits, whether its own or those of its suites, takes all resources at once, so tests never deadlock each other. If several
-  /// traits name the same resource, the largest claim counts. Each case of a parameterized test claims the resources separately. In a test
+  /// traits name the same resource, the largest claim counts, so units are not added up as they are for a procedure. Each case of a parameterized test claims the resources separately. In a test
   /// that is explored, the resources are held for the whole exploration.
   ///
   /// A resource is never left unused while a test that needs it could run. Therefore, tests that share a resource can overtake a test that
