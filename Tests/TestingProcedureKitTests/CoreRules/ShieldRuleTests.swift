@@ -152,12 +152,18 @@ struct ShieldRuleTests {
       let collector = LogCollector()
       var configuration = ProcedureQueue.Configuration("queue")
       configuration.log = ProcedureLog(to: collector)
+      configuration.isSuspended = true
       let queue = env.makeQueue(configuration)
-      let body = ProcedureTask("body") {
-        if isCancelled { ProcedureContext.current?.cancel() }
-        return 1
-      }.cleanup { throw Reason() }
-      let outcome = await queue.add(body).outcome
+      let run = Locked<ProcedureHandle<Int>?>(nil)
+      let body = ProcedureTask("body") { 1 }.cleanup {
+        // The body has ended, so only the run is cancelled.
+        if isCancelled { run.value?.cancel() }
+        throw Reason()
+      }
+      let handle = queue.add(body)
+      run { $0 = handle }
+      queue.resume()
+      let outcome = await handle.outcome
       env.check(isCancelled ? outcome.isCancelled : outcome.error is Reason, "\(outcome)")
       let texts = collector.texts(.warning).filter { $0.contains("has not cleaned up") }
       env.check(texts.count == (isCancelled ? 1 : 0), "\(texts)")
