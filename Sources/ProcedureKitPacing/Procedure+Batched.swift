@@ -10,16 +10,17 @@ extension Procedure {
   /// async let second = queue.run(user, input: 2)
   /// ```
   ///
-  /// The first run opens a batch, which later runs join. The batch executes when it is full, or when `delay` has passed since the first
-  /// run. Each run then ends with the result at the position of its input: a value, or an error that concerns only this input. If the batch
-  /// itself fails, each of its runs fails with the error.
+  /// The first run opens a batch, which later runs join. The batch executes as part of that run, when the batch is full or `delay` has
+  /// passed, and the queue has a slot for the run. Until then, other runs can still join, unless the batch is full. Each run ends with the
+  /// result at the position of its input: a value, or an error that concerns only this input. If the batch itself fails, each of its runs
+  /// fails with the error.
   ///
-  /// The batch executes as a separate run, with the name and the modifiers of this procedure, on the queue of the run that has started it,
-  /// or on `ProcedureQueue.shared` if that run has no queue. While a run waits for its result, it holds neither a slot nor resources, as
-  /// in a pause. Cancelling a run ends its wait and withdraws its input, unless the batch has started. A batch that has started is
-  /// cancelled when all of its runs have been cancelled.
+  /// While a run waits, it holds neither a slot nor resources, as in a pause. Cancelling a run ends its wait and withdraws its input, unless
+  /// the batch has started. If the first run is cancelled, the next one takes its place. Once the batch has started, the cancellation or a
+  /// timeout of the run that executes it does not interrupt it: the run ends after the batch. A batch is cancelled when all of its runs
+  /// have been cancelled.
   ///
-  /// All copies of the returned procedure share their batches, on all queues.
+  /// All copies of the returned procedure share their batches. Each queue has its own batches, and so have the procedures without a queue.
   ///
   /// - Parameters:
   ///   - maxSize: The maximum number of inputs of a batch. Passing a number below 1 traps.
@@ -32,7 +33,7 @@ extension Procedure {
     let task = procedureTask
     let batches = Batches<Element, Value>(of: task, maxSize: maxSize)
     return task.wrapped { (element: Element) in
-      try await batches.result(for: element, within: delay, in: ProcedureContext.requireCurrent(for: task.name))
+      try await batches.result(for: element, within: delay, of: ProcedureContext.requireCurrent(for: task.name).run)
     }
   }
 
@@ -63,125 +64,242 @@ public struct BatchMismatch: Error, Hashable, CustomStringConvertible {
   }
 }
 
-/// The batches of a procedure. At most one of them is open, which means that runs can join it.
+/// The batches of a procedure. For each queue, at most one of them is open, which means that runs can join it.
+///
+/// The lock of `Batches` is taken before that of a `Batch`.
 private final class Batches<Element: Sendable, Value: Sendable>: Sendable {
-  typealias Handle = ProcedureHandle<[Result<Value, any Error>]>
-
-  private struct State: Sendable {
-    /// The batch that runs can join.
-    var open: Batch?
-    var lastMember = 0
-  }
-
-  /// A batch. The lock of `Batches` guards `contents`.
-  final class Batch: Sendable {
-    struct Contents: Sendable {
-      /// The members in the order in which they joined, with their inputs. They do not change after the start.
-      var members: [(number: Int, input: Element)] = []
-      var hasStarted = false
-      /// The numbers of the members that have not been cancelled.
-      var active: Set<Int> = []
-      var handle: Handle?
-    }
-
-    let contents = Mutex(Contents())
-    /// The signal on which the first member waits. It is sent when another member has started the batch.
-    let filled = OneShotSignal()
-    let started = Promise<Handle>("batch")
-  }
+  typealias Results = Result<[Result<Value, any Error>], any Error>
 
   private let task: ProcedureTask<[Element], [Result<Value, any Error>]>
   private let maxSize: Int
-  private let state = Mutex(State())
+  /// The open batches, by their queues. The runs in a batch keep the queue alive.
+  private let open = Mutex<[ObjectIdentifier: Batch<Element, Value>]>([:])
 
   init(of task: ProcedureTask<[Element], [Result<Value, any Error>]>, maxSize: Int) {
     (self.task, self.maxSize) = (task, maxSize)
   }
 
-  /// Joins a batch, starts it if necessary, and waits for the result.
-  func result(for element: Element, within delay: Duration, in context: ProcedureContext) async throws -> Value {
-    let (batch, member, isFirst, isFull) = join(element)
+  /// Joins a batch, executes it if the run leads it, and returns the result for the element.
+  func result(for element: Element, within delay: Duration, of run: Run) async throws -> Value {
+    let queue = ObjectIdentifier(run.core)
+    let (batch, member) = join(element, run, queue, until: run.instant.advanced(by: delay))
     do {
-      let results = try await context.run.withResourcesReleased { () -> Result<[Result<Value, any Error>], any Error> in
-        if isFirst, !isFull {
-          await context.run.pause(until: batch.filled, atMost: delay)
-          // If the first member was cancelled, the other members are executed without it, and need not wait any longer.
-          if context.isCancelled { leave(batch, member) }
-        }
-        if isFirst || isFull { start(batch, in: context) }
-        do {
-          return .success(try await batch.started.execute().value)
-        } catch {
-          return .failure(error)
+      // The leader executes the batch with its own slot and resources, which it has again after the wait.
+      if maxSize > 1 {
+        try await run.withSlotAndResourcesReleased {
+          await batch.waitForTurn(of: member, run)
+          // Another member leads from now on, or executes the batch without this input.
+          if run.isCancelled { leave(batch, member, queue) }
+          if let refusal = batch.refusal(of: member) { throw refusal }
         }
       }
-      return try result(of: member, in: batch, try results.get())
+      if let inputs = start(batch, member, queue) { await execute(batch, inputs, member, run) }
+      return try batch.result(of: member, named: task.name)
     } catch {
-      leave(batch, member)
+      leave(batch, member, queue)
       throw error
     }
   }
 
-  /// Adds an input to the open batch, or opens one. A batch that is full is closed.
-  private func join(_ element: Element) -> (batch: Batch, member: Int, isFirst: Bool, isFull: Bool) {
+  /// Adds an input to the open batch of a queue, or opens one. A batch that is full is closed.
+  private func join(
+    _ element: Element, _ run: Run, _ queue: ObjectIdentifier, until end: ProcedureInstant
+  ) -> (batch: Batch<Element, Value>, member: Int) {
+    let (batch, member, leader) = open.withLock { open in
+      let batch = open[queue] ?? Batch(until: end)
+      let (member, isFull, leader) = batch.join(element, run, maxSize)
+      open[queue] = isFull ? nil : batch
+      return (batch, member, leader)
+    }
+    leader?.signal()
+    return (batch, member)
+  }
+
+  /// Closes a batch, and returns its inputs, if the member leads it and it has not started.
+  private func start(_ batch: Batch<Element, Value>, _ member: Int, _ queue: ObjectIdentifier) -> [Element]? {
+    open.withLock { open in
+      guard let inputs = batch.start(ledBy: member) else { return nil }
+      if open[queue] === batch { open[queue] = nil }
+      return inputs
+    }
+  }
+
+  /// Withdraws the input of a member that has failed or was cancelled, and closes a batch without members.
+  private func leave(_ batch: Batch<Element, Value>, _ member: Int, _ queue: ObjectIdentifier) {
+    let (signals, execution) = open.withLock { open in
+      let (signals, execution, isEmpty) = batch.leave(member)
+      if isEmpty, open[queue] === batch { open[queue] = nil }
+      return (signals, execution)
+    }
+    for signal in signals { signal.signal() }
+    execution?.cancel(nil)
+  }
+
+  /// Executes a batch within the body of its leader, whose cancellation does not apply to the batch.
+  private func execute(_ batch: Batch<Element, Value>, _ inputs: [Element], _ leader: Int, _ run: Run) async {
+    let task = task
+    let execution = task.wrapped { (inputs: [Element]) in
+      let run = ProcedureContext.requireCurrent(for: task.name).run
+      if batch.executes(as: run) { run.cancel(nil) }
+      return try await task.executeAsLayer(inputs)
+    }
+    let queue = ObjectIdentifier(run.core)
+    let results: Results
+    do {
+      results = .success(
+        try await run.executeShielded(execution, inputs) { self.leave(batch, leader, queue) })
+    } catch {
+      results = .failure(error)
+    }
+    for signal in batch.finish(results) { signal.signal() }
+  }
+}
+
+/// A batch. Its leader, which executes it, is the first of the members that have not left.
+private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
+  private struct Member: Sendable {
+    let number: Int
+    let input: Element
+    let run: Run
+  }
+
+  private struct State: Sendable {
+    /// The members in the order in which they joined. They do not change after the start.
+    var members: [Member] = []
+    var joinedCount = 0
+    var isFull = false
+    var hasStarted = false
+    /// The numbers of the members that have not left.
+    var active: Set<Int> = []
+    /// The signals of the waiting members.
+    var signals: [Int: OneShotSignal] = [:]
+    /// The waits that were refused because of a deadlock.
+    var refusals: [Int: any Error] = [:]
+    /// The run of the batch.
+    var execution: Run?
+    var results: Result<[Result<Value, any Error>], any Error>?
+    /// The position of the input of each member, once the batch has started.
+    var positions: [Int: Int] = [:]
+  }
+
+  private enum Turn: Sendable {
+    case waits(ProcedureInstant)
+    case follows(Run)
+    case isOver
+  }
+
+  /// The instant at which the batch can start.
+  private let end: ProcedureInstant
+  private let state = Mutex(State())
+
+  init(until end: ProcedureInstant) {
+    self.end = end
+  }
+
+  /// Adds an input. Returns the number of the member, whether the batch is full, and the signal of a leader that need not wait any longer.
+  func join(_ input: Element, _ run: Run, _ maxSize: Int) -> (member: Int, isFull: Bool, leader: OneShotSignal?) {
     state.withLock { state in
-      let batch = state.open ?? Batch()
-      let isFirst = state.open == nil
-      state.lastMember += 1
-      let member = state.lastMember
-      let count = batch.contents.withLock { contents in
-        contents.members.append((member, element))
-        contents.active.insert(member)
-        return contents.members.count
-      }
-      state.open = count < maxSize ? batch : nil
-      return (batch, member, isFirst, count >= maxSize)
+      state.joinedCount += 1
+      state.members.append(Member(number: state.joinedCount, input: input, run: run))
+      state.active.insert(state.joinedCount)
+      state.isFull = state.members.count >= maxSize
+      return (state.joinedCount, state.isFull, state.isFull ? state.signals[state.members[0].number] : nil)
     }
   }
 
-  /// Starts a batch that has not started, on the queue of the current run.
-  private func start(_ batch: Batch, in context: ProcedureContext) {
-    let inputs = state.withLock { state -> [Element]? in
-      if state.open === batch { state.open = nil }
-      return batch.contents.withLock { contents in
-        if contents.hasStarted { return nil }
-        contents.hasStarted = true
-        return contents.members.map(\.input)
+  /// Waits until the member can lead the batch, the batch has ended, or the run is cancelled. The slot of the run has been released.
+  func waitForTurn(of member: Int, _ run: Run) async {
+    while !run.isCancelled {
+      let signal = OneShotSignal()
+      switch turn(of: member, signal) {
+      case .isOver: return
+      case .waits(let end):
+        let rest = run.instant.duration(to: end)
+        if rest <= .zero { return }
+        await run.pause(until: signal, atMost: rest)
+      case .follows(let leader):
+        do {
+          try await run.wait(for: leader, at: signal)
+        } catch {
+          state.withLock { $0.refusals[member] = error }
+          return
+        }
       }
     }
-    guard let inputs else { return }
-    // All members have been cancelled.
-    guard !inputs.isEmpty else {
-      _ = batch.started.finish(throwing: CancellationError())
-      return
-    }
-    let handle = (context.queue ?? ProcedureQueue.shared).add(task, input: inputs)
-    let isAbandoned = batch.contents.withLock { contents in
-      contents.handle = handle
-      return contents.active.isEmpty
-    }
-    if isAbandoned { handle.cancel() }
-    batch.started.finish(returning: handle)
-    batch.filled.signal()
   }
 
-  /// Withdraws the input of a member that has failed or was cancelled. Cancels the batch if no member is left.
-  private func leave(_ batch: Batch, _ member: Int) {
-    let handle = batch.contents.withLock { contents -> Handle? in
+  /// Returns what a member has to wait for, and stores the signal of the wait.
+  private func turn(of member: Int, _ signal: OneShotSignal) -> Turn {
+    state.withLock { state in
+      if state.results != nil { return .isOver }
+      state.signals[member] = signal
+      guard let leader = state.members.first else { return .isOver }
+      if leader.number != member { return .follows(leader.run) }
+      return state.isFull ? .isOver : .waits(end)
+    }
+  }
+
+  func refusal(of member: Int) -> (any Error)? { state.withLock { $0.refusals[member] } }
+
+  /// Returns the inputs if the batch has not started, and the member leads it.
+  func start(ledBy member: Int) -> [Element]? {
+    state.withLock { state in
+      guard !state.hasStarted, state.members.first?.number == member else { return nil }
+      state.hasStarted = true
+      for (position, member) in state.members.enumerated() { state.positions[member.number] = position }
+      return state.members.map(\.input)
+    }
+  }
+
+  /// Records the run of the batch. Returns whether all members have left, so that the run has to be cancelled.
+  func executes(as run: Run) -> Bool {
+    state.withLock { state in
+      state.execution = run
+      return state.active.isEmpty
+    }
+  }
+
+  /// Records that a member has left.
+  ///
+  /// - Returns: The signals of the other members, if the leader has left before the start; the run of the batch, if no member is left;
+  ///   whether no member is left.
+  func leave(_ member: Int) -> (signals: [OneShotSignal], execution: Run?, isEmpty: Bool) {
+    // The members are released after the lock, because that can call the user's code.
+    let (result, _) = state.withLock { state -> (([OneShotSignal], Run?, Bool), [Member]) in
       // The member may have left before.
-      guard contents.active.remove(member) != nil else { return nil }
-      if !contents.hasStarted { contents.members.removeAll { $0.number == member } }
-      return contents.active.isEmpty ? contents.handle : nil
+      guard state.active.remove(member) != nil else { return (([], nil, state.active.isEmpty), []) }
+      let members = state.members
+      var signals: [OneShotSignal] = []
+      if !state.hasStarted {
+        if members.first?.number == member { signals = state.signals.sorted { $0.key < $1.key }.map(\.value) }
+        state.members.removeAll { $0.number == member }
+      }
+      state.signals[member] = nil
+      return ((signals, state.active.isEmpty ? state.execution : nil, state.active.isEmpty), members)
     }
-    handle?.cancel()
+    return result
+  }
+
+  /// Records the results, and returns the signals of the members that wait for them.
+  func finish(_ results: Result<[Result<Value, any Error>], any Error>) -> [OneShotSignal] {
+    // The members and the run are released after the lock, because that can call the user's code.
+    let (signals, _, _) = state.withLock { state -> ([OneShotSignal], [Member], Run?) in
+      state.results = results
+      let members = state.members
+      state.members = []
+      return (state.signals.sorted { $0.key < $1.key }.map(\.value), members, state.execution.take())
+    }
+    return signals
   }
 
   /// Returns the result of a member.
-  private func result(of member: Int, in batch: Batch, _ results: [Result<Value, any Error>]) throws -> Value {
-    let members = batch.contents.withLock { $0.members.map(\.number) }
-    guard members.count == results.count, let index = members.firstIndex(of: member) else {
-      throw BatchMismatch(procedure: task.name, inputCount: members.count, resultCount: results.count)
+  func result(of member: Int, named procedure: String) throws -> Value {
+    let (results, positions) = state.withLock { ($0.results, $0.positions) }
+    // The wait of the run has ended before the batch, because the run was cancelled.
+    guard let results = try results?.get() else { throw CancellationError() }
+    guard results.count == positions.count, let position = positions[member] else {
+      throw BatchMismatch(procedure: procedure, inputCount: positions.count, resultCount: results.count)
     }
-    return try results[index].get()
+    return try results[position].get()
   }
 }

@@ -8,9 +8,13 @@ extension Procedure {
   /// let save = Save().debounced(for: .seconds(2)) { document in document.id }
   /// ```
   ///
-  /// A run that waits is superseded by the next run with the same key. It ends immediately and is ignored, with the condition *debounced*;
-  /// it does not count as failed. A run whose delay has passed is not affected by later ones. A waiting run holds neither a slot nor
-  /// resources, as in a pause, and cancelling it ends the wait.
+  /// A run that waits is superseded by the next run with the same key. Its wait ends immediately, and it is ignored, with the condition
+  /// *debounced*, as soon as its body has a slot again; it does not count as failed. `run`, calls and handles throw
+  /// `ProcedureError` with the kind `ignored`. A run whose delay has passed is not affected by later ones, so two executions can overlap;
+  /// apply `exclusive(_:_:)` to prevent that. A waiting run holds neither a slot nor resources, as in a pause, and
+  /// cancelling it ends the wait.
+  ///
+  /// A superseded run does not return: if the run that has superseded it is cancelled or times out while it waits, neither executes.
   ///
   /// All copies of the returned procedure share their keys, on all queues.
   ///
@@ -23,17 +27,17 @@ extension Procedure {
   ) -> ProcedureTask<Input, Output> {
     let (task, latest) = (procedureTask, LatestRuns())
     return task.wrapped { (input: Input) in
-      let run = ProcedureContext.requireCurrent(for: task.name).run
+      let context = ProcedureContext.requireCurrent(for: task.name)
+      let run = context.run
       let (key, signal) = (InternedKey.of(key(input)), OneShotSignal())
-      latest.arrived(run.id, signal, for: key)?.signal()
-      do {
-        try await run.withResourcesReleased { await run.pause(until: signal, atMost: duration) }
-      } catch {
-        latest.left(signal, for: key)
-        throw error
-      }
-      guard latest.left(signal, for: key) else {
-        throw ProcedureError.ignored(procedure: run.layerIdentity, by: "debounced")
+      let superseded = latest.arrived(run.whole.id, signal, for: key)
+      let ignored = ProcedureError.ignored(procedure: run.layerIdentity, by: "debounced")
+      if superseded === signal { throw ignored }
+      superseded?.signal()
+      try await run.withSlotAndResourcesReleased {
+        await run.pause(until: signal, atMost: duration)
+        // This is decided before the run has its slot and its resources again, so a later run no longer affects it.
+        if !latest.left(signal, for: key), !context.isCancelled { throw ignored }
       }
       return try await task.executeAsLayer(input)
     }
@@ -61,7 +65,6 @@ private final class LatestRuns: Sendable {
   }
 
   /// Removes a run that no longer waits. Returns whether it was still the latest one.
-  @discardableResult
   func left(_ signal: OneShotSignal, for key: InternedKey) -> Bool {
     waiting.withLock { waiting in
       guard waiting[key]?.signal === signal else { return false }

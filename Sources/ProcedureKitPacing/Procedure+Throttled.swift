@@ -8,9 +8,14 @@ extension Procedure {
   /// ```
   ///
   /// A run executes at once if fewer than `count` runs with its key have started within the last `interval`. Otherwise, it waits until it
-  /// can start, unless another run with the key arrives first and supersedes it. A superseded run ends immediately and is ignored, with the
-  /// condition *throttled*; it does not count as failed. The latest state is therefore never lost. A waiting run holds neither a slot nor
-  /// resources, as in a pause, and cancelling it ends the wait.
+  /// can start, unless another run with the key arrives first and supersedes it. The wait of a superseded run ends immediately, and the run
+  /// is ignored, with the condition *throttled*, as soon as its body has a slot again; it does not count as failed. `run`, calls and handles
+  /// throw `ProcedureError` with the kind `ignored`. A waiting run holds neither a slot nor resources, as in a pause, and cancelling it ends
+  /// the wait.
+  ///
+  /// The latest input is therefore not lost, unless its own run is cancelled or times out while it waits: the run that it has superseded
+  /// does not return. The modifier counts a start when the wait ends, even if the run then has to wait for a slot or resources. Executions
+  /// can overlap; apply `exclusive(_:_:)` to prevent that.
   ///
   /// To let all runs wait for their turn, use `rateLimited(_:)` instead. All copies of the returned procedure share their keys, on all
   /// queues.
@@ -18,7 +23,8 @@ extension Procedure {
   /// - Parameters:
   ///   - count: The number of executions per interval. Passing a number below 1 traps.
   ///   - interval: The interval, which moves with the time.
-  ///   - clock: The clock that measures the intervals. In a test, pass the clock of the queue.
+  ///   - clock: The clock that measures the intervals. If the queue has a clock of its own, as in a test, pass that clock: the waits use the
+  ///     clock of the queue, and a run waits again for as long as its interval has not passed on this clock.
   ///   - key: Returns the key of a run. Runs with different keys do not affect each other. Strings are compared byte by byte.
   /// - Returns: The procedure with the limit.
   public func throttled<Key: Hashable & Sendable>(
@@ -29,23 +35,36 @@ extension Procedure {
     let task = procedureTask
     let starts = RecentStarts(maxCount: count, interval: interval, QueueClock(clock))
     return task.wrapped { (input: Input) in
-      let run = ProcedureContext.requireCurrent(for: task.name).run
+      let context = ProcedureContext.requireCurrent(for: task.name)
+      let run = context.run
+      let id = run.whole.id
       let key = InternedKey.of(key(input))
-      var signal = OneShotSignal()
-      var turn = starts.arrived(run.id, signal, for: key)
-      while case .waits(let duration) = turn {
-        do {
-          try await run.withResourcesReleased { await run.pause(until: signal, atMost: duration) }
-        } catch {
-          starts.left(signal, for: key)
-          throw error
+      let signal = OneShotSignal()
+      let turn = starts.arrived(id, signal, for: key)
+      let ignored = ProcedureError.ignored(procedure: run.layerIdentity, by: "throttled")
+      switch turn {
+      case .starts: break
+      case .superseded: throw ignored
+      case .waits(let duration):
+        try await run.withSlotAndResourcesReleased {
+          var (signal, duration) = (signal, duration)
+          while true {
+            await run.pause(until: signal, atMost: duration)
+            if context.isCancelled {
+              starts.left(signal, for: key)
+              return
+            }
+            // This is decided before the run has its slot and its resources again, so a later run no longer affects it.
+            let next = OneShotSignal()
+            switch starts.waited(id, signal, next: next, for: key) {
+            case .starts: return
+            case .superseded: throw ignored
+            // The clock of the queue can be ahead of the clock of the intervals, so the run has to wait again.
+            case .waits(let rest): (signal, duration) = (next, rest)
+            }
+          }
         }
-        // The clock of the queue can be ahead of the clock of the intervals, so the run may have to wait again.
-        let next = OneShotSignal()
-        turn = starts.waited(run.id, signal, next: next, for: key)
-        signal = next
       }
-      guard turn == .starts else { throw ProcedureError.ignored(procedure: run.layerIdentity, by: "throttled") }
       return try await task.executeAsLayer(input)
     }
   }
@@ -68,17 +87,25 @@ private final class RecentStarts: Sendable {
   }
 
   private struct Entry: Sendable {
-    /// The instants of the latest starts, at most one for each execution per interval.
+    /// The instants of the latest starts, at most one for each execution per interval. When the array is full, it is a ring.
     var starts: [ProcedureInstant] = []
+    /// The index of the earliest start, once the array is full.
+    var first = 0
     var waiting: (run: ProcedureID, signal: OneShotSignal)?
     /// The latest run that has started.
     var lastStarted: ProcedureID?
   }
 
+  private struct State: Sendable {
+    var entries: [InternedKey: Entry] = [:]
+    /// The number of arrivals since the unused keys were last removed.
+    var arrivalCount = 0
+  }
+
   private let maxCount: Int
   private let interval: Duration
   private let time: QueueClock
-  private let entries = Locked<[InternedKey: Entry]>([:])
+  private let state = Locked(State())
 
   init(maxCount: Int, interval: Duration, _ time: QueueClock) {
     (self.maxCount, self.interval, self.time) = (maxCount, interval, time)
@@ -88,15 +115,15 @@ private final class RecentStarts: Sendable {
   func arrived(_ run: ProcedureID, _ signal: OneShotSignal, for key: InternedKey) -> Turn {
     let now = time.now
     // The unused keys are released after the lock, because that can call the user's code.
-    let (turn, superseded, _) = entries.withLock { entries -> (Turn, OneShotSignal?, [InternedKey: Entry]) in
-      let unused = entries[key] == nil ? removeUnused(&entries, at: now) : [:]
-      var entry = entries[key] ?? Entry()
-      defer { entries[key] = entry }
-      guard let other = entry.waiting else { return (decide(&entry, run, signal, at: now), nil, unused) }
+    let (turn, superseded, _) = state.withLock { state -> (Turn, OneShotSignal?, [InternedKey: Entry]) in
+      let unused = removeUnused(&state, at: now)
+      guard let other = state.entries[key]?.waiting else {
+        return (decide(&state.entries[key, default: Entry()], run, signal, at: now), nil, unused)
+      }
       // Workers can start added procedures in a different order, so the run can be older than the waiting one.
       if run < other.run { return (.superseded, nil, unused) }
-      entry.waiting = (run, signal)
-      return (.waits(delay(entry, at: now)), other.signal, unused)
+      state.entries[key]?.waiting = (run, signal)
+      return (.waits(state.entries[key].map { delay($0, at: now) } ?? .zero), other.signal, unused)
     }
     superseded?.signal()
     return turn
@@ -105,16 +132,16 @@ private final class RecentStarts: Sendable {
   /// Decides whether a run starts whose wait has ended. If it has to wait again, it waits at the signal `next`.
   func waited(_ run: ProcedureID, _ signal: OneShotSignal, next: OneShotSignal, for key: InternedKey) -> Turn {
     let now = time.now
-    return entries.withLock { entries in
-      guard entries[key]?.waiting?.signal === signal else { return .superseded }
-      entries[key]?.waiting = nil
-      return decide(&entries[key, default: Entry()], run, next, at: now)
+    return state.withLock { state in
+      guard state.entries[key]?.waiting?.signal === signal else { return .superseded }
+      state.entries[key]?.waiting = nil
+      return decide(&state.entries[key, default: Entry()], run, next, at: now)
     }
   }
 
   /// Removes a run that was cancelled while it was waiting.
   func left(_ signal: OneShotSignal, for key: InternedKey) {
-    entries.withLock { if $0[key]?.waiting?.signal === signal { $0[key]?.waiting = nil } }
+    state.withLock { if $0.entries[key]?.waiting?.signal === signal { $0.entries[key]?.waiting = nil } }
   }
 
   /// Records the start of a run, or makes it the waiting one, if no other run is waiting.
@@ -123,7 +150,12 @@ private final class RecentStarts: Sendable {
   ) -> Turn {
     let delay = delay(entry, at: now)
     if delay <= .zero {
-      entry.starts = entry.starts.suffix(maxCount - 1) + [now]
+      if entry.starts.count < maxCount {
+        entry.starts.append(now)
+      } else {
+        entry.starts[entry.first] = now
+        entry.first = (entry.first + 1) % maxCount
+      }
       entry.lastStarted = max(run, entry.lastStarted ?? run)
       return .starts
     }
@@ -134,20 +166,24 @@ private final class RecentStarts: Sendable {
 
   /// Returns the time until a run can start; zero or negative if it can start now.
   private func delay(_ entry: Entry, at now: ProcedureInstant) -> Duration {
-    entry.starts.count < maxCount ? .zero : now.duration(to: entry.starts[0].advanced(by: interval))
+    entry.starts.count < maxCount ? .zero : now.duration(to: entry.starts[entry.first].advanced(by: interval))
   }
 
-  /// Removes and returns the keys without a waiting run and without a recent start, so that the memory is proportional to the number of
-  /// keys in use.
-  private func removeUnused(
-    _ entries: inout [InternedKey: Entry], at now: ProcedureInstant
-  ) -> [InternedKey: Entry] {
-    // The dictionary is about to grow.
-    guard entries.count >= 64, entries.count == entries.capacity else { return [:] }
-    let unused = entries.filter { _, entry in
-      entry.waiting == nil && entry.starts.allSatisfy { $0.advanced(by: interval) <= now }
+  /// Removes and returns the keys without a waiting run and without a recent start, after as many arrivals as there are keys. Keys that are
+  /// no longer used therefore do not accumulate, although they are kept until enough runs have arrived.
+  ///
+  /// - Complexity: Amortized O(1) for each arrival.
+  private func removeUnused(_ state: inout State, at now: ProcedureInstant) -> [InternedKey: Entry] {
+    state.arrivalCount += 1
+    guard state.arrivalCount >= max(64, state.entries.count) else { return [:] }
+    state.arrivalCount = 0
+    // The latest start is the last one to be outdated.
+    let unused = state.entries.filter { _, entry in
+      let isRing = entry.starts.count == maxCount
+      let latest = isRing ? entry.starts[(entry.first + maxCount - 1) % maxCount] : entry.starts.last
+      return entry.waiting == nil && latest.map { $0.advanced(by: interval) <= now } ?? true
     }
-    for key in unused.keys { entries[key] = nil }
+    for key in unused.keys { state.entries[key] = nil }
     return unused
   }
 }

@@ -158,7 +158,114 @@ struct BatchedTests {
     }
   }
 
-  @Test("Without a queue, the batch executes on the shared queue")
+  @Test("A batch is part of a run: it needs no room in line, and its failure does not cancel a scope")
+  func partOfRun() async throws {
+    try await exploreSchedules(TestDepth.count(100)) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1, maxWaitingProcedures: 1)
+      let executed = Locked<[String]>([])
+      let server = ProcedureTask("server") { (inputs: [Int]) in
+        executed.update { $0.append("batch") }
+        return inputs
+      }
+      let other = ProcedureTask("other") { (input: String) in
+        executed.update { $0.append(input) }
+        try await env.clock.sleep(for: .seconds(2))
+      }
+      let single = server.batched(maxSize: 10, within: .seconds(1))
+      let first = queue.add(single, input: 1)
+      try await env.clock.sleep(for: .milliseconds(500))
+      let second = queue.add(single, input: 2)
+      try await env.clock.sleep(for: .milliseconds(100))
+      let waits = queue.snapshot().procedures.map { $0.wait.map(\.description) ?? "" }
+      env.check(waits.count == 2 && waits[0].hasPrefix("the end of its pause"), "\(waits)")
+      env.check(waits.last == "\"server\" (\(first.id))", "\(waits)")
+      queue.add(other, input: "earlier")
+      try await env.clock.sleep(for: .milliseconds(100))
+      queue.add(other, input: "later")
+      env.check(await first.outcome.isFinished(1))
+      env.check(await second.outcome.isFinished(2))
+      await queue.waitUntilIdle()
+      env.check(executed.value == ["earlier", "batch", "later"], "\(executed.value)")
+      await queue.shutDown()
+
+      let failing = ProcedureTask<[Int], [Int]>("server") { _ in throw Flaw(number: 1) }
+      let tolerant = failing.batched(maxSize: 2, within: .seconds(1)).recover { _ in -1 }
+      let values = try await withProcedureQueue(env.adapted(.init("scope"))) { scope in
+        let handles = (1...2).map { scope.add(tolerant, input: $0) }
+        return try await [handles[0].value, handles[1].value]
+      }
+      env.check(values == [-1, -1])
+    }
+  }
+
+  @Test("The batches of a queue do not wait for another queue")
+  func queues() async throws {
+    try await exploreSchedules(TestDepth.count(100)) { env in
+      let (busy, idle) = (env.makeQueue("busy", maxConcurrentProcedures: 1), env.makeQueue("idle"))
+      let single = server(Locked([]), env).batched(maxSize: 10, within: .seconds(1))
+      let late = busy.add(single, input: 1)
+      try await env.clock.sleep(for: .milliseconds(500))
+      busy.add(ProcedureTask("long") { try await env.clock.sleep(for: .seconds(600)) })
+      let early = idle.add(single, input: 2)
+      env.check(await early.outcome.isFinished(20))
+      env.check(env.clock.now.offset == .milliseconds(1_500), "\(env.clock.now.offset)")
+      env.check(await late.outcome.isFinished(10))
+      env.check(env.clock.now.offset == .milliseconds(600_500), "\(env.clock.now.offset)")
+      await busy.shutDown()
+      await idle.shutDown()
+    }
+  }
+
+  @Test("If the run that leads a batch is cancelled, the next one leads it, or the batch is still executed to its end")
+  func leader() async throws {
+    try await exploreSchedules(TestDepth.count(200)) { env in
+      let queue = env.makeQueue()
+      let batches = Locked<[[Int]]>([])
+      let server = ProcedureTask("server") { (inputs: [Int]) in
+        batches.update { $0.append(inputs) }
+        try await env.clock.sleep(for: .seconds(10))
+        return inputs
+      }
+      let single = server.batched(maxSize: 10, within: .seconds(1))
+      let first = queue.add(single, input: 1)
+      try await env.clock.sleep(for: .milliseconds(100))
+      let others = [queue.add(single, input: 2), queue.add(single, input: 3)]
+      try await env.clock.sleep(for: .milliseconds(100))
+      first.cancel()
+      env.check(await first.outcome.isCancelled)
+      try await env.clock.sleep(for: .seconds(5))
+      env.check(batches.value.map { $0.sorted() } == [[2, 3]], "\(batches.value)")
+      let leader = batches.value.first?.first ?? 2
+      others[leader - 2].cancel()
+      env.check(await others[3 - leader].outcome.isFinished(5 - leader))
+      env.check(await others[leader - 2].outcome.isCancelled)
+      env.check(env.clock.now.offset == .seconds(11), "\(env.clock.now.offset)")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("If the leader cannot claim its resource because a run waits for the batch with it, the next run leads")
+  func deadlock() async throws {
+    try await exploreRace("joined before", "joined after", schedules: TestDepth.count(300)) { env in
+      let queue = env.makeQueue()
+      let single = server(Locked([]), env).batched(maxSize: 10, within: .seconds(1))
+      let leader = queue.add(single.exclusive("file"), input: 1)
+      try await env.clock.sleep(for: .milliseconds(500))
+      let joinsBefore = env.random.below(2) == 0
+      let host = ProcedureTask("host") {
+        if !joinsBefore { try await env.clock.sleep(for: .seconds(2)) }
+        return try await single(2)
+      }.exclusive("file")
+      env.check(await queue.add(host).outcome.isFinished(20))
+      let error = await leader.outcome.error as? ProcedureError
+      env.check(error?.kind == .exclusionDeadlock, "\(String(describing: error))")
+      env.tally(joinsBefore ? "joined before" : "joined after")
+      env.check(env.resources.count == 0)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Without a queue, runs share a batch, too")
   func alone() async throws {
     let server = ProcedureTask("server") { (inputs: [Int]) in inputs.map { $0 * 10 } }
     let single = server.batched(maxSize: 2, within: .seconds(3_600))

@@ -96,6 +96,53 @@ struct DebouncedTests {
     }
   }
 
+  @Test("A run whose delay has passed is not superseded while it waits for a slot")
+  func decided() async throws {
+    try await exploreSchedules(TestDepth.count(100)) { env in
+      let executed = Locked<[Int]>([])
+      let save = ProcedureTask("save") { (input: Int) in executed.update { $0.append(input) } }
+      let debounced = save.debounced(for: .seconds(1))
+      let throttled = save.throttled(to: 1, per: .seconds(1), clock: env.clock)
+      for subject in [debounced, throttled] {
+        let (busy, idle) = (env.makeQueue("busy", maxConcurrentProcedures: 1), env.makeQueue("idle"))
+        // With this, the first throttled run has to wait.
+        try await throttled(0)
+        executed.update { $0 = [] }
+        let first = busy.add(subject, input: 1)
+        try await env.clock.sleep(for: .milliseconds(500))
+        env.check("\(busy.snapshot())".contains("the end of its pause"), "\(busy.snapshot())")
+        busy.add(ProcedureTask("long") { try await env.clock.sleep(for: .seconds(10)) })
+        try await env.clock.sleep(for: .seconds(2))
+        env.check(await idle.add(subject, input: 2).outcome.error == nil)
+        env.check(executed.value == [2], "\(executed.value)")
+        let outcome = await first.outcome
+        env.check(executed.value == [2, 1], "\(executed.value): \(outcome)")
+        await busy.shutDown()
+        await idle.shutDown()
+      }
+    }
+  }
+
+  @Test("The second attempt of an earlier run does not supersede a later run")
+  func attempts() async throws {
+    try await exploreSchedules(TestDepth.count(100)) { env in
+      let queue = env.makeQueue()
+      let executed = Locked<[Int]>([])
+      let save = ProcedureTask("save") { (input: Int) in
+        executed.update { $0.append(input) }
+        try await env.clock.sleep(for: .milliseconds(500))
+        if input == 1 { throw Flaw(number: 1) }
+      }.throttled(to: 1, per: .seconds(2), clock: env.clock).retry(.immediate, maxAttempts: 2).map { $0 }
+      let first = queue.add(save, input: 1)
+      try await env.clock.sleep(for: .milliseconds(200))
+      let second = queue.add(save, input: 2)
+      env.check(await first.outcome.ignoringCondition == "throttled")
+      env.check(await second.outcome.error == nil)
+      env.check(executed.value == [1, 2], "\(executed.value)")
+      await queue.shutDown()
+    }
+  }
+
   @Test("A waiting run holds no resources, and claims them again before it executes")
   func resources() async throws {
     try await exploreSchedules(TestDepth.count(200)) { env in
@@ -137,7 +184,7 @@ struct DebouncedTests {
     }
   }
 
-  @Test("In each interval, no more runs of a key start than allowed, and the latest input is never lost")
+  @Test("In each interval, no more runs of a key start than allowed, and the latest input is executed")
   func intervals() async throws {
     try await exploreSchedules(TestDepth.count(500)) { env in
       let queue = env.makeQueue()

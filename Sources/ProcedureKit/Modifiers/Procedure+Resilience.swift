@@ -66,26 +66,68 @@ extension Procedure {
 }
 
 extension Run {
-  /// Executes an operation that waits. The procedure does not hold its resources in the meantime, as in a pause (R1).
+  /// Executes an operation that waits. The procedure holds neither its slot nor its resources in the meantime, as in a pause (Q3, R1).
   ///
-  /// - Throws: The reason for the cancellation if the run was cancelled; an error if the resources cannot be claimed again.
-  package func withResourcesReleased<R>(_ operation: () async -> R) async throws -> R {
+  /// If the operation fails, the resources are not claimed again: the procedure is about to end.
+  ///
+  /// - Throws: The error of the operation; the reason for the cancellation if the run was cancelled; an error if the resources cannot be
+  ///   claimed again.
+  package func withSlotAndResourcesReleased<R>(_ operation: () async throws -> R) async throws -> R {
     let layers = [self] + enclosingLayers
     releaseResources(layers)
-    let result = await operation()
+    let result = try await withSlotReleased(operation: operation)
     if let error = isCancelled ? inheritedReason ?? CancellationError() : await reclaim(layers) { throw error }
     return result
   }
 
-  /// Waits for a signal without a slot, as in a pause, until the run is cancelled or `limit` has passed, which resolves the signal, too.
+  /// Waits for a signal until the run is cancelled or `limit` has passed, which resolves the signal, too. Snapshots report a pause. The
+  /// caller has released the slot.
   package func pause(until signal: OneShotSignal, atMost limit: Duration) async {
     let timer = core.timers.schedule(after: limit) { signal.signal() }
-    await withSlotReleased(for: .rateLimit, at: signal) {
-      countPause(by: 1)
-      defer { countPause(by: -1) }
-      _ = await wait(at: signal)
-    }
+    addWait(.pause(until: instant.advanced(by: limit)), signal)
+    countPause(by: 1)
+    _ = await wait(at: signal)
+    countPause(by: -1)
+    removeWait(signal)
     core.timers.cancel(timer)
+  }
+
+  /// Waits for a signal that another run sends, until this run is cancelled. The search for deadlocks includes the wait. The caller has
+  /// released the slot.
+  ///
+  /// - Throws: The error with which the wait is refused if it is part of a deadlock (R4).
+  package func wait(for leader: Run, at signal: OneShotSignal) async throws {
+    leader.setAwaited()
+    addWait(.run(leader), signal)
+    defer { removeWait(signal) }
+    leader.core.raise(leader.slotOwner, to: currentPriority)
+    searchForDeadlock()
+    _ = await wait(at: signal)
+    if let refusal = signal.refusal { throw refusal }
+  }
+
+  /// Executes a task within the body, with its slot and its resources. The cancellation of this run only calls `onCancel`.
+  package func executeShielded<Input: Sendable, Output: Sendable>(
+    _ task: ProcedureTask<Input, Output>, _ input: Input, onCancel: @escaping @Sendable () -> Void
+  ) async throws -> Output {
+    try await withTaskAndRunCancellationHandler {
+      try await Spawner.runShielded(executor: core.executor) {
+        try await RunDriver.run(task, input, opensShield: true)
+      }
+    } onCancel: {
+      onCancel()
+    }
+  }
+
+  /// The current instant of the clock of the queue.
+  package var instant: ProcedureInstant { core.time.now }
+
+  /// The run of the whole procedure, of which this run is a layer, an attempt, or a copy. It is also that of a call, which is not reported
+  /// itself.
+  package var whole: Run {
+    var run = self
+    while run.kind == .layer || run.kind == .copy, let parent = run.parent { run = parent }
+    return run
   }
 
   /// Waits until a rate limiter admits a call. The procedure holds neither a slot nor resources during the wait.

@@ -167,6 +167,7 @@ enum BodyWaitLook: Sendable {
     case .eventsOfRun(let run): self = .other(.events(of: run.name))
     case .events(let name): self = .other(.events(of: name))
     case .rateLimit: self = .other(.rateLimit)
+    case .pause(let end): self = .other(.pause(until: end))
     }
   }
 }

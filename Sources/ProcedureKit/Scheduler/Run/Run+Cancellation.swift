@@ -1,7 +1,7 @@
 extension Run {
   /// Cancels the run and everything in it. The first cancellation wins; after the outcome is decided, a cancellation has no effect (C1,
   /// C2).
-  func cancel(_ reason: (any Error)?) {
+  package func cancel(_ reason: (any Error)?) {
     let reading = core.time.reading()
     core.send { state, effects in _ = mark(reason, at: reading, &state, &effects) }
   }
@@ -82,7 +82,7 @@ extension Run {
   ///
   /// A procedure that a cancelled body calls to clean up ignores the earlier cancellation. Only its own cancellation, such as a timeout,
   /// affects it.
-  var isCancelled: Bool {
+  package var isCancelled: Bool {
     if !ignoresTaskCancellation, Task.isCancelled { return true }
     if !cancellationScope.ignoresEnclosing, usesSlotOfBody, slotOwner.isCancelledOrStopping { return true }
     return isCancelledOrStopping

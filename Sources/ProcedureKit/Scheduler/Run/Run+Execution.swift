@@ -110,8 +110,11 @@ extension Run {
       core.update { $0[self].details.result = .failure(error) }
       return .finish
     }
-    // A timeout, a deadline, or a hedge cancels these bodies but not the caller, so they execute in a child of the caller's task (C5).
-    let needsTask = !isDrivenByWorker && (layer.hasTimeout || layer.traits.deadline != nil || kind == .copy)
+    // A timeout, a deadline, or a hedge cancels these bodies but not the caller, so they execute in a child of the caller's task (C5). So
+    // does a body in a shield, which only its own cancellation reaches.
+    let needsTask =
+      !isDrivenByWorker
+      && (layer.hasTimeout || layer.traits.deadline != nil || kind == .copy || cancellationScope.opensShield)
     let end: BodyEnd
     if needsTask || hasBindings {
       let box = ResultBox<BodyEnd>()

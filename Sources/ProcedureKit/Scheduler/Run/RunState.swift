@@ -126,9 +126,14 @@ struct RunDetails: ~Copyable, Sendable {
   /// The time that was left until the deadline at admission.
   var timeToDeadline: Duration?
 
-  /// Whether the body is waiting for a rate limiter, which is reported as a pause.
-  var waitsForRateLimiter: Bool {
-    waits.values.contains { if case .rateLimit = $0.wait { true } else { false } }
+  /// Whether a wait of the body is reported as a pause: for a rate limiter, or for the end of a delay.
+  var isInPause: Bool {
+    waits.values.contains {
+      switch $0.wait {
+      case .rateLimit, .pause: true
+      case .run, .idle, .room, .conditions, .execution, .eventsOfRun, .events: false
+      }
+    }
   }
 
   /// Whether the run was cancelled, or a produced child has failed and is stopping its body.
@@ -274,12 +279,14 @@ enum RunWait: Sendable {
   case events(of: String)
   /// A permit from a rate limiter.
   case rateLimit
+  /// The end of a delay.
+  case pause(until: ProcedureInstant)
 
   /// Whether the wait can end with an error.
   var canThrow: Bool {
     switch self {
     case .run, .room, .execution: true
-    case .idle, .conditions, .eventsOfRun, .events, .rateLimit: false
+    case .idle, .conditions, .eventsOfRun, .events, .rateLimit, .pause: false
     }
   }
 
@@ -287,7 +294,7 @@ enum RunWait: Sendable {
   var queue: QueueCore? {
     switch self {
     case .idle(let queue), .room(let queue, _): queue
-    case .run, .execution, .conditions, .eventsOfRun, .events, .rateLimit: nil
+    case .run, .execution, .conditions, .eventsOfRun, .events, .rateLimit, .pause: nil
     }
   }
 }
