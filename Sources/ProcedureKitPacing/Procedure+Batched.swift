@@ -15,10 +15,10 @@ extension Procedure {
   /// result at the position of its input: a value, or an error that concerns only this input. If the batch itself fails, each of its runs
   /// fails with the error.
   ///
-  /// While a run waits, it holds neither a slot nor resources, as in a pause. Cancelling a run ends its wait and withdraws its input, unless
-  /// the batch has started. If the first run is cancelled, the next one takes its place. Once the batch has started, the cancellation or a
-  /// timeout of the run that executes it does not interrupt it: the run ends after the batch. A batch is cancelled when all of its runs
-  /// have been cancelled.
+  /// While a run waits, it holds neither a slot nor resources, as in a pause. Cancelling a run ends its wait and withdraws its input,
+  /// unless the batch has started. If the first run is cancelled, the next one takes its place. Once the batch has started, the
+  /// cancellation or a timeout of the run that executes it does not interrupt it: the run ends after the batch. A batch is cancelled when
+  /// all of its runs have been cancelled.
   ///
   /// All copies of the returned procedure share their batches. Each queue has its own batches, and so have the procedures without a queue.
   ///

@@ -9,9 +9,9 @@ extension Procedure {
   ///
   /// A run executes at once if fewer than `count` runs with its key have started within the last `interval`. Otherwise, it waits until it
   /// can start, unless another run with the key arrives first and supersedes it. The wait of a superseded run ends immediately, and the run
-  /// is ignored, with the condition *throttled*, as soon as its body has a slot again; it does not count as failed. `run`, calls and handles
-  /// throw `ProcedureError` with the kind `ignored`. A waiting run holds neither a slot nor resources, as in a pause, and cancelling it ends
-  /// the wait.
+  /// is ignored, with the condition *throttled*, as soon as its body has a slot again; it does not count as failed. `run`, calls and
+  /// handles throw `ProcedureError` with the kind `ignored`. A waiting run holds neither a slot nor resources, as in a pause, and
+  /// cancelling it ends the wait.
   ///
   /// The latest input is therefore not lost, unless its own run is cancelled or times out while it waits: the run that it has superseded
   /// does not return. The modifier counts a start when the wait ends, even if the run then has to wait for a slot or resources. Executions
@@ -23,7 +23,8 @@ extension Procedure {
   /// - Parameters:
   ///   - count: The number of executions per interval. Passing a number below 1 traps.
   ///   - interval: The interval, which moves with the time.
-  ///   - clock: The clock that measures the intervals. If the queue has a clock of its own, as in a test, pass that clock: the waits use the
+  ///   - clock: The clock that measures the intervals. If the queue has a clock of its own, as in a test, pass that clock: the waits use
+  ///   the
   ///     clock of the queue, and a run waits again for as long as its interval has not passed on this clock.
   ///   - key: Returns the key of a run. Runs with different keys do not affect each other. Strings are compared byte by byte.
   /// - Returns: The procedure with the limit.

@@ -6,11 +6,11 @@ extension ProcedureContext {
   /// ```
   ///
   /// Within the shield, `Task.isCancelled` and ``isCancelled`` are `false`, sleeping works, and cancellation handlers are not called. The
-  /// cancellation does not reach child tasks, procedures that the operation calls, procedures that it runs on a queue, or procedures that it
-  /// produces with the context of the operation, ``current``. ``ProcedureQueue/cancelAll(_:)``, a shutdown, or the end of a scope does not
-  /// cancel them either, if they are on the queue of this procedure. Procedures that the operation adds with `add` are not protected, and
-  /// another queue can cancel those that the operation runs there. If the operation itself cancels a child task, a task group or a handle,
-  /// this works as usual.
+  /// cancellation does not reach child tasks, procedures that the operation calls, procedures that it runs on a queue, or procedures that
+  /// it produces with the context of the operation, ``current``. ``ProcedureQueue/cancelAll(_:)``, a shutdown, or the end of a scope does
+  /// not cancel them either, if they are on the queue of this procedure. Procedures that the operation adds with `add` are not protected,
+  /// and another queue can cancel those that the operation runs there. If the operation itself cancels a child task, a task group or a
+  /// handle, this works as usual.
   ///
   /// After the shield, the cancellation can be observed again, and the outcome of the run is the same. These are the semantics of
   /// `withTaskCancellationShield` (SE-0504). The library uses that function if it was compiled with Swift 6.4 or later, on Apple's systems
@@ -18,8 +18,8 @@ extension ProcedureContext {
   /// resources.
   ///
   /// - Parameters:
-  ///   - limit: The time after which the operation itself is cancelled, so that it cannot delay the end of the procedure forever. It does not
-  ///     apply to a shield within this one, which has a limit of its own.
+  ///   - limit: The time after which the operation itself is cancelled, so that it cannot delay the end of the procedure forever. It
+  ///     does not apply to a shield within this one, which has a limit of its own.
   ///   - operation: The operation, which never executes on the caller's actor.
   /// - Returns: The result of `operation`.
   /// - Throws: The error of `operation`; after `limit`, ``ProcedureError/Kind/timedOut`` with a name such as `shield of session`.
@@ -56,8 +56,8 @@ extension Procedure {
   /// If the operation fails, so does the procedure, unless it has already failed or was cancelled, in which case the error of the operation
   /// is logged.
   ///
-  /// A timeout, a deadline or the grace period of a shutdown cannot end the operation, so the procedure can take longer, by up to `limit` for
-  /// each of its cleanups.
+  /// A timeout, a deadline or the grace period of a shutdown cannot end the operation, so the procedure can take longer, by up to `limit`
+  /// for each of its cleanups.
   ///
   /// - Parameters:
   ///   - limit: The time after which the operation itself is cancelled, and fails with ``ProcedureError/Kind/timedOut`` and a name such as

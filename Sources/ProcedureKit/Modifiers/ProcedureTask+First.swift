@@ -121,8 +121,8 @@ extension ProcedureQueue {
   /// The others are cancelled and awaited; see ``ProcedureTask/first(_:of:)``. Cancelling the caller cancels all procedures.
   ///
   /// - Throws: ``ProcedureError/Kind/childrenFailed`` if too few procedures succeed; `CancellationError`, or the reason for the cancellation,
-  ///   if the run is cancelled; ``ProcedureError/Kind/queueShutDown`` if the queue is shut down; ``ProcedureError/Kind/exclusionDeadlock`` if
-  ///   a procedure is waiting for the run.
+  ///   if the run is cancelled; ``ProcedureError/Kind/queueShutDown`` if the queue is shut down; ``ProcedureError/Kind/exclusionDeadlock``
+  ///   if a procedure is waiting for the run.
   public nonisolated(nonsending) final func first<P: Procedure>(
     _ count: Int, of procedures: [P], input: P.Input
   ) async throws -> [P.Output] {

@@ -13,9 +13,9 @@ extension ProcedureQueue {
   /// When the grace period ends, all remaining procedures are cancelled, as are procedures that bodies add later. The reason for the
   /// cancellation is ``ProcedureError/Kind/queueShutDown``, which contains the name of the cancelled procedure. The function still waits
   /// for bodies that are slow to respond to the cancellation, and for ``Procedure/cleanup(atMost:_:)`` and
-  /// ``ProcedureContext/shielded(atMost:_:)``, each of which may take up to its own limit. A body that is itself waiting for the shutdown of its queue is neither
-  /// awaited nor cancelled. If there are several calls, the shortest grace period applies, and each call reports all procedures that have
-  /// been cancelled because of the shutdown.
+  /// ``ProcedureContext/shielded(atMost:_:)``, each of which may take up to its own limit. A body that is itself waiting for the shutdown
+  /// of its queue is neither awaited nor cancelled. If there are several calls, the shortest grace period applies, and each call reports
+  /// all procedures that have been cancelled because of the shutdown.
   ///
   /// Cancelling the caller shortens neither the wait nor the grace period. To shorten the wait, call ``cancelAll(_:)``.
   ///
@@ -97,8 +97,8 @@ extension ProcedureQueue {
     /// The procedures that had started, in the order of admission.
     ///
     /// These include procedures that were pausing between two attempts, and procedures that were waiting within one of their modifiers: for
-    /// a ``RateLimiter``, or, with `exclusive("a").timeout(…)`, for the resource. Such a procedure may have been executed in part or, if its
-    /// body ignored the cancellation, completely.
+    /// a ``RateLimiter``, or, with `exclusive("a").timeout(…)`, for the resource. Such a procedure may have been executed in part or, if
+    /// its body ignored the cancellation, completely.
     public let interrupted: [Entry]
 
     /// Creates a report, for tests of code that receives one.

@@ -5,7 +5,8 @@ import TestingProcedureKit
 
 @Suite("The first of several procedures, under every order", .timeLimit(.atDepth))
 struct FirstRuleTests {
-  /// Returns procedures that sleep for the same time, so that the schedule decides which of them is the first, and that record how they end.
+  /// Returns procedures that sleep for the same time, so that the schedule decides which of them is the first, and that record how they
+  /// end.
   private func racers(
     _ env: ExplorationEnvironment, failing: Set<Int> = [], ended: Locked<[Int: Bool]>
   ) -> [ProcedureTask<Int, Int>] {

@@ -223,7 +223,8 @@ struct QueueMachine: Sendable {
     return true
   }
 
-  /// Whether the queue is suspended and holds this run back (Q2). A nested run belongs to a body that is already executing, so it continues.
+  /// Whether the queue is suspended and holds this run back (Q2). A nested run belongs to a body that is already executing, so it
+  /// continues.
   private func isHeldBack(_ member: MemberID) -> Bool { isSuspended && !members[Int(member)].isNested }
 
   /// Holds a run back until the queue is resumed (Q2).

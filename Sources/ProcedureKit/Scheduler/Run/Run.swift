@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// The `@unchecked Sendable` conformance relies on an invariant: the state of a run is accessed either through the `RunTable` of its queue,
 /// which the queue's lock guards, or by the code that creates the run, before any other code refers to the run. The outcome is written
-/// once, through the table, before the run is marked as finished; code without the lock reads it only after that. `parent` changes only while no
-/// other code refers to the run.
+/// once, through the table, before the run is marked as finished; code without the lock reads it only after that. `parent` changes only
+/// while no other code refers to the run.
 ///
 /// The class is `package` because `ProcedureKitDurable` and `ProcedureKitRemote` use it.
 @usableFromInline

@@ -53,8 +53,8 @@ public final class CurlTransport: HTTPTransport {
     public var maxHeadSize = 128 << 10
     /// The maximum number of connections to a host that may be open at a time. Additional transfers have to wait.
     ///
-    /// The wait counts towards `timeoutInterval` and ``totalTimeout``. If you have many transfers, limit the number of concurrent procedures
-    /// of their queue instead, because these limits apply only once a procedure has started.
+    /// The wait counts towards `timeoutInterval` and ``totalTimeout``. If you have many transfers, limit the number of concurrent
+    /// procedures of their queue instead, because these limits apply only once a procedure has started.
     ///
     /// For `http` URLs that are requested through a proxy, the limit applies to the proxy, so the hosts behind it share the connections.
     public var maxConnectionsPerHost = 256

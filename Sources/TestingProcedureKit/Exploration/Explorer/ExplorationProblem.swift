@@ -63,9 +63,9 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
     /// A thread outside the exploration made one of the exploration's tasks ready.
     ///
     /// Possible causes are work on a dispatch queue, a callback from the system, an actor with its own executor, and `Task.immediate`
-    /// outside actors: without `executorPreference: env.executor`, such a task at first runs on the executor of the whole process. Waits in real time,
-    /// work on the main actor, and `Task { … }` are further causes if `ScheduleExplorer.controlsRealTime`, `controlsMainActor`, and
-    /// `controlsGlobalTasks`, respectively, are `false`.
+    /// outside actors: without `executorPreference: env.executor`, such a task at first runs on the executor of the whole process. Waits in
+    /// real time, work on the main actor, and `Task { … }` are further causes if `ScheduleExplorer.controlsRealTime`, `controlsMainActor`,
+    /// and `controlsGlobalTasks`, respectively, are `false`.
     case enqueuedFromOutside
     /// The schedule used a clock, or the executor of a queue or a task, that was created in another schedule or outside the exploration.
     ///

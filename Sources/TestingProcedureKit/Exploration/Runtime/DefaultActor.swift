@@ -128,7 +128,8 @@ struct DefaultActor: Hashable, Sendable {
   }
 
   /// Runs a caller isolated to the actor. In contrast to the runtime's own job, the caller does not continue on the same thread after it
-  /// has left the actor, so that the exploration can choose when it continues. If the caller's task prefers no executor, `executor` is `nil`.
+  /// has left the actor, so that the exploration can choose when it continues. If the caller's task prefers no executor, `executor` is
+  /// `nil`.
   func run(_ caller: UnownedJob, preferring executor: (any TaskExecutor)?) {
     let serial = unsafeBitCast((address, UInt(0)), to: UnownedSerialExecutor.self)
     if let executor {

@@ -11,8 +11,8 @@ struct ScheduleState {
     }
 
     var work: Work
-    /// Whether the job belongs to the runtime, and only makes a task ready: its own task, as in `Task.yield`, or the task whose timer it is.
-    /// Such a job runs immediately, because its position in the order has no effect.
+    /// Whether the job belongs to the runtime, and only makes a task ready: its own task, as in `Task.yield`, or the task whose timer it
+    /// is. Such a job runs immediately, because its position in the order has no effect.
     var isYield = false
     /// For a parked job, the job itself, and the depth of the stack at the wake.
     var origin: ReadyJob?
