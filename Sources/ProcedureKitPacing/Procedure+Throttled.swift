@@ -23,9 +23,8 @@ extension Procedure {
   /// - Parameters:
   ///   - count: The number of executions per interval. Passing a number below 1 traps.
   ///   - interval: The interval, which moves with the time.
-  ///   - clock: The clock that measures the intervals. If the queue has a clock of its own, as in a test, pass that clock: the waits use
-  ///   the
-  ///     clock of the queue, and a run waits again for as long as its interval has not passed on this clock.
+  ///   - clock: The clock that measures the intervals. If the queue has a clock of its own, as in a test, pass that clock: the waits
+  ///     use the clock of the queue, and a run waits again for as long as its interval has not passed on this clock.
   ///   - key: Returns the key of a run. Runs with different keys do not affect each other. Strings are compared byte by byte.
   /// - Returns: The procedure with the limit.
   public func throttled<Key: Hashable & Sendable>(
