@@ -17,7 +17,7 @@ final class ResultFlow {
   /// The runs whose values have not been returned yet; used only if the values are unordered.
   private var inFlight: [ProcedureID: Run] = [:]
   /// The runs in the order in which their values are returned. If the values are unordered, only the finished runs are here.
-  private var queue = RunQueue()
+  private var queue = Deque<Run>()
   /// The finished runs that the reader has added but that have not arrived here yet; used only if the values are unordered.
   private var finishedEarly: Set<ProcedureID> = []
   private var (taken, granted) = (0, 0)
@@ -115,7 +115,7 @@ final class ResultFlow {
           case .refused(let error): throw error
           }
         }
-        queue.removeFirst()
+        _ = queue.popFirst()
         if !iteration.isOrdered { inFlight[run.id] = nil }
         taken += 1
         return run
@@ -161,7 +161,7 @@ final class ResultFlow {
       _ = await run.waitForEnd(endsOnCancellation: false)
       run.setObserved()
     }
-    (inFlight, queue, inputs) = ([:], RunQueue(), nil)
+    (inFlight, queue, inputs) = ([:], Deque(), nil)
   }
 
   /// Cancels the unfinished procedures, including those that the reader has added in the meantime.
@@ -175,26 +175,4 @@ final class ResultFlow {
   private var unreturned: [Run] { iteration.isOrdered ? queue.all : inFlight.inOrder }
 
   private static var cancelError: any Error { ProcedureContext.current?.cancellationReason ?? CancellationError() }
-}
-
-/// A first-in, first-out queue of runs.
-private struct RunQueue {
-  private var runs: ContiguousArray<Run?> = []
-  private var start = 0
-
-  var first: Run? { start < runs.count ? runs[start] : nil }
-  var count: Int { runs.count - start }
-  var all: [Run] { runs[start...].compactMap { $0 } }
-
-  mutating func append(_ run: Run) { runs.append(run) }
-
-  mutating func removeFirst() {
-    runs[start] = nil
-    start += 1
-    // Each element is moved at most once on average.
-    if start * 2 >= runs.count {
-      runs.removeFirst(start)
-      start = 0
-    }
-  }
 }

@@ -36,43 +36,6 @@ struct AdmissionLimiter: Sendable {
     let order: UInt64
   }
 
-  /// A double-ended queue. Removing an element from either end takes O(1) on average.
-  struct Deque<Element: Sendable>: Sendable {
-    private var elements: ContiguousArray<Element> = []
-    /// The number of elements that were removed from the front but still occupy memory.
-    private var taken = 0
-
-    var isEmpty: Bool { taken == elements.count }
-    var count: Int { elements.count - taken }
-    var all: ContiguousArray<Element>.SubSequence { elements[taken...] }
-
-    mutating func append(_ element: Element) { elements.append(element) }
-
-    mutating func prepend(_ element: Element) {
-      if taken == 0 { return elements.insert(element, at: 0) }
-      taken -= 1
-      elements[taken] = element
-    }
-
-    mutating func popFirst() -> Element? {
-      guard !isEmpty else { return nil }
-      defer { releaseTaken() }
-      taken += 1
-      return elements[taken - 1]
-    }
-
-    mutating func popLast() -> Element? { isEmpty ? nil : elements.removeLast() }
-
-    mutating func filter(_ isKept: (Element) -> Bool) { (elements, taken) = (ContiguousArray(all.filter(isKept)), 0) }
-
-    /// Releases the memory of removed elements once they outnumber the remaining ones.
-    private mutating func releaseTaken() {
-      guard taken > AdmissionLimiter.minimumToCompact, 2 * taken > elements.count else { return }
-      elements.removeFirst(taken)
-      taken = 0
-    }
-  }
-
   struct Key: Sendable {
     /// The callers that are waiting until the key has room.
     var parked = Deque<Caller>()
@@ -265,12 +228,12 @@ struct AdmissionLimiter: Sendable {
   }
 }
 
-extension AdmissionLimiter.Deque<AdmissionLimiter.Caller> {
+extension Deque<AdmissionLimiter.Caller> {
   /// Removes and returns the callers that are waiting.
   fileprivate mutating func takeAll() -> [Element] {
     removeCancelled()
     defer { self = Self() }
-    return Array(all)
+    return all
   }
 
   /// Removes the callers whose waits have ended.

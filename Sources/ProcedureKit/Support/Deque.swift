@@ -1,0 +1,43 @@
+/// A double-ended queue. Removing an element from either end takes O(1) on average, and releases the element at once.
+struct Deque<Element: Sendable>: Sendable {
+  private static var minimumToCompact: Int { 64 }
+
+  /// The elements, preceded by a `nil` for each one that was removed from the front and whose place has not been reused.
+  private var elements: ContiguousArray<Element?> = []
+  /// The number of elements that were removed from the front but whose places still occupy memory.
+  private var taken = 0
+
+  var isEmpty: Bool { taken == elements.count }
+  var count: Int { elements.count - taken }
+  var first: Element? { isEmpty ? nil : elements[taken] }
+  /// The elements in order.
+  ///
+  /// - Complexity: O(n) for n elements.
+  var all: [Element] { elements[taken...].compactMap(\.self) }
+
+  mutating func append(_ element: Element) { elements.append(element) }
+
+  mutating func prepend(_ element: Element) {
+    if taken == 0 { return elements.insert(element, at: 0) }
+    taken -= 1
+    elements[taken] = element
+  }
+
+  mutating func popFirst() -> Element? {
+    guard !isEmpty else { return nil }
+    defer { releaseTaken() }
+    taken += 1
+    return elements[taken - 1].take()
+  }
+
+  mutating func popLast() -> Element? { isEmpty ? nil : elements.removeLast() }
+
+  mutating func filter(_ isKept: (Element) -> Bool) { (elements, taken) = (ContiguousArray(all.filter(isKept)), 0) }
+
+  /// Releases the places of removed elements once they outnumber the remaining ones.
+  private mutating func releaseTaken() {
+    guard taken > Self.minimumToCompact, 2 * taken > elements.count else { return }
+    elements.removeFirst(taken)
+    taken = 0
+  }
+}
