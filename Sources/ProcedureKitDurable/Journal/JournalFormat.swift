@@ -18,8 +18,8 @@ enum JournalFormat {
   static let entryHeaderSize = 12
 
   static func header(version: UInt32 = version) -> [UInt8] {
-    let start = magic + bytes(of: version)
-    return start + bytes(of: CRC32.checksum(of: start))
+    let start = magic + version.littleEndianBytes
+    return start + CRC32.checksum(of: start).littleEndianBytes
   }
 
   /// The maximum number of bytes in a path. Paths are limited, because the paths of all entries are kept in memory.
@@ -35,15 +35,15 @@ enum JournalFormat {
     }
     var payload: [UInt8] = []
     payload.reserveCapacity(Int(length))
-    payload += bytes(of: pathLength)
+    payload += pathLength.littleEndianBytes
     payload += path
     payload += key.fingerprint.bytes
     payload += value
     var entry: [UInt8] = []
     entry.reserveCapacity(entryHeaderSize + payload.count)
-    entry += bytes(of: length)
-    entry += bytes(of: CRC32.checksum(of: payload))
-    entry += bytes(of: CRC32.checksum(of: entry))
+    entry += length.littleEndianBytes
+    entry += CRC32.checksum(of: payload).littleEndianBytes
+    entry += CRC32.checksum(of: entry).littleEndianBytes
     return entry + payload
   }
 
@@ -73,8 +73,6 @@ enum JournalFormat {
   static func number(_ bytes: some Collection<UInt8>) -> UInt32 {
     bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
   }
-
-  private static func bytes(of number: UInt32) -> [UInt8] { number.littleEndianBytes }
 }
 
 /// The CRC-32 checksum from ISO 3309, which gzip and PNG also use.
