@@ -45,7 +45,8 @@ package enum Spawner {
   /// Executes an operation that does not observe the cancellation of the current task, neither an earlier nor a later one (SE-0504).
   ///
   /// Before Swift 6.4, and before version 27 of Apple's systems, an unstructured task executes the operation, with the task-local values
-  /// and the priority of the current task. The task is awaited, so it does not outlive the call.
+  /// and the priority of the current task. The task is awaited, so it does not outlive the call. Nothing cancels the task itself, which is what shields
+  /// the operation; to limit it, cancel what it runs.
   package static func runShielded<R: Sendable>(
     executor: (any TaskExecutor)?, _ operation: @escaping @Sendable () async throws -> R
   ) async throws -> R {
