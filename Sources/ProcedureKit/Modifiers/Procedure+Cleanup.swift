@@ -36,8 +36,8 @@ extension ProcedureContext {
   ) async throws -> R {
     let unlimited = ProcedureTask(label, operation: operation)
     let task = limit.map { unlimited.timeout($0) } ?? unlimited
-    return try await Spawner.runShielded(executor: run.core.executor) {
-      try await Self.bound.withValue(.init(self)) { try await RunDriver.run(task, (), opensShield: true) }
+    return try await Self.bound.withValue(.init(self)) {
+      try await RunDriver.runShielded(task, (), executor: run.core.executor)
     }
   }
 }

@@ -73,9 +73,15 @@ extension Run {
   /// - Throws: The error of the operation; the reason for the cancellation if the run was cancelled; an error if the resources cannot be
   ///   claimed again.
   package func withSlotAndResourcesReleased<R>(_ operation: () async throws -> R) async throws -> R {
+    try await withSlotAndResourcesReleased(for: nil, at: nil, operation)
+  }
+
+  private func withSlotAndResourcesReleased<R>(
+    for wait: RunWait?, at key: AnyObject?, _ operation: () async throws -> R
+  ) async throws -> R {
     let layers = [self] + enclosingLayers
     releaseResources(layers)
-    let result = try await withSlotReleased(operation: operation)
+    let result = try await withSlotReleased(for: wait, at: key, operation: operation)
     if let error = isCancelled ? inheritedReason ?? CancellationError() : await reclaim(layers) { throw error }
     return result
   }
@@ -111,9 +117,7 @@ extension Run {
     _ task: ProcedureTask<Input, Output>, _ input: Input, onCancel: @escaping @Sendable () -> Void
   ) async throws -> Output {
     try await withTaskAndRunCancellationHandler {
-      try await Spawner.runShielded(executor: core.executor) {
-        try await RunDriver.run(task, input, opensShield: true)
-      }
+      try await RunDriver.runShielded(task, input, executor: core.executor)
     } onCancel: {
       onCancel()
     }
@@ -137,17 +141,17 @@ extension Run {
     case .refused(let delay):
       throw ProcedureError.rateExceeded(procedure: layerIdentity, retryAfter: delay)
     case .waits(let ticket):
-      let layers = [self] + enclosingLayers
-      releaseResources(layers)
-      let hasTurn = await withSlotReleased(for: .rateLimit, at: limiter) {
-        countPause(by: 1)
-        defer { countPause(by: -1) }
-        return await limiter.wait(for: ticket, core.timers, at: wait(at:))
+      var hasTurn = false
+      do {
+        try await withSlotAndResourcesReleased(for: .rateLimit, at: limiter) {
+          countPause(by: 1)
+          defer { countPause(by: -1) }
+          hasTurn = await limiter.wait(for: ticket, core.timers, at: wait(at:))
+        }
+      } catch {
+        if hasTurn { limiter.callAbandoned(ticket) }
+        throw error
       }
-      let error = isCancelled ? inheritedReason ?? CancellationError() : await reclaim(layers)
-      guard let error else { return }
-      if hasTurn { limiter.callAbandoned(ticket) }
-      throw error
     }
   }
 

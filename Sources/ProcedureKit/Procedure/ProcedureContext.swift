@@ -247,7 +247,7 @@ extension ProcedureContext {
 
   /// Adds a child of the executing procedure to a queue. If the child is an element of a sequence, its failure is reported only to the
   /// reader of the sequence, not to the parent.
-  func add(_ element: ResultElement, to core: QueueCore, isElement: Bool = true) -> Run {
+  func add(_ element: ResultElement, to core: QueueCore, isElement: Bool) -> Run {
     let parent = run
     let child = Run(core, element.layer, .added, parent: parent, closures: element.closures, body: element.body)
     core.update { $0[child].details.children.production = isElement ? .element : .child }

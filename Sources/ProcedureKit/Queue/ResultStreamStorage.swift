@@ -62,7 +62,7 @@ struct ResultIteration: Sendable {
 
   /// Adds an element for which room was reserved.
   func add(_ element: ResultElement) -> Run {
-    if let parent { return parent.add(element, to: core) }
+    if let parent { return parent.add(element, to: core, isElement: true) }
     return core.add(element.layer, element.closures, after: [], hasRoom: core.limitsWaiting, body: element.body)
   }
 

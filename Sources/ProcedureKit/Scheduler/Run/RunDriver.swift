@@ -20,6 +20,13 @@ package enum RunDriver {
     return try await drive(Run(.unqueued, task.layer, .structured, parent: nil, closures: task.closures), task, input)
   }
 
+  /// Runs a task as a part of the body that neither an earlier nor a later cancellation of the body reaches.
+  static func runShielded<Input, Output: Sendable>(
+    _ task: ProcedureTask<Input, Output>, _ input: Input, executor: (any TaskExecutor)?
+  ) async throws -> Output {
+    try await Spawner.runShielded(executor: executor) { try await run(task, input, opensShield: true) }
+  }
+
   /// Runs a task as a layer or an attempt of the current run.
   ///
   /// That run may have finished, if its body left behind the task that calls this function. In that case, the procedure runs as a call.
