@@ -6,7 +6,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// Collects the body of a response in memory, up to a limit.
+/// A sink that collects the body of a response in memory, up to a limit.
 final class CollectedBody: BodySink {
   private struct State {
     var data = Data()

@@ -6,7 +6,7 @@ public import ProcedureKit
 #endif
 
 extension Procedure where Output == HTTPPayloadResponse<Data> {
-  /// Returns a procedure whose output is a value that is decoded from the JSON in the response.
+  /// Returns a procedure that decodes its output from the JSON in the response.
   ///
   /// ```swift
   /// let load = NetworkDataProcedure("load").resilient().json(Kitten.self)

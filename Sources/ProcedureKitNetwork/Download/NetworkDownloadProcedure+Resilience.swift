@@ -10,13 +10,13 @@ public import ProcedureKit
 extension NetworkDownloadProcedure {
   /// Returns a procedure that limits the time of each attempt and makes further attempts after failures that may be temporary.
   ///
-  /// An attempt continues where the previous one stopped if the server identifies the version of the file by a strong `ETag` or by
-  /// `Last-Modified`, and if it supports range requests (`Range`, `If-Range`). A large download can therefore be completed in several
-  /// attempts, each of which gets further than the last. If the file has changed in the meantime, the download starts from the beginning.
-  /// The unfinished file is removed when the last attempt fails, or when the procedure is cancelled.
+  /// An attempt continues where the previous one stopped if the server supports range requests (`Range`, `If-Range`) and identifies the
+  /// version of the file with a strong `ETag` or `Last-Modified`. A large download can therefore complete over several attempts. If the
+  /// file has changed in the meantime, the download starts from the beginning. The unfinished file is removed when the last attempt fails,
+  /// or when the procedure is cancelled.
   ///
   /// - Parameters:
-  ///   - resilience: The limits and the rules.
+  ///   - resilience: The time limits and the rules for retries.
   ///   - budget: A limit on the retries that all callers of a service share.
   ///   - modify: A closure that returns an attempt with additional modifiers; see `resilient(_:budget:each:)` for other procedures.
   /// - Returns: A procedure that retries the download.
@@ -28,7 +28,7 @@ extension NetworkDownloadProcedure {
       > = { $0 }
   ) -> ProcedureTask<URLRequest, HTTPPayloadResponse<URL>> {
     procedureTask.configured { request, _ in
-      // All attempts of one run share a file. The hook is called before the procedure ends, regardless of its outcome.
+      // All attempts of one run share a file. The hook is called before the procedure ends, regardless of the outcome.
       let file = PartialFile(for: destination(request), limit: settings.sizeLimit)
       let attempt = ProcedureTask(name) { (request: URLRequest) in try await self.attempt(request, to: file) }
       return attempt.resilient(resilience, budget: budget, each: modify).onWillFinish { _ in file.remove() }

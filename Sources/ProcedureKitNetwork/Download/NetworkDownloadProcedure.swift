@@ -13,8 +13,8 @@ public import ProcedureKit
 /// ```
 ///
 /// The body is written to a hidden file, `.…​.part`, in the folder of the destination. Once the file has the announced length, it is moved
-/// to the destination, where it replaces any existing file. Until then, an existing file is not touched. No hidden file remains after a
-/// failure or a cancellation, but one does remain if the process is killed. The procedure reports the received bytes as its progress,
+/// to the destination, where it replaces any existing file. Until then, an existing file is not touched. The hidden file is removed if the
+/// procedure fails or is cancelled, but remains if the process is killed. The procedure reports the received bytes as its progress,
 /// including those that an earlier attempt received.
 ///
 /// *Cancelling* the procedure ends the transfer. The procedure finishes once the connection is closed and the unfinished file has been
@@ -24,8 +24,8 @@ public struct NetworkDownloadProcedure: Procedure {
   public var name: String
   /// A closure that returns the file for a request. The folder of the file must exist.
   ///
-  /// If the URL of the request comes from elsewhere, check names that you take from the URL: its `lastPathComponent` can contain slashes,
-  /// which were encoded as `%2F`.
+  /// If you take a file name from a URL that you do not trust, validate the name first: `lastPathComponent` can contain slashes that were
+  /// encoded as `%2F`.
   public var destination: @Sendable (URLRequest) -> URL
   /// The limits, the redirect policy, the progress settings, and the transport. If the status of a response is not accepted, no file is
   /// written.
@@ -99,8 +99,8 @@ public struct NetworkDownloadProcedure: Procedure {
   private func perform(_ request: URLRequest, to file: PartialFile) async throws -> ReceivedResponse {
     var settings = settings
     if let onRedirect = settings.onRedirect {
-      // The user's code may send the next request itself, as another download that has not received anything yet. If that request contained
-      // a range, the other download would mistake the part for the complete file.
+      // The caller's closure may send the next request itself, in a new download. If that request contained a range, the new download would
+      // mistake the part for the complete file.
       settings.onRedirect = { try await onRedirect(PartialFile.withoutPart($0, of: request)) }
     }
     return try await Transfer(settings).perform(file.asking(request), into: file)

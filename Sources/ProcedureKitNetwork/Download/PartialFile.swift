@@ -51,7 +51,7 @@ final class PartialFile: BodySink {
       guard !destination.containsNUL else { throw CocoaError(.fileWriteInvalidFileName) }
       try Data().write(to: place, options: .withoutOverwriting)
       let handle = try FileHandle(forWritingTo: place)
-      // Without this flag, on Linux, processes that this process starts in the meantime would keep the file open.
+      // Without this flag, child processes on Linux would inherit the open file.
       _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
       state.withLock { $0.handle = handle }
     } catch {
@@ -87,7 +87,7 @@ final class PartialFile: BodySink {
     return next
   }
 
-  /// Discards what has been received, so that the complete file is requested next. Returns whether the current attempt had requested the
+  /// Discards the received bytes, so the next request asks for the complete file. Returns whether the current attempt requested only the
   /// rest.
   func forget() -> Bool {
     state.withLock { state in
@@ -138,9 +138,9 @@ final class PartialFile: BodySink {
     return (range.total ?? total) == total && range.bytes.upperBound <= total
   }
 
-  /// Whether bytes are still missing now that a part has been received completely.
+  /// Whether bytes are still missing after a part has been received completely.
   ///
-  /// If the total is unknown, only the next request shows whether there are more.
+  /// If the total is unknown, only the next request shows whether more bytes follow.
   var needsNextPart: Bool {
     state.withLock { state in
       guard let part = state.part, state.count == part.upperBound else { return false }
@@ -148,7 +148,7 @@ final class PartialFile: BodySink {
     }
   }
 
-  /// Returns the head of the last part if the response to the next request shows that this part ended the file; otherwise `nil`.
+  /// Returns the head of the last part if the response to the next request shows that the file was already complete; otherwise `nil`.
   func end(at response: HTTPURLResponse?) -> HTTPURLResponse? {
     let length = response?.value(forHTTPHeaderField: "Content-Range")?.wholeMatch(
       of: /bytes +\*\/(\d{1,18})/.ignoresCase())
@@ -195,7 +195,7 @@ final class PartialFile: BodySink {
     }
   }
 
-  /// Removes the file if it has not been moved.
+  /// Removes the file unless it has been moved to the destination.
   func remove() {
     closeFile()
     try? FileManager.default.removeItem(at: place)

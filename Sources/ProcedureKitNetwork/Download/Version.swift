@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Identifies a version of a file exactly, byte for byte.
+/// The exact version of a file, byte for byte.
 struct Version: Equatable {
   /// The strong `ETag`.
   let tag: String?
@@ -14,7 +14,7 @@ struct Version: Equatable {
   /// Reads the version from a response that contains the complete file. Returns `nil` if the server does not serve parts, or does not
   /// identify the version.
   init?(_ response: HTTPURLResponse) {
-    // The received bytes are decompressed, so their number is not a position in the compressed body.
+    // The received bytes are decompressed, so their count is not a position in the compressed body.
     guard !response.isEncoded, response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() != "none" else {
       return nil
     }

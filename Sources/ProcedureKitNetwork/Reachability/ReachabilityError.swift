@@ -2,7 +2,7 @@ public import Foundation
 
 /// The reason why a host cannot be reached.
 public struct ReachabilityError: Error, Sendable, CustomStringConvertible, LocalizedError {
-  /// The kind of a ``ReachabilityError``. Later versions can add kinds, so a `switch` needs a `default`.
+  /// The kind of a ``ReachabilityError``. Later versions may add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
     /// The name of the kind, for example `refused`.
     public let description: String

@@ -2,8 +2,7 @@ import Foundation
 import ProcedureKit
 import Synchronization
 
-/// Makes TCP connections to find out whether hosts can be reached. A single thread that calls `poll` serves all waiters, however many there
-/// are.
+/// A poller that makes TCP connections to find out whether hosts can be reached. A single thread, which calls `poll`, serves all waiters.
 ///
 /// Waiters that ask about the same host and port at the same time share an answer. The system's lookup of a host name blocks a thread and
 /// cannot be interrupted, so up to ``searchLimit`` additional threads look up names. A host that is given as an address needs no lookup,
@@ -84,7 +83,7 @@ final class ReachabilityPoll: Sendable {
     // Host names are not case-sensitive.
     let question = Question(host: host.lowercased(), port: port)
     let waiterID = state.withLock { $0.makeID() }
-    // A cancellation that arrived after the answer has left an entry in this set.
+    // A cancellation that arrives after the answer leaves an entry in this set.
     defer { state.withLock { _ = $0.cancelled.remove(waiterID) } }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { begin(question, waiterID, $0) }
@@ -146,7 +145,7 @@ final class ReachabilityPoll: Sendable {
       let (waiters, error) = state.withLock { state -> ([Waiter], ReachabilityError) in
         let unknown = ReachabilityError(.unknownHost, "The host \(question.host.quotable) is unknown.")
         guard !addresses.isEmpty else { return (state.end(id), unknown) }
-        // All waiters have been cancelled in the meantime.
+        // All waiters were cancelled in the meantime.
         guard state.entries[id] != nil else { return ([], unknown) }
         guard let failure = connectEntry(id, addresses, &state) else { return ([], unknown) }
         return (state.end(id), Self.refusal(question, failure))
@@ -272,7 +271,7 @@ final class ReachabilityPoll: Sendable {
   }
 
   private func polledSocket(_ descriptor: Int32, of id: Int, _ sockets: inout Sockets) {
-    // Another socket for the same question has already answered in this iteration.
+    // Another socket has already answered the same question in this iteration.
     guard let descriptors = sockets.ofQuestion[id] else { return }
     guard let failure = SocketAddress.failure(of: descriptor) else { return end(id, nil, &sockets) }
     if descriptors == [descriptor] { return end(id, failure, &sockets) }

@@ -12,9 +12,9 @@ import ProcedureKit
 /// response to a `POST`, the next request is a `GET` without a body; otherwise, the method and the body are kept.
 ///
 /// A request to another origin does not contain the credentials of the previous request, and later requests in the chain do not contain
-/// them either. An origin consists of the scheme, the host and the port, which are compared according to RFC 3986; a dot at the end of the
-/// host is ignored. Unless the policy allows it, a redirect from `https` to `http`, or one that would send a body to another origin, fails
-/// with ``NetworkError/Kind-swift.struct/refusedRedirect``.
+/// them either. Two URLs have the same origin if their schemes, hosts and ports are equal according to RFC 3986. A trailing dot in a host
+/// is ignored. Unless the policy allows it, a redirect from `https` to `http`, or one that would send a body to another origin, fails with
+/// ``NetworkError/Kind-swift.struct/refusedRedirect``.
 ///
 /// The body of a redirect is not read. A response that has one of these statuses but no `Location` field is treated like any other
 /// response.
@@ -23,14 +23,15 @@ public struct RedirectPolicy: Sendable, Hashable {
   public var limit: Int
   /// The names of the header fields that are not sent to another origin.
   ///
-  /// If you send credentials in other fields, add their names. `Authorization`, `Cookie` and `Proxy-Authorization` cannot be removed.
+  /// If you send credentials in other header fields, add the names of those fields. `Authorization`, `Cookie` and `Proxy-Authorization`
+  /// cannot be removed.
   public var credentialHeaders = standardCredentials {
     didSet { credentialHeaders.formUnion(Self.standardCredentials) }
   }
 
   private static let standardCredentials: Set<String> = ["Authorization", "Cookie", "Proxy-Authorization"]
 
-  /// Whether a redirect may lead from `https` to `http`, which allows third parties to read the request and alter the response.
+  /// Whether a redirect may lead from `https` to `http`. Third parties can then read the request and alter the response.
   public var allowsInsecureRedirects = false
   /// Whether a redirect that keeps the body (307, 308, and 301 or 302 for methods other than `POST`) may send the body to another origin.
   public var sendsBodyToOtherOrigins = false
@@ -40,7 +41,7 @@ public struct RedirectPolicy: Sendable, Hashable {
     self.limit = limit
   }
 
-  /// A policy that follows no redirects, so that a redirect is returned as the response.
+  /// A policy that does not follow redirects. A redirect is returned as the response.
   public static let never = RedirectPolicy(limit: 0)
 
   /// Returns the next request if a response is a redirect that must be followed.
@@ -49,7 +50,7 @@ public struct RedirectPolicy: Sendable, Hashable {
   ///   - response: The response.
   ///   - request: The request to which the server responded.
   ///   - count: The number of redirects that have been followed so far.
-  ///   - hasBody: Whether that request has a body.
+  ///   - hasBody: Whether `request` has a body.
   /// - Returns: The next request, and whether it keeps the body; `nil` if the response is not a redirect, or if redirects are not followed.
   /// - Throws: ``NetworkError``.
   func next(

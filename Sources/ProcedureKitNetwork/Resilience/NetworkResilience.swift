@@ -15,10 +15,11 @@ public import ProcedureKit
 /// | a certificate is not trusted, a body is too long, there are too many redirects, … | throws the error |
 ///
 /// When ``maxAttempts`` attempts have failed, or when the server asks for a longer pause than ``longestRetryAfter``, the procedure throws
-/// the last error. For a status, this is a ``NetworkError`` of kind ``NetworkError/Kind-swift.struct/unacceptableStatus``.
+/// the last error. If the last attempt received a status that is retried, that error is a ``NetworkError`` of kind
+/// ``NetworkError/Kind-swift.struct/unacceptableStatus``.
 ///
-/// If ``isRepeatable`` returns `false` for a request, the request is repeated only if the server cannot have acted on it, because no
-/// connection was made or because the status is 408, 429 or 503.
+/// If ``isRepeatable`` returns `false` for a request, the request is repeated only if the server cannot have acted on it: either no
+/// connection was made, or the status is 408, 429 or 503.
 public struct NetworkResilience: Sendable {
   /// The time limit for each attempt. If the duration is not positive, there is no limit.
   public var attemptTimeout: Duration = .seconds(8)
@@ -28,8 +29,8 @@ public struct NetworkResilience: Sendable {
   public var backoff: Schedule = .exponential(from: .milliseconds(500)).capped(at: .seconds(30)).jittered()
   /// The longest pause that a server may ask for with `Retry-After`. If the server asks for a longer one, there are no further attempts.
   public var longestRetryAfter: Duration = .seconds(60)
-  /// A closure that returns whether it is safe to carry out a request twice. By default, this is the case for the idempotent methods of RFC
-  /// 9110, and for requests that have an `Idempotency-Key` field.
+  /// A closure that returns whether it is safe to carry out a request twice. By default, it returns `true` for the idempotent methods of
+  /// RFC 9110, and for requests that have an `Idempotency-Key` field.
   public var isRepeatable: @Sendable (URLRequest) -> Bool = { request in
     let method = (request.httpMethod ?? "GET").uppercased()
     return ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method)
@@ -57,7 +58,7 @@ extension NetworkResilience {
     status == 408 || status == 429 || status.isServerError
   }
 
-  /// Returns the action to take after an attempt has thrown an error.
+  /// Returns the action to take after an attempt throws an error.
   func answer(to error: any Error, of request: URLRequest) -> Answer {
     if (error as? ProcedureError)?.kind == .timedOut { return isRepeatable(request) ? .repeat : .giveUp }
     guard let error = error as? NetworkError else { return .giveUp }

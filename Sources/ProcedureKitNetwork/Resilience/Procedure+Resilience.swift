@@ -16,7 +16,7 @@ extension Procedure where Input: NetworkRequest {
   /// ``NetworkDownloadProcedure/resilient(_:budget:each:)``.
   ///
   /// - Parameters:
-  ///   - resilience: The limits and the rules.
+  ///   - resilience: The time limits and the rules for retries.
   ///   - budget: A limit on the retries that all callers of a service share.
   ///   - modify: A closure that returns an attempt with additional modifiers, for example a circuit breaker or a rate limiter. Time that is
   ///     spent in these modifiers does not count towards the time limit of the attempt. A status that leads to another attempt reaches

@@ -13,7 +13,7 @@ enum RetryAfter {
     guard let value = response.value(forHTTPHeaderField: "Retry-After")?.trimmingCharacters(in: .whitespaces)
     else { return nil }
     if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
-      // A number with too many digits for an integer is a pause that no caller would wait for anyway.
+      // A number that overflows an integer is longer than any caller would wait.
       return .seconds(min(Int64(value) ?? .max, 1 << 32))
     }
     guard let date = HTTPDate.date(from: value) else { return nil }

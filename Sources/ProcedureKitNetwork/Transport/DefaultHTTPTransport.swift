@@ -1,6 +1,6 @@
 import Foundation
 
-/// The transport that is used by procedures that do not specify one.
+/// The transport for procedures that do not specify one.
 ///
 /// The default is ``CurlTransport`` on Linux if libcurl is available, and ``URLSessionTransport`` otherwise. For tests and comparisons, set
 /// the environment variable `PROCEDUREKIT_HTTP_TRANSPORT` to `URLSession` to use ``URLSessionTransport`` everywhere.

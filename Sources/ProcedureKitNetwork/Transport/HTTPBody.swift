@@ -11,8 +11,8 @@ public enum HTTPBody: Sendable, Hashable {
   case data(Data)
   /// The contents of a regular file, which is read while the request is being sent.
   ///
-  /// A folder, a pipe or a device leads to an error, because reading from a pipe can block a thread forever. Send such bytes as a
-  /// ``stream(_:)`` instead.
+  /// The transfer fails if the URL refers to a folder, a pipe or a device. For example, reading from a pipe can block a thread forever.
+  /// Send the bytes of a pipe or a device as a ``stream(_:)`` instead.
   case file(URL)
   /// Bytes that are produced while the request is being sent.
   case stream(HTTPBodyStream)
@@ -96,7 +96,7 @@ public enum HTTPBody: Sendable, Hashable {
   }
 }
 
-/// A body whose bytes are produced while they are being sent, so that a long body needs little memory.
+/// A body whose bytes are produced while they are being sent. Even a long body needs little memory.
 ///
 /// ```swift
 /// let body = HTTPBody.stream(HTTPBodyStream { lines.map { Data($0.utf8) } })
@@ -130,7 +130,7 @@ public struct HTTPBodyStream: Sendable, Hashable {
 
   func forEachPiece(_ body: (Data) async throws -> Void) async throws { try await iterate(body) }
 
-  /// Returns whether two streams have the same identity, which means that one is a copy of the other.
+  /// Returns whether one of two streams is a copy of the other.
   public static func == (left: HTTPBodyStream, right: HTTPBodyStream) -> Bool { left.identity === right.identity }
 
   /// Hashes the identity of the stream.

@@ -8,7 +8,7 @@ import Synchronization
 /// The head of a response as received by a transport.
 ///
 /// The Foundation object that represents the response is created only when it is first requested. On Linux, creating this object takes as
-/// long as everything else that is done with a small response.
+/// long as all other work for a small response.
 final class ReceivedResponse: Sendable {
   let status: Int
   /// The head and the URL from which the object is created; `nil` if the transport itself created the object.
@@ -71,7 +71,7 @@ final class ReceivedResponse: Sendable {
   /// The length is `nil` if it is unknown or if the body is decompressed.
   func bodyLength(to request: URLRequest) -> Int64? {
     if request.httpMethod == "HEAD" || status == 204 || status == 304 { return nil }
-    // If the body is sent in chunks, they determine where it ends, and a length is ignored (RFC 9112, section 6.3).
+    // If the body is sent in chunks, the chunks determine where it ends, and a length is ignored (RFC 9112, section 6.3).
     if value(of: "Transfer-Encoding") != nil { return nil }
     guard value(of: "Content-Encoding")?.lowercased() ?? "identity" == "identity" else { return nil }
     // An implausible length is ignored, so that sums with other lengths cannot overflow.

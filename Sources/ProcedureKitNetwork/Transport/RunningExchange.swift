@@ -80,8 +80,8 @@ final class RunningExchange: Sendable {
     do { try report() } catch { stop(error) }
   }
 
-  /// Calls a closure that must not be called after a cancellation. The lock keeps a cancellation from arriving during the call. On Linux,
-  /// the process crashes if a redirect is answered after a cancellation.
+  /// Calls a closure that must not be called after cancellation. The lock prevents cancellation during the call. On Linux, the process
+  /// crashes if a redirect is answered after a cancellation.
   func unlessStopped(_ answer: () -> Void) {
     state.withLock { state in
       if state.reason == nil { answer() }

@@ -9,8 +9,8 @@ import ProcedureKit
 
 /// A transport that uses `URLSession`.
 ///
-/// This is the default transport on Apple's platforms, and on Linux without libcurl; see ``DefaultHTTPTransport``. A transport owns a
-/// session. The session's idle connections are closed when the transport is deallocated. By default, the session stores no cookies,
+/// This is the default transport on Apple platforms, and on Linux if libcurl is not available; see ``DefaultHTTPTransport``. A transport
+/// owns a session. The session's idle connections are closed when the transport is deallocated. By default, the session stores no cookies,
 /// credentials or cached responses, so a request contains only what its `URLRequest` specifies. The `timeoutInterval` of a request limits
 /// how long the transport waits without receiving any data. It is 60 s by default and is rounded to whole seconds on Linux.
 ///
@@ -58,7 +58,7 @@ public final class URLSessionTransport: HTTPTransport {
   /// - Throws: `URLError`; ``NetworkError`` if a file cannot be read; any error thrown by a function of the exchange; `CancellationError`.
   @concurrent public func perform(_ exchange: HTTPExchange) async throws {
     guard case .stream(let stream) = exchange.body else { return try await perform(exchange, exchange.body) }
-    // A session sometimes sends a body again without involving this code, which works for bytes and files, but not for streams.
+    // A session sometimes sends a body again without involving this code. That works for bytes and files, but not for streams.
     let file = try await stream.collected(exchange.request)
     defer { try? FileManager.default.removeItem(at: file) }
     try await perform(exchange, .file(file))

@@ -7,7 +7,7 @@ import ProcedureKit
 
 /// The reason why a request did not lead to a usable response.
 public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedError {
-  /// The kind of a ``NetworkError``. Later versions can add kinds, so a `switch` needs a `default`.
+  /// The kind of a ``NetworkError``. Later versions may add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
     /// The name of the kind, for example `transferFailed`.
     public let description: String
@@ -116,7 +116,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   private var underlyingText: String {
     guard let error = underlying else { return "the server did not send an HTTP response." }
     guard let error = error as? URLError else { return "\(error)".quotable }
-    // The transport knows which of its time limits was exceeded, and what a proxy responded.
+    // The transport knows which of its time limits was exceeded, and how a proxy responded.
     let isPrecise = [.timedOut, .userAuthenticationRequired].contains(error.code)
     let text =
       (isPrecise ? error.userInfo[NSLocalizedDescriptionKey] as? String : nil) ?? Self.names[error.code]

@@ -5,8 +5,8 @@ import ProcedureKit
   import FoundationNetworking
 #endif
 
-/// Determines which parts of requests, responses and causes an error keeps: nothing that could be a secret, and no text of unlimited
-/// length.
+/// The rules that determine which parts of requests, responses and causes an error keeps. An error keeps nothing that could be a secret,
+/// and no text of unlimited length.
 ///
 /// This code cannot know which fields of a request, such as `X-Api-Key`, are credentials, so an error keeps only the fields on a short
 /// list. A response keeps fields that the caller may need, such as `Retry-After`, but not those that contain cookies, credentials or links.
@@ -72,7 +72,7 @@ extension HTTPURLResponse {
 }
 
 extension URLError {
-  /// The error without the URL, which `URLSession` adds under several keys, including its secrets.
+  /// The error without the URL. `URLSession` adds the URL, including its secrets, under several keys.
   var withoutSecrets: URLError {
     let text = userInfo[NSLocalizedDescriptionKey] as? String
     return URLError(code, userInfo: text.map { [NSLocalizedDescriptionKey: $0] } ?? [:])

@@ -34,8 +34,8 @@ public struct TransferSettings: Sendable {
   /// procedure. If the body performs several transfers, or does other work, set the property to `false`, and report the progress in the
   /// body itself.
   public var reportsProgress = true
-  /// A closure that is called at the beginning of each body, and after each piece that was sent or received. The calls do not overlap, but
-  /// can be made on any thread. The closure must return quickly.
+  /// A closure that is called at the beginning of each body, and after each piece is sent or received. The calls do not overlap, but can be
+  /// made on any thread. The closure must return quickly.
   public var onProgress: (@Sendable (NetworkProgress) -> Void)?
   /// The transport that sends the request.
   public var transport: any HTTPTransport = DefaultHTTPTransport.shared

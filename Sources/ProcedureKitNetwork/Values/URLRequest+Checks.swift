@@ -51,8 +51,8 @@ extension URLRequest {
     return nil
   }
 
-  /// Sets a header field, even to an invalid value, which ``check(hasBody:)`` then refuses. `setValue` of `URLRequest` would silently drop
-  /// such a value, and the request would be sent without the field.
+  /// Sets a header field, even to an invalid value, which ``check(hasBody:)`` then refuses. The `setValue` method of `URLRequest` would
+  /// silently drop such a value, and the request would be sent without the field.
   mutating func put(_ value: String, inField name: String) {
     if value.isHTTPFieldValue { return setValue(value, forHTTPHeaderField: name) }
     removeHeaders([name])

@@ -65,6 +65,6 @@ extension OAuthConfiguration: CustomStringConvertible, CustomReflectable {
   /// The client and the host of the token endpoint.
   public var description: String { "client \(clientID) of \(tokenURL.host ?? "an unknown host")" }
 
-  /// An empty mirror, because its children would reveal the secrets.
+  /// An empty mirror, because children would reveal the secrets.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -8,9 +8,10 @@ public import ProcedureKit
 extension Procedure where Input: NetworkRequest {
   /// Returns a procedure that sends the token of a web service with each request (`Authorization: Bearer`, RFC 6750).
   ///
-  /// If the service responds with status 401, a single new token is requested for all procedures whose token was refused, and each of
-  /// their requests is sent once more. A second 401 is returned like any other status. The token is not sent to another origin after a
-  /// redirect, nor to the original one if another redirect leads back, so a 401 in response to such a request does not lead to a new token.
+  /// If the service responds with status 401, a single new token is requested for all procedures whose token was refused, and each of their
+  /// requests is sent once more. A second 401 is returned like any other status. After a redirect to another origin, the token is no longer
+  /// sent, even if a later redirect leads back to the original origin. A 401 in response to a request without the token does not lead to a
+  /// new token.
   ///
   /// The procedure does not hold a slot while it is waiting for a token. If `.resilient()` is applied after this modifier, the time limit
   /// of an attempt includes the token request. If it is applied before this modifier, the limit does not include it.

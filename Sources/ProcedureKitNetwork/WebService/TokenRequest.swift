@@ -32,7 +32,8 @@ struct TokenRequest {
     return request
   }
 
-  /// Returns a text from the response without this request's secrets, which a server can repeat in its reason for refusing the request.
+  /// Returns text from the response without this request's secrets, because a server may repeat them in its reason for refusing the
+  /// request.
   func hidingSecrets(in text: String) -> String {
     let secrets = [refreshToken, configuration.clientSecret].compactMap(\.self)
     let sent = secrets + secrets.map(Self.encoded) + (basicCredentials.map { [$0] } ?? [])

@@ -6,14 +6,15 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// Stores and renews the token of a ``WebServiceCapability``. At most one renewal is in progress at a time, and all callers wait for it.
+/// The store that holds and renews the token of a ``WebServiceCapability``. At most one renewal is in progress at a time, and all callers
+/// wait for it.
 final class TokenStore: Sendable {
   private struct State {
     var token: BearerToken?
     /// The time at which the token must be renewed, measured from the creation of the store; `nil` for never.
     var end: Duration?
     var refreshToken: String?
-    /// The number of tokens that have been issued so far. It identifies a renewal, so that all runs of that renewal share an execution.
+    /// The number of tokens that have been issued so far. The number identifies a renewal, so all runs of that renewal share an execution.
     var renewals = 0
   }
 
@@ -112,7 +113,7 @@ final class TokenStore: Sendable {
     resilience.isRepeatable = { _ in refreshToken == nil }
     let start = elapsed()
     let request = TokenRequest(configuration: configuration, refreshToken: refreshToken)
-    // The page of a failing server may repeat the request with its secrets, so the page must not become part of an error.
+    // The error page of a failing server may repeat the request with its secrets, so the page must not become part of an error.
     let attempt = load.map { NetworkResilience.isTransient($0.status) ? $0.map { _ in Data() } : $0 }
     let response = try TokenResponse(
       try await attempt.resilient(resilience)(request.urlRequest), to: request, service: service)

@@ -34,7 +34,7 @@ public struct WebServiceCapability: Capability {
   ///
   /// - Parameters:
   ///   - name: The name of the service.
-  ///   - configuration: Specifies where and how tokens are requested.
+  ///   - configuration: The configuration that specifies where and how tokens are requested.
   public init(_ name: String, _ configuration: OAuthConfiguration) {
     self.name = name
     tokens = TokenStore(name, configuration)
@@ -58,6 +58,6 @@ extension WebServiceCapability: CustomStringConvertible, CustomReflectable {
   /// The name of the service.
   public var description: String { name }
 
-  /// An empty mirror, because its children would reveal the token.
+  /// An empty mirror, because children would reveal the token.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -20,7 +20,7 @@ final class CurlHandles: Sendable {
     idle.withLock { $0.popLast() }?.handle ?? pk_curl_easy_init()
   }
 
-  /// Returns a handle that libcurl no longer uses to the pool or releases the handle if the pool is full.
+  /// Returns a handle that libcurl no longer uses to the pool, or releases it if the pool is full.
   func put(_ handle: OpaquePointer) {
     pk_curl_easy_reset(handle)
     let candidate = Idle(handle: handle)

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// The thread starts with the first transfer. It ends, and closes the connections that were kept for reuse, when there has been no transfer
 /// for the duration ``lingering``, or when the transport is deallocated. The next transfer starts another thread. Once a transfer has been
-/// added, only this thread calls libcurl functions for it, except `curl_multi_wakeup`.
+/// added, only this thread calls libcurl functions for it. Other threads call only `curl_multi_wakeup`.
 final class CurlLoop: Sendable {
   private enum Command {
     case add(CurlTransfer)
@@ -24,9 +24,9 @@ final class CurlLoop: Sendable {
     var isStopped = false
   }
 
-  /// libcurl's set of transfers. The set is closed when it is no longer needed by the thread, or by a task that is waking the thread.
+  /// libcurl's set of transfers. The set is closed when neither the thread nor a task that is waking the thread still needs it.
   ///
-  /// The invariant that justifies `@unchecked Sendable`: other tasks only wake the thread, which libcurl permits.
+  /// The invariant that justifies `@unchecked Sendable`: tasks use the set only to wake the thread, which libcurl permits from any thread.
   private final class Multi: @unchecked Sendable {
     let set: OpaquePointer
     /// Whether `curl_multi_wakeup` works. If the process has run out of descriptors, libcurl creates a set without the pair of sockets that
@@ -35,13 +35,13 @@ final class CurlLoop: Sendable {
 
     init(_ set: OpaquePointer) {
       self.set = set
-      // As a side effect, the first wait ends immediately, which does no harm.
+      // This wake-up ends the first wait immediately, which is harmless.
       isWakeable = pk_curl_multi_wakeup(set) == 0
     }
 
     deinit { pk_curl_multi_cleanup(set) }
 
-    /// If waking works at all, it always works: even if the buffer for wake-ups is full, libcurl wakes up.
+    /// If the first wake-up succeeded, later ones do, too: libcurl wakes up even if the buffer for wake-ups is full.
     func wake() { pk_curl_multi_wakeup(set) }
   }
 

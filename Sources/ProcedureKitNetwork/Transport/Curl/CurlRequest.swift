@@ -12,7 +12,7 @@ final class CurlRequest: Sendable {
   enum Body: Sendable {
     case none
     case data(Data)
-    /// Bytes that are supplied while the transfer is running, together with their number, if it is known.
+    /// Bytes that are supplied while the transfer is running, and the number of these bytes, if it is known.
     case stream(HTTPBody, byteCount: Int64?)
 
     /// The length of the body in bytes; `nil` if it is unknown.
@@ -98,7 +98,7 @@ final class CurlRequest: Sendable {
     }
   }
 
-  /// The maximum number of lines that are added to those of the request.
+  /// The maximum number of lines that this type adds to the header fields of the request.
   private static let ownLineCount = 4
   private static let ownCodings: Set = ["gzip"]
 

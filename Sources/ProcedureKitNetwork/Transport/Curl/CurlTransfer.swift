@@ -2,7 +2,7 @@ import Foundation
 import LoadedLibraries
 import Synchronization
 
-/// A libcurl transfer, with its handle, the data that is waiting for the reader of the response, and the data that is waiting to be sent.
+/// A libcurl transfer: its handle, the data that the reader of the response has not taken yet, and the data that is waiting to be sent.
 ///
 /// All pointers are confined to this file. The invariant that justifies `@unchecked Sendable`: until the transfer is added to a
 /// ``CurlLoop``, the handle, the callbacks, the list and the sockets belong to the task that creates the transfer. Afterwards, they belong
@@ -209,10 +209,9 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// Lets libcurl send the body again because a pooled connection turned out to be closed.
+  /// Rewinds the body so that libcurl can send it again after a pooled connection turned out to be closed.
   ///
-  /// Returns `false` if that is impossible, because the body is a stream, or because bytes of a request that must not be repeated have been
-  /// sent.
+  /// Returns `false` if the body cannot be sent again: it is a stream, or some bytes of a request that must not be repeated have been sent.
   private func rewind() -> Bool {
     guard case .data(let data) = request.body, request.isRepeatable || sentCount == 0 else { return false }
     sentCount = 0
@@ -327,8 +326,8 @@ final class CurlTransfer: @unchecked Sendable {
   /// Waits until the previous piece has been sent, and then provides the next one. The wait itself is not cancellable, because a cancelled
   /// transfer ends anyway.
   ///
-  /// - Returns: Whether the transfer still wants data, which is `false` once it has ended, and whether it was paused until its supplier
-  ///   provided data.
+  /// - Returns: Whether the transfer still wants data, and whether it was paused until its supplier provided data. A transfer that has
+  ///   ended does not want data.
   func supply(_ piece: Data) async -> (isWanted: Bool, isPaused: Bool) {
     await withCheckedContinuation { continuation in
       let isReady = state.withLock { state in

@@ -1,4 +1,4 @@
-/// Makes the decisions for a transfer: what libcurl's callbacks return, which directions are paused, and how the transfer ends.
+/// The state machine that decides what libcurl's callbacks return for a transfer, which directions are paused, and how the transfer ends.
 ///
 /// The machine counts bytes and compares times. It neither holds bytes nor calls other code.
 struct CurlTransferMachine: Equatable {
@@ -20,19 +20,19 @@ struct CurlTransferMachine: Equatable {
     case sourceFailed
     /// Together, the heads (including interim ones) and the trailers exceed ``Limits/head`` bytes.
     case headTooLong
-    /// The first line of a head is not a status line, another line looks like one, or a body started before its head had ended.
+    /// The first line of a head is not a status line, another line looks like one, or a body started before its head ended.
     case badStatusLine
     /// The connection was closed before the empty line that ends the head. libcurl treats this as a success.
     case headCut
-    /// The response has a transfer coding other than `chunked`. libcurl would decode every layer of such a coding before a limit takes
+    /// The response has a transfer coding other than `chunked`. libcurl would decode every layer of such a coding before any limit took
     /// effect.
     case unexpectedCoding
-    /// A proxy responded to `CONNECT` with more than ``Limits/stepsPerTurn`` bytes at once. libcurl would read a response of any length, in
+    /// A proxy responded to `CONNECT` with more than ``Limits/stepsPerTurn`` bytes at once. libcurl would read a response of any length in
     /// a single call.
     case proxyResponseTooLong
     /// A proxy responded to `CONNECT` with this status, which refuses the connection.
     case refusedByProxy(status: Int)
-    /// The server switched to another protocol, although the request had not offered to do so.
+    /// The server switched to another protocol, although the request did not offer it.
     case unexpectedUpgrade
     /// Nothing was sent or received for the duration ``Limits/idle``.
     case idle
@@ -44,7 +44,7 @@ struct CurlTransferMachine: Equatable {
 
   struct Limits: Equatable {
     static let unreadBytes = 128 << 10
-    /// The interval at which the loop checks whether the peer has closed the connection, for a transfer whose sender is paused.
+    /// The interval at which the loop checks whether the peer has closed the connection of a transfer whose sender is paused.
     static let look = Duration.seconds(1)
     /// The maximum number of steps in a turn of the loop. libcurl reads a proxy's response to `CONNECT` byte by byte, and each byte is a
     /// step. Otherwise, a step is a larger piece of work, and a turn has only a few.
@@ -260,7 +260,7 @@ struct CurlTransferMachine: Equatable {
 
   /// Records that the request's body could not be produced. Returns whether the transfer has to end.
   ///
-  /// A refused body does not end the transfer in this way, because no more of that body would have been sent anyway.
+  /// If the server refused the body, the transfer continues, because no more of the body would have been sent anyway.
   mutating func sourceFailed() -> Bool {
     if !isBodyRefused { fail(.sourceFailed) }
     return failure != nil

@@ -13,23 +13,22 @@ import ProcedureKit
 /// host name lookup blocks, libcurl starts a thread for each name that it looks up; a cancelled transfer does not wait for that thread.
 ///
 /// - *Protocols:* HTTP/1.1, and HTTP/2 over TLS if ``Configuration/offersHTTP2`` is set. TLS certificates are verified. IPv6 is supported.
-///   Proxies are configured through the environment, as with curl (`https_proxy`, `no_proxy`, …). While a transfer is running, it does not
-///   share its connection, which is reused afterwards.
+///   Proxies are configured through the environment, as with curl (`https_proxy`, `no_proxy`, …). A running transfer does not share its
+///   connection. The connection is reused afterwards.
 /// - *Limits:* A head and its trailers may have at most ``Configuration/maxHeadSize`` bytes in total. The `timeoutInterval` of a request
 ///   limits how long a transfer may be idle, including the time that it takes to connect; see also ``Configuration/connectTimeout``.
 /// - *Fairness:* A server that sends TLS messages or HTTP/2 frames as fast as they can be processed delays other transfers, time limits and
-///   cancellations by a fraction of a second. This requires a libcurl that uses OpenSSL 1.1.1 or later, as in the usual distributions. With
-///   any other TLS library, such a server can stall all transfers of the transport.
-///   For the same reason, the slow key exchange `DHE` of TLS 1.2 is not offered; browsers do not offer it, either. A transfer fails if a
-///   proxy sends more than 64 KB at once in response to `CONNECT`. The task that reads or produces a body lets other tasks run after each
-///   piece, however fast the server is.
+///   cancellations by a fraction of a second. The delay is this short only if libcurl uses OpenSSL 1.1.1 or later, as it does on common
+///   distributions. With any other TLS library, such a server can stall all transfers of the transport. For the same reason, the slow key
+///   exchange `DHE` of TLS 1.2 is not offered; browsers do not offer it, either. A transfer fails if a proxy sends more than 64 KB at once
+///   in response to `CONNECT`. The task that reads or produces a body lets other tasks run after each piece, however fast the server is.
 /// - *Back pressure:* A transfer is paused while 128 KB are waiting to be read. A transfer uses at most 512 KB of memory, in addition to
 ///   the data that your code keeps.
 /// - *Uploads:* If a server responds with a status of 300 or more before it has received the whole body, no more of the body is sent, and
 ///   the response is returned as usual. If the body is still being produced, the transfer remains open until the peer closes the
-///   connection, which is noticed within a second. If the peer has sent a complete response by then, the response is returned, whatever its
-///   status is. The fields `Expect`, `Content-Length` and `Transfer-Encoding` of a request are ignored,
-///   because libcurl frames bodies itself.
+///   connection. The transport notices this within a second. If the peer has sent a complete response by then, the response is returned,
+///   whatever its status. The fields `Expect`, `Content-Length` and `Transfer-Encoding` of a request are ignored, because libcurl frames
+///   bodies itself.
 /// - *Content codings:* A request that has no `Accept-Encoding` field and does not ask for a range offers gzip. A gzip body is
 ///   decompressed; a body with any other coding that `Accept-Encoding` offers is passed on unchanged. A transfer fails if the response uses
 ///   a coding that was not offered or more than one coding, if its compressed body is truncated or is implausibly large for its
@@ -41,7 +40,8 @@ import ProcedureKit
 /// server could send a response before it receives the next request, but such a response can only reach a request to the same host and
 /// port.
 ///
-/// With versions of libcurl before 7.87, ending a transfer waits for a name lookup that is in progress, which also delays other transfers.
+/// With versions of libcurl before 7.87, ending a transfer waits for any name lookup that is in progress. The wait also delays other
+/// transfers.
 public final class CurlTransport: HTTPTransport {
   /// The settings of a ``CurlTransport``.
   public struct Configuration: Sendable {
@@ -128,8 +128,8 @@ public final class CurlTransport: HTTPTransport {
         if news.end == nil { await end(transfer) }
         throw error
       }
-      // If the server is faster than the exchange, the next data has already arrived, and this task would never suspend. With a few such
-      // tasks, no other task of the process would run, including those that enforce time limits.
+      // If the server is faster than the exchange, the next data has already arrived, and this task would never suspend. A few such tasks
+      // would keep all other tasks of the process from running, including those that enforce time limits.
       await Task.yield()
     }
   }
@@ -165,7 +165,7 @@ public final class CurlTransport: HTTPTransport {
   }
 }
 
-/// Passes the data that a transfer receives on to the exchange.
+/// The receiver of a transfer's data, which passes the data on to the exchange.
 private struct CurlReception {
   private let exchange: HTTPExchange
   private let request: CurlRequest
@@ -195,7 +195,8 @@ private struct CurlReception {
     guard !news.body.isEmpty else { return }
     guard let decoder else { return try exchange.didReceive(news.body) }
     var rest = news.body
-    // A few bytes can decompress to many megabytes. The rest of a transfer that has been cancelled, for example, is not needed.
+    // A few bytes can decompress to many megabytes, so decompression stops if the transfer has failed, for example because it was
+    // cancelled.
     while !transfer.hasFailed, let piece = try decoder.decode(&rest) {
       try exchange.didReceive(piece)
       await Task.yield()
@@ -226,16 +227,16 @@ extension CurlTransferMachine.Failure {
     case .cancelled, .sourceFailed: CancellationError()
     case .headTooLong: Self.error(.dataLengthExceedsMaximum, "the head of the response is too long")
     case .badStatusLine: Self.error(.badServerResponse, "the head of the response is not a valid HTTP head")
-    case .headCut: Self.error(.networkConnectionLost, "the connection was closed within the head of the response")
+    case .headCut: Self.error(.networkConnectionLost, "the connection was closed before the head of the response ended")
     case .unexpectedCoding:
       Self.error(.cannotDecodeContentData, "the server used a transfer coding that was not requested")
     case .proxyResponseTooLong: Self.error(.dataLengthExceedsMaximum, "the response of the proxy is too long")
-    // A 4xx would be repeated in every later attempt, so it has a code that is not retried.
+    // Every later attempt would receive the same 4xx, so the error has a code that is not retried.
     case .refusedByProxy(let status):
       Self.error(
         (400..<500).contains(status) ? .userAuthenticationRequired : .cannotConnectToHost,
         status == 407
-          ? "the proxy requires a user name and a password; its address contains none, or ones that were rejected (status 407)"
+          ? "the proxy requires a user name and a password; its address contains none, or the proxy rejected them (status 407)"
           : "the proxy refused to connect to the host (status \(status))")
     case .unexpectedUpgrade: Self.error(.badServerResponse, "the server switched to another protocol")
     case .idle: Self.error(.timedOut, "the connection was idle for longer than timeoutInterval")

@@ -1,7 +1,7 @@
 import Foundation
 import LoadedLibraries
 
-/// Decompresses a gzip-encoded body, in pieces of at most 64 KB.
+/// A decoder that decompresses a gzip-encoded body in pieces of at most 64 KB.
 ///
 /// The object belongs to the task that reads the response.
 final class GzipDecoder {
@@ -19,7 +19,7 @@ final class GzipDecoder {
   private var buffer = [UInt8](repeating: 0, count: pieceSize)
   private var state = State.outside
   private var hasStream = false
-  /// Whether the last piece filled the buffer, so that there may be more output without more input.
+  /// Whether the last piece filled the buffer, in which case there may be more output without more input.
   private var isFull = false
   private var usedCount: Int64 = 0
   private var madeCount: Int64 = 0
@@ -34,7 +34,7 @@ final class GzipDecoder {
 
   deinit { pk_inflater_free(inflater) }
 
-  /// Decompresses the start of the input, and removes it.
+  /// Decompresses bytes at the start of the input and removes them from it.
   ///
   /// - Returns: A piece of the body; `nil` if all of the input has been decompressed.
   /// - Throws: `URLError` if the body is not gzip.

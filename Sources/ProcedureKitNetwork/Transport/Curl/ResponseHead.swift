@@ -46,7 +46,7 @@ struct ResponseHead {
     }
   }
 
-  /// The values of the fields, keyed by name. Each name is spelled as it was when the server first sent it.
+  /// The values of the fields, keyed by name. Each name has the spelling with which the server first sent it.
   var fields: [String: String] {
     var linesByName: [String: [Line]] = [:]
     var small = ""
@@ -91,7 +91,7 @@ struct ResponseHead {
     return String(decoding: value.utf8.prefix(Self.parsedLimit), as: UTF8.self)
   }
 
-  /// The maximum number of bytes that are kept of a field that Foundation itself parses.
+  /// The maximum number of bytes to keep from the value of a field that Foundation parses.
   private static let parsedLimit = 8 << 10
 
   /// Returns the three digits after the version, parsed as libcurl does; `nil` if the line is not a status line.
@@ -121,8 +121,7 @@ struct ResponseHead {
     "zstd",
   ]
 
-  /// Whether `Content-Length` and `Transfer-Encoding` are valid to the extent that they determine where the body ends (RFC 9112, section
-  /// 6.3).
+  /// Whether `Content-Length` and `Transfer-Encoding` leave no doubt about where the body ends (RFC 9112, section 6.3).
   var hasValidLength: Bool {
     guard let text = value(of: "Content-Length"), value(of: "Transfer-Encoding") == nil else { return true }
     if text.utf8.allSatisfy(Self.isDigit) { return Int64(text) != nil }
@@ -163,8 +162,7 @@ struct ResponseHead {
       ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }
 
-  /// Returns the usual spelling of a name that arrives in lower case, as in HTTP/2. For example, the spelling of `content-type` is
-  /// `Content-Type`.
+  /// Returns the usual spelling of a name that arrived in lower case, as in HTTP/2. For example, `content-type` becomes `Content-Type`.
   private static func capitalized(_ name: String) -> String {
     var result = ""
     var isFirst = true
