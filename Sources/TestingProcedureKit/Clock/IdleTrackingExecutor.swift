@@ -15,8 +15,8 @@ final class IdleTrackingExecutor: TaskExecutor {
 
   /// Creates an executor.
   ///
-  /// - Parameter didBecomeIdle: A closure that is called after the last job unless another job has become ready. The lock is not held
-  ///   during the call.
+  /// - Parameter didBecomeIdle: A closure that is called after the last job, unless another job has become ready in the meantime. The lock
+  ///   is not held during the call.
   init(didBecomeIdle: @escaping @Sendable (IdleTrackingExecutor) -> Void) {
     self.didBecomeIdle = didBecomeIdle
   }

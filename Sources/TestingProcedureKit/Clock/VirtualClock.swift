@@ -1,4 +1,4 @@
-/// A clock that moves only when a test tells it to, so that waiting for an hour takes no time.
+/// A clock that moves only when a test moves it, so a wait of an hour takes no real time.
 ///
 /// ```swift
 /// let clock = VirtualClock()
@@ -16,7 +16,7 @@
 /// Starting, ending and cancelling a sleep take O(log n) for n sleepers. All methods can be called from any thread. Cancelling a sleeping
 /// task ends the sleep immediately with `CancellationError`.
 public final class VirtualClock: Clock {
-  /// The clock for the calling code, if the code is part of a test with the trait `.virtualClock` or `.explored`; otherwise `nil`.
+  /// The clock of the current test, if the test has the trait `.virtualClock` or `.explored`; otherwise `nil`.
   @TaskLocal public static var current: VirtualClock?
 
   private struct State {
@@ -24,8 +24,7 @@ public final class VirtualClock: Clock {
     var queue = SleepQueue()
     /// The number of sleepers that each call to `nextSleep` is waiting for, keyed by the number of the waiter.
     var awaitedSleepers: [UInt64: Int] = [:]
-    /// The numbers of the callers that are waiting for the executor to become quiet, in order of arrival. Callers that were cancelled are
-    /// skipped.
+    /// The numbers of the callers that are waiting for the executor to become quiet, in order of arrival. Cancelled callers are skipped.
     var awaitingQuiet: [UInt64] = []
 
     /// Moves the clock to `instant`.
@@ -125,8 +124,8 @@ public final class VirtualClock: Clock {
 
   /// Moves the clock forward by `duration`, and wakes every sleeper that is due, in order.
   ///
-  /// The function returns immediately. If a task that wakes starts another sleep, the new sleep is measured from the new time. To test a
-  /// task that sleeps several times in a row, use ``run(for:)``, or call `nextSleep` before each call to `advance`.
+  /// The function returns immediately. If a woken task starts another sleep, the new sleep is measured from the new time. To test a task
+  /// that sleeps several times in a row, use ``run(for:)``, or call `nextSleep` before each call to `advance`.
   ///
   /// - Precondition: `duration` is not negative.
   public func advance(by duration: Duration) {
@@ -150,7 +149,7 @@ public final class VirtualClock: Clock {
     }
   }
 
-  /// Reports the use of the clock to the schedule that uses it, if the clock belongs to another schedule or to none.
+  /// Reports to the schedule that is using the clock that the clock belongs to another schedule, or to none.
   private func reportIfOutliving() {
     if let user = ScheduleExecutor.current, user !== schedule { user.didUseOutlivingObject() }
   }
@@ -179,11 +178,11 @@ extension VirtualClock {
   /// Moves the clock forward by `duration` from deadline to deadline. Before the first step and after each step, the function waits until
   /// ``executor`` is quiet.
   ///
-  /// Therefore, if a task on the executor wakes and starts another sleep whose deadline is within `duration`, it wakes again during the
-  /// call. The function is equivalent to `run(until: clock.now.advanced(by: duration))`.
+  /// If a task on the executor wakes and starts another sleep whose deadline is within `duration`, the task therefore wakes again during
+  /// the call. The function is equivalent to `run(until: clock.now.advanced(by: duration))`.
   ///
   /// - Precondition: `duration` is not negative.
-  /// - Throws: `CancellationError` if the calling task is cancelled. In this case, the clock stays where the last step left it.
+  /// - Throws: `CancellationError` if the calling task is cancelled. The clock then stays where the last step left it.
   public func run(for duration: Duration) async throws {
     try await run(until: now.advanced(by: duration))
   }
@@ -194,7 +193,7 @@ extension VirtualClock {
   /// If several tasks call the function concurrently, the order of their steps is not specified.
   ///
   /// - Precondition: `instant` is not in the clock's past.
-  /// - Throws: `CancellationError` if the calling task is cancelled. In this case, the clock stays where the last step left it.
+  /// - Throws: `CancellationError` if the calling task is cancelled. The clock then stays where the last step left it.
   public func run(until instant: Instant) async throws {
     precondition(instant >= now, "a virtual clock cannot move back from \(now) to \(instant)")
     try await waitUntilQuiet()
@@ -203,7 +202,7 @@ extension VirtualClock {
 
   /// Waits until no job on ``executor`` is ready or running.
   ///
-  /// When the function returns, each task on the executor has ended, or is sleeping or waiting for something else. The executor does not
+  /// When the function returns, each task on the executor has ended, is sleeping, or is waiting for something else. The executor does not
   /// know about work elsewhere, such as tasks that do not use this executor, the main actor, actors with their own executors, dispatch
   /// queues, `Task.sleep`, and input and output. If such work resumes a task on the executor later, the executor is no longer quiet. If
   /// several callers are waiting, they are resumed in order, one each time the executor becomes quiet.
@@ -217,8 +216,8 @@ extension VirtualClock {
       didWait: reportIfIdle)
   }
 
-  /// Moves the clock to the earliest deadline that is not later than `instant`, and wakes the sleepers that are due. If there is none,
-  /// moves the clock to `instant`.
+  /// Moves the clock to the earliest deadline that is not later than `instant`, and wakes the sleepers that are due. If there is no such
+  /// deadline, moves the clock to `instant`.
   ///
   /// - Returns: Whether any sleepers were woken.
   private func step(through instant: Instant) -> Bool {
@@ -233,7 +232,7 @@ extension VirtualClock {
   private static func didBecomeIdle(_ executor: IdleTrackingExecutor, _ list: List) {
     list.withLock { state, waiters in
       // Asking the executor while holding this lock cannot cause a deadlock, because the executor acquires no other lock while holding its
-      // own. If a job arrives after the check, it comes from work elsewhere, because the caller is waiting.
+      // own. A job that arrives after the check comes from work elsewhere, because the caller is waiting.
       if executor.isIdle { _ = state.answerQuiet(&waiters) }
     }
   }
@@ -245,7 +244,7 @@ extension VirtualClock {
     list.withLock { state, waiters in state.answerQuiet(&waiters) }
   }
 
-  /// Ends every wait with `CancellationError`, so that no task is left waiting.
+  /// Ends every wait with `CancellationError`.
   func cancelSleepers() {
     list.withLock { state, waiters in
       waiters.answer(.failure(CancellationError())) { _ in true }

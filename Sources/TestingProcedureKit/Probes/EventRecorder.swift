@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A recorder that collects events in an array, so that a test can inspect them.
+/// A recorder that collects events in an array for a test to inspect.
 ///
 /// ```swift
 /// let recorder = EventRecorder(queue)
@@ -131,7 +131,7 @@ public final class EventRecorder: Sendable {
 }
 
 extension EventRecorder {
-  /// The error that is thrown if the stream ends without the awaited event.
+  /// The error that is thrown when the stream ends without the awaited event.
   public struct StreamEnded: Error, CustomStringConvertible {
     /// A description of the awaited event.
     public var awaited: String

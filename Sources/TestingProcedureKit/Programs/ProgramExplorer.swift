@@ -94,8 +94,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// Explores one program, for example the program of a failure. With the strategy `.replay`, only one schedule is run.
   ///
   /// - Returns: The statistics.
-  /// - Throws: `ProgramFailure` for the first failing schedule, with the program as it is, not simplified; the other errors of
-  ///   `ScheduleExplorer.explore`.
+  /// - Throws: `ProgramFailure` for the first failing schedule, with the program unchanged; the other errors of `ScheduleExplorer.explore`.
   @concurrent @discardableResult
   public func explore(_ program: Program<Command>) async throws -> ExplorationSummary {
     do {

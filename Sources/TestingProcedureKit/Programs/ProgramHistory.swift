@@ -14,7 +14,7 @@ public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, C
     /// call if it ended before the other one began.
     public var interval: ClosedRange<Int>
 
-    /// The command and the response. The response is left out if its type is `Void`.
+    /// The command and the response. The response is omitted if its type is `Void`.
     var text: String { Response.self == Void.self ? "\(command)" : "\(command) → \(response)" }
 
     /// Creates a call.
@@ -48,7 +48,7 @@ public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, C
   }
 }
 
-/// Records a history while the tasks of a program execute.
+/// A recorder of the history of a program while its tasks execute.
 final class ProgramRecording<Specification: ProgramSpecification>: Sendable {
   typealias History = ProgramHistory<Specification.Command, Specification.Response>
 

@@ -25,7 +25,7 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
 
   /// Executes a command. Several tasks call the function concurrently.
   ///
-  /// In a random program, a command that waits for another command may wait forever, which is reported as a deadlock. Therefore, limit the
+  /// In a random program, a command that waits for another command may wait forever. This is reported as a deadlock. Therefore, limit the
   /// wait with `env.clock`, and return a response that represents the timeout.
   ///
   /// - Throws: Any error, which makes the schedule fail. If an error is expected, return it as a response instead.
@@ -35,8 +35,8 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
   /// there are none.
   func simplerCommands(than command: Command) -> [Command]
 
-  /// Checks an execution with `env.check` after all tasks have ended. By default, nothing is checked, except that for a
-  /// ``SequentialSpecification``, the history must be linearizable.
+  /// Checks an execution with `env.check` after all tasks have ended. The default implementation does nothing. For a
+  /// ``SequentialSpecification``, it checks that the history is linearizable.
   ///
   /// - Throws: Any error, which makes the schedule fail.
   func check(
@@ -48,7 +48,7 @@ extension ProgramSpecification {
   /// Returns an empty array, so programs are simplified only by removing commands.
   public func simplerCommands(than command: Command) -> [Command] { [] }
 
-  /// Checks nothing after the execution.
+  /// Does nothing.
   public func check(
     _ history: ProgramHistory<Command, Response>, of system: System, _ env: ExplorationEnvironment
   ) async throws {}

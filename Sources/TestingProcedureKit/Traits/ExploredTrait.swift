@@ -86,10 +86,10 @@ internal import Synchronization
   }
 
   extension Trait where Self == ExploredTrait {
-    /// Explores a test under 1,000 schedules.
+    /// A trait that explores a test under 1,000 schedules.
     public static var explored: Self { explored() }
 
-    /// Explores a test under a number of schedules.
+    /// Returns a trait that explores a test under a given number of schedules.
     ///
     /// - Parameters:
     ///   - schedules: The number of schedules.
@@ -106,7 +106,7 @@ internal import Synchronization
       return explored(by: explorer)
     }
 
-    /// Explores a test for a period of real time. The schedule that is running when the period ends is completed.
+    /// Returns a trait that explores a test for a period of real time. The schedule that is running when the period ends is completed.
     ///
     /// - Parameters:
     ///   - duration: The time for each test case.
@@ -124,7 +124,7 @@ internal import Synchronization
       return explored(by: explorer)
     }
 
-    /// Explores a test with all settings of an explorer.
+    /// Returns a trait that explores a test with all settings of an explorer.
     public static func explored(by explorer: ScheduleExplorer) -> Self {
       ExploredTrait(explorer: explorer)
     }

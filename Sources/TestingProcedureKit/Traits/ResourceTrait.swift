@@ -47,7 +47,7 @@
       try await Self.holdResources(of: test, function)
     }
 
-    /// Executes a function while a test holds the resources of all its traits. The outermost trait takes them.
+    /// Executes a function while a test holds the resources of all its traits. The outermost trait takes the resources.
     static func holdResources(of test: Test, _ function: @Sendable @concurrent () async throws -> Void) async throws {
       let demands = test.traits.lazy.compactMap { $0 as? ResourceTrait }.flatMap(\.demands)
       // The trait that explores a test holds the resources for all schedules.
@@ -72,7 +72,7 @@
   }
 
   extension Trait where Self == ResourceTrait {
-    /// Runs a test only while no other test holds any of the named resources.
+    /// Returns a trait that runs a test only while no other test holds any of the named resources.
     ///
     /// - Parameters:
     ///   - resource: The name of a resource, which is compared byte by byte.
@@ -82,7 +82,8 @@
       ResourceTrait([resource] + others, isShared: false)
     }
 
-    /// Runs a test only while no other test holds any of the named resources exclusively. Tests that share a resource run concurrently.
+    /// Returns a trait that runs a test only while no other test holds any of the named resources exclusively. Tests that share a resource
+    /// run concurrently.
     ///
     /// - Parameters:
     ///   - resource: The name of a resource, which is compared byte by byte.
@@ -92,7 +93,8 @@
       ResourceTrait([resource] + others, isShared: true)
     }
 
-    /// Runs a test while it holds units of a resource, of which all tests together hold at most its capacity.
+    /// Returns a trait that makes a test hold units of a resource while it runs. All tests together hold at most the capacity of the
+    /// resource.
     ///
     /// - Parameters:
     ///   - units: The number of units. Passing a number below 1 traps. A test that claims more units than there are fails.

@@ -3,8 +3,8 @@ internal import ProcedureKit
 /// The resources that tests hold while they run, and the tests that are waiting for resources.
 ///
 /// A test takes all of its resources at once, or none, so that tests cannot deadlock each other. A waiting test does not block the tests
-/// that arrive after it: a resource is never left unused while a test that is waiting could use it. An exclusive claim can therefore be
-/// overtaken by shared ones, but only until these tests have ended, because each test runs only once.
+/// that arrive after it: a resource is never left unused while a test that is waiting could use it. Shared claims can therefore overtake an
+/// exclusive one, but only until their tests end, because each test runs only once.
 final class TestResourceTable: Sendable {
   /// A resource, which is identified by its name.
   enum Key: Hashable, Sendable {
@@ -57,11 +57,11 @@ final class TestResourceTable: Sendable {
   /// Executes an operation while a test holds its resources. Cancelling the caller ends the wait for the resources.
   ///
   /// - Parameters:
-  ///   - demands: The demands, of which several can concern the same resource.
+  ///   - demands: The demands. Several demands can concern the same resource.
   ///   - test: The name of the test.
   ///   - clock: The clock that measures the wait.
   ///   - limit: The duration after which a wait is reported.
-  ///   - report: Reports a wait that has exceeded the limit.
+  ///   - report: A closure that reports a wait that exceeds the limit.
   ///   - operation: The operation.
   /// - Throws: The error of `operation`; `Impossible` if a resource does not have enough units, or has been declared with a different
   ///   capacity; `CancellationError` if the task is cancelled while it is waiting.
@@ -86,7 +86,7 @@ final class TestResourceTable: Sendable {
     try await operation()
   }
 
-  /// Combines the demands for the same resource, of which the largest counts. The result is in the order of the names.
+  /// Merges the demands for each resource into the largest of them. The result is ordered by name.
   private static func merged(_ demands: [Demand]) -> [Demand] {
     Dictionary(grouping: demands, by: \.key).values.compactMap { demands in demands.max { $0.units < $1.units } }
       .sorted { $0.key < $1.key }

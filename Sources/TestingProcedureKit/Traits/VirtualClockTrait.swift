@@ -39,7 +39,7 @@
   }
 
   extension Trait where Self == VirtualClockTrait {
-    /// Gives each test case its own virtual clock, which is available as ``VirtualClock/current``.
+    /// A trait that gives each test case its own virtual clock, which is available as ``VirtualClock/current``.
     public static var virtualClock: Self { VirtualClockTrait() }
   }
 #endif

@@ -1,9 +1,9 @@
 /// A search for simpler choices with which a schedule still fails.
 ///
-/// The simplest choice is `0`: the running task continues if it can. First, a bisection finds the shortest prefix of the choices with which
-/// the schedule still fails if all later choices are zeros. Then smaller and smaller groups of the remaining nonzero choices are replaced
-/// with zeros (delta debugging: Zeller and Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, TSE 2002). Finally, one or two
-/// neighbouring choices are replaced, and the later choices are moved by a few positions.
+/// The simplest choice is `0`, with which the running task continues if it can. First, a bisection finds the shortest prefix of the choices
+/// with which the schedule still fails if all later choices are zeros. Then smaller and smaller groups of the remaining nonzero choices are
+/// replaced with zeros (delta debugging: Zeller and Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, TSE 2002). Finally,
+/// one or two neighbouring choices are replaced, and the later choices are moved by a few positions.
 ///
 /// The search is a value type. To perform a step, read `candidate`, run the schedule with these choices, and report whether it failed in
 /// the same way.

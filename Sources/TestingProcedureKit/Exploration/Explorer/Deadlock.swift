@@ -1,7 +1,7 @@
 /// A schedule that cannot continue: no job is ready, no task is sleeping, and the body has not finished.
 ///
-/// If the schedule is waiting for work outside the exploration's control that takes longer than `ScheduleExplorer.patience`, this is also
-/// reported as a deadlock.
+/// A schedule is also reported as deadlocked if it waits longer than `ScheduleExplorer.patience` for work outside the exploration's
+/// control.
 public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   /// What happened to the blocked tasks after the deadlock was detected.
   @frozen

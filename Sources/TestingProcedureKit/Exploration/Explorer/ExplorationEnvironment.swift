@@ -24,7 +24,7 @@ public final class ExplorationEnvironment: Sendable {
   /// The number of the schedule, counted from `0`.
   public let schedule: Int
 
-  /// The seed of the random numbers.
+  /// The seed for the random numbers.
   let seed: UInt64
 
   private let generator: Mutex<SeededGenerator>
@@ -54,7 +54,7 @@ public final class ExplorationEnvironment: Sendable {
     set { generator.withLock { $0 = newValue } }
   }
 
-  /// Records a failure if `condition` is `false`. The body continues in either case.
+  /// Records a failure if `condition` is `false`. The body continues regardless.
   ///
   /// The failure is reported when the schedule ends. The report shows the location of the call as `file:line`.
   public func check(
@@ -69,10 +69,10 @@ public final class ExplorationEnvironment: Sendable {
 
   /// Records a failure unless `condition` becomes `true` between this call and the end of the schedule.
   ///
-  /// The condition is checked after each step. If the schedule ends, deadlocks or reaches the step limit before the condition has become
+  /// The condition is checked after each step. If the schedule ends, deadlocks or reaches the step limit before the condition becomes
   /// `true`, the schedule fails, and the report shows the location of the call as `file:line`. Use this function for an event that must
-  /// happen eventually, such as a task getting its turn. The parameter `comment` names the event. The closure `condition` is called between
-  /// steps, on the threads of the exploration, and must not wait.
+  /// happen eventually. The parameter `comment` names the event. The closure `condition` is called between steps, on the threads of the
+  /// exploration, and must not wait.
   public func eventually(
     _ comment: String, fileID: StaticString = #fileID, line: UInt = #line,
     _ condition: @escaping @Sendable () -> Bool
@@ -142,7 +142,7 @@ public final class ExplorationEnvironment: Sendable {
     journal.withLock { $0.notes.append(text) }
   }
 
-  /// Counts an outcome of a race, so that `exploreRace` can verify that every outcome has occurred.
+  /// Counts an outcome of a race. `exploreRace` uses the counts to verify that every outcome has occurred.
   ///
   /// `ExplorationSummary.tallies` contains the number of successful schedules for each outcome.
   public func tally(_ outcome: String) {
@@ -151,7 +151,8 @@ public final class ExplorationEnvironment: Sendable {
 
   /// Adds a line to the report if the schedule deadlocks.
   ///
-  /// - Parameter description: A closure that returns the line, or `nil` to add no line. The closure is called if the schedule deadlocks.
+  /// - Parameter description: A closure that returns the line, or `nil` to add no line. The closure is called only if the schedule
+  ///   deadlocks.
   public func explainDeadlock(_ description: @escaping @Sendable () -> String?) {
     journal.withLock { $0.waits.append(description) }
   }
@@ -172,10 +173,10 @@ extension ExplorationEnvironment {
   ///   - maxConcurrentProcedures: The maximum number of bodies that may execute at a time. Passing a value below 1 traps.
   ///   - isSuspended: Whether the queue starts suspended.
   ///   - maxWaitingProcedures: The maximum number of procedures that may be waiting on the queue. Passing a value below 1 traps.
-  ///   - overflow: What happens when a procedure is added to a full queue.
+  ///   - overflow: The behavior when a procedure is added to a full queue.
   ///   - contextCarriers: The task-local values that `add` passes from its caller to the body.
   ///   - resources: The resource table of the queue. If it is `nil`, the schedule's own table is used.
-  /// - Returns: The queue. Its tasks end after the queue has been shut down or released.
+  /// - Returns: The queue. Its tasks end after the queue is shut down or released.
   public func makeQueue(
     _ name: String = "queue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
     maxWaitingProcedures: Int = .max, overflow: QueueOverflow = .refuse, contextCarriers: [ContextCarrier] = [],

@@ -1,4 +1,4 @@
-/// A failing schedule, with the data that is needed to run it again.
+/// A failing schedule, with the data for running it again.
 public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The seed of the exploration.
   public var seed: UInt64
@@ -17,9 +17,9 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
 
   /// The number of the task that ran at each step of the failing schedule.
   ///
-  /// Tasks are numbered in the order in which their first jobs become ready, and the body has the number `0`. A job that does not belong to
-  /// a `Task`, such as a job of an actor that starts to serve its callers, is attributed to the task that enqueued it, or has its own
-  /// number if that task is unknown.
+  /// Tasks are numbered in the order in which their first jobs become ready. The body is task `0`. A job that does not belong to a `Task`,
+  /// such as the job in which an actor starts to serve its callers, is attributed to the task that enqueued the job. If that task is
+  /// unknown, the job has its own number.
   public var order: [Int]
 
   /// The notes recorded with `ExplorationEnvironment.note`.
@@ -30,7 +30,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   public var deviations: (found: Int, reported: Int)
 
   /// Whether the reported schedule failed in the same way when the explorer ran it again. The value is `nil` if the schedule was not run
-  /// again, because it was a replay, or because work had escaped the exploration's control.
+  /// again, either because it was a replay or because work escaped the exploration's control.
   public var failsAgain: Bool?
 
   /// The trace of the failing schedule; `nil` if the schedule was not run again (see `failsAgain`).
@@ -124,7 +124,7 @@ public struct FailedCheck: Error, Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The error that is thrown if an exploration is started within the body of another exploration.
+/// The error that is thrown when an exploration is started within the body of another exploration.
 ///
 /// Without this error, the inner exploration could wait forever for a permit that the outer exploration holds, while the outer exploration
 /// waits for a thread that it does not control.

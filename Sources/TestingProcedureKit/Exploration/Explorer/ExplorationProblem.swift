@@ -11,7 +11,8 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
   case lockOrder(LockCycle)
   /// The schedule was stopped at the step limit, because its tasks run in a loop, or because it is very long.
   case endless(Livelock)
-  /// A step did not end within `ScheduleExplorer.stepTimeout`, because it is waiting for a lock or a semaphore, or is in an infinite loop.
+  /// A step did not end within `ScheduleExplorer.stepTimeout`, because the step is waiting for a lock or a semaphore, or is in an infinite
+  /// loop.
   case hanging(task: Int, step: Int)
   /// The same choices led to different runs, so the body is not deterministic.
   case nondeterminism(step: Int)
@@ -63,9 +64,9 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
     /// A thread outside the exploration made one of the exploration's tasks ready.
     ///
     /// Possible causes are work on a dispatch queue, a callback from the system, an actor with its own executor, and `Task.immediate`
-    /// outside actors: without `executorPreference: env.executor`, such a task at first runs on the executor of the whole process. Waits in
-    /// real time, work on the main actor, and `Task { … }` are further causes if `ScheduleExplorer.controlsRealTime`, `controlsMainActor`,
-    /// and `controlsGlobalTasks`, respectively, are `false`.
+    /// outside actors. Without `executorPreference: env.executor`, an immediate task first runs on the default executor of the process.
+    /// Waits in real time, work on the main actor, and `Task { … }` are further causes if `ScheduleExplorer.controlsRealTime`,
+    /// `controlsMainActor`, or `controlsGlobalTasks`, respectively, is `false`.
     case enqueuedFromOutside
     /// The schedule used a clock, or the executor of a queue or a task, that was created in another schedule or outside the exploration.
     ///
@@ -82,7 +83,7 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   /// The number of steps before the job escaped.
   public var step: Int
 
-  /// A description of what happened, and of what can be done about it.
+  /// A description of what happened and how to prevent it.
   public var description: String {
     switch reason {
     case .enqueuedFromOutside:
@@ -95,13 +96,14 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The error that is thrown if the order of tasks in a replay differs from that in the failure.
+/// The error that is thrown when the order of tasks in a replay differs from the order in the failure.
 ///
-/// The replay string may belong to another body, to another kind of build (debug or release), or to an earlier version of the code. If it
-/// does not, the body is not deterministic: for example, it depends on random numbers that are not from `ExplorationEnvironment.random`,
-/// the time of day, the order of a `Set` or `Dictionary`, state that outlives a schedule, or work on other threads.
+/// The replay string may belong to another body, to another kind of build (debug or release), or to an earlier version of the code.
+/// Otherwise, the body is not deterministic. For example, it may depend on random numbers that are not from
+/// `ExplorationEnvironment.random`, the time of day, the order of a `Set` or `Dictionary`, state that outlives a schedule, or work on other
+/// threads.
 public struct ReplayDiverged: Error, Sendable, CustomStringConvertible {
-  /// The step, counted from `1`, at which the orders start to differ, or a step shortly after it.
+  /// The step, counted from `1`, at which the orders begin to differ, or a step shortly afterwards.
   public var step: Int
 
   /// The number of steps in the failure.

@@ -26,15 +26,15 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The number of schedules in which each outcome passed to `ExplorationEnvironment.tally` occurred.
   public var tallies: [String: Int] = [:]
 
-  /// The number of wakes that were not choices because the waker held a lock. The lock may belong to the runtime, which holds one while it
-  /// cancels a task, or to the code under test.
+  /// The number of wakes that were not choices because the waker held a lock. The lock may belong to the code under test, or to the
+  /// runtime, which holds a lock while it cancels a task.
   public var wakesUnderLock = 0
 
   /// The number of times that the runtime, and not the explorer, determined which callers an actor served in a step.
   ///
-  /// The number is zero if `ScheduleExplorer.ordersCallersOfActors`, unless threads outside the exploration call the same actor. If it is
-  /// not zero, `isComplete` is `false` and `completePreemptions` is `nil`, because the orders in which the actors serve their callers have
-  /// not all been run.
+  /// If `ScheduleExplorer.ordersCallersOfActors` is `true`, the number is zero unless threads outside the exploration call the same actor.
+  /// If the number is not zero, `isComplete` is `false` and `completePreemptions` is `nil`, because not all orders in which the actors
+  /// serve their callers have been run.
   public var unorderedVisits = 0
 
   /// Whether every possible order has been run. Only `ExplorationStrategy.exhaustive` sets the property.
@@ -44,8 +44,8 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// schedule. A wake under a lock is not a choice. Synchronous code that contains neither a wake nor such an operation is indivisible.
   public var isComplete = false
 
-  /// The largest number n for which all orders with at most n preempted wakers have been run. The value is `nil` if not even all orders
-  /// without a preempted waker have been run.
+  /// The largest number n for which all orders with at most n preempted wakers have been run. The value is `nil` if some orders without a
+  /// preempted waker have not been run.
   ///
   /// Only `ExplorationStrategy.exhaustive` sets the property, even if the exploration ends before all orders have been run.
   public var completePreemptions: Int?

@@ -10,9 +10,9 @@
 /// }
 /// ```
 ///
-/// A schedule fails if the body throws, if an `env.check` fails, if the schedule deadlocks before the body has finished, if it exceeds the
-/// step limit, or if work escapes the exploration's control. See `ScheduleExplorer` for the work that is controlled, and for further
-/// settings. Cancelling the caller ends the exploration after the current schedule.
+/// A schedule fails if the body throws, if an `env.check` fails, if the schedule deadlocks before the body finishes, if it exceeds the step
+/// limit, or if work escapes the exploration's control. See `ScheduleExplorer` for the work that is controlled and for further settings.
+/// Cancelling the caller ends the exploration after the current schedule.
 ///
 /// - Parameters:
 ///   - count: The number of schedules.
@@ -22,8 +22,8 @@
 ///     `ScheduleExplorer.preemptionLimit`.
 ///   - body: The body to explore. It is called once for each schedule, and every call must start from the same state.
 /// - Returns: The statistics.
-/// - Throws: `ExplorationFailure` for the first failing schedule; `ReplayDiverged` if the order of tasks in a replay differs from that in
-///   the failure; `CancellationError` if the caller is cancelled; a format error for a malformed replay string.
+/// - Throws: `ExplorationFailure` for the first failing schedule; `ReplayDiverged` if the order of tasks in a replay differs from the order
+///   in the failure; `CancellationError` if the caller is cancelled; a format error for a malformed replay string.
 @concurrent @discardableResult
 public func exploreSchedules(
   _ count: Int = 1_000,
@@ -51,8 +51,8 @@ public func exploreSchedules(
 /// ```
 ///
 /// Use this function instead of `exploreSchedules` for a test that proves nothing unless the race occurs. The exploration always runs at
-/// least `schedules` schedules. If an outcome is still missing, it continues with up to ten times as many. Cancelling the caller ends the
-/// exploration after the current schedule.
+/// least `schedules` schedules. If an outcome is still missing, the exploration continues with up to ten times as many. Cancelling the
+/// caller ends the exploration after the current schedule.
 ///
 /// - Parameters:
 ///   - outcomes: The names of the required outcomes, which `body` passes to `ExplorationEnvironment.tally`. The body may count other
@@ -81,10 +81,10 @@ public func exploreRace(
   return try await explorer.explore(body)
 }
 
-/// The error that is thrown if required outcomes of a race did not occur in any schedule.
+/// The error that is thrown when required outcomes of a race did not occur in any schedule.
 ///
-/// Either an outcome is impossible, or the two sides of the race never overlap. To let them overlap, have both sides `await` something
-/// before the race.
+/// Either an outcome is impossible, or the two sides of the race never overlap. To make an overlap possible, have both sides `await`
+/// something before the race.
 public struct MissingOutcomes: Error, Hashable, Sendable, CustomStringConvertible {
   /// The missing outcomes in alphabetical order. The array is never empty.
   public var outcomes: [String]

@@ -11,17 +11,17 @@ import ProcedureKit
 /// `executorPreference: env.executor`, the default actors that these tasks call, and every wait on `env.clock`. One job runs at a time. The
 /// explorer makes a choice at the following points:
 ///
-/// - each `await` that suspends the task, enters an actor, or returns from there. If several tasks call an actor, they are served in any
+/// - each `await` that suspends the task, enters an actor, or returns from an actor. If several tasks call an actor, they are served in any
 ///   order (if `ordersCallersOfActors`).
 /// - each wake: a task that makes another task ready (by `yield`, `resume`, `addTask`, `async let`, or `cancel`) can be preempted by a
-///   ready job before the task executes its next line.
+///   ready job before it executes its next line.
 /// - each operation on an `ExploredMutex` or `ExploredAtomic`.
 ///
 /// The explorer makes no other choices within synchronous code. To find races on other memory, use the thread sanitizer.
 ///
-/// **Wakes under a lock** are not choices, because the preempting job could wait for that lock, which may belong to the runtime (while it
-/// cancels a task) or to the code under test. The explorer recognizes a wake under a lock when a preempting job waits without end, and runs
-/// the schedule again. `ExplorationSummary.wakesUnderLock` counts these wakes.
+/// **Wakes under a lock** are not choices, because the preempting job could wait for that lock. The lock may belong to the code under test,
+/// or to the runtime while it cancels a task. The explorer recognizes a wake under a lock when a preempting job waits without end. It then
+/// runs the schedule again. `ExplorationSummary.wakesUnderLock` counts these wakes.
 ///
 /// **Code that needs no changes:** `Task.sleep` and the system's clocks wait in the virtual time of `env.clock` (if `controlsRealTime`).
 /// Main-actor code of the exploration runs on the exploration's threads (if `controlsMainActor`), and all other main-actor code stays on
@@ -58,8 +58,8 @@ public struct ScheduleExplorer: Sendable {
   /// reaches the limit fails.
   public var stepLimit = 100_000
 
-  /// How long, in real time, the explorer waits when no job can run before it reports a deadlock. During this time, code outside the
-  /// explorer's control can enqueue a job.
+  /// The real time for which no job can run before the explorer reports a deadlock. During this time, code outside the explorer's control
+  /// can enqueue a job.
   public var patience: Duration = .milliseconds(200)
 
   /// The real time after which a step that does not end is reported. The exploration ends with this report.
@@ -71,26 +71,25 @@ public struct ScheduleExplorer: Sendable {
   /// no task is preempted.
   public var preemptionLimit = Int.max
 
-  /// Whether `env.clock` may move to the next deadline even though jobs are ready, as happens on a slow machine.
+  /// Whether `env.clock` may move to the next deadline while jobs are still ready, as happens on a slow machine.
   ///
   /// If the value is `true`, timeouts can end work that has not had its turn yet. By default, time passes only when no job is ready.
   public var timersOvertakeWork = false
 
-  /// The maximum number of additional runs that are used to simplify a failing schedule.
+  /// The maximum number of additional runs for simplifying a failing schedule.
   public var shrinkLimit = 500
 
   /// The names of the required outcomes of a race, which the body passes to `ExplorationEnvironment.tally`. The exploration continues until
   /// all outcomes have occurred, with up to ten times as many schedules.
   public var expectedOutcomes: Set<String> = []
 
-  /// Whether every hundredth successful schedule is run a second time, and the exploration fails if the same choices lead to a different
-  /// run.
+  /// Whether every hundredth successful schedule is run a second time. The exploration fails if the same choices lead to a different run.
   public var checksDeterminism = true
 
   /// Whether a schedule in which tasks acquire explored locks in a cycle fails, even if the schedule itself does not deadlock.
   ///
-  /// Set this property to `false` if tasks acquire locks in a cycle, but are prevented from doing so concurrently by something that the
-  /// explorer cannot see. Locks that are always acquired while a common lock is held do not form a cycle.
+  /// Set this property to `false` if tasks acquire locks in a cycle, but something that the explorer cannot see keeps them from doing so
+  /// concurrently. Locks that are always acquired while a common lock is held do not form a cycle.
   public var checksLockOrder = true
 
   /// Whether schedules may perform uncontrolled work, which makes replay strings unreliable.
@@ -105,47 +104,47 @@ public struct ScheduleExplorer: Sendable {
 
   /// Whether tasks that do not specify an executor, such as `Task { … }`, are controlled.
   ///
-  /// The value is `false` if the runtime does not offer its hook for the global executor, for example because the runtime is linked
-  /// statically, or if another run loop uses the hook. In these cases, such tasks are reported as uncontrolled.
+  /// The value is `false` if the runtime does not provide a hook for the global executor, for example because the runtime is statically
+  /// linked, or if another run loop uses the hook. Such tasks are then reported as uncontrolled.
   public static var controlsGlobalTasks: Bool { GlobalExecutorWatch.shared.isInstalled }
 
   /// Whether waits in real time (`Task.sleep`, `ContinuousClock`, `SuspendingClock`) become waits in the virtual time
   /// of `ExplorationEnvironment.clock`.
   ///
-  /// The value, which is determined by a test at the first use, is `true` with Swift 6.3 on Linux. Two kinds of waits are reported as
-  /// uncontrolled, or as a deadlock if they take longer than `patience`. The first kind is a wait at the start of a task that
-  /// `Task.immediate` creates outside actors without `executorPreference: env.executor`. If `ordersCallersOfActors` is `false`, the second
-  /// kind is a wait within an actor other than the main actor, in a task that `Task { … }` or `Task.detached` creates.
+  /// The explorer tests this at the first use. The value is `true` with Swift 6.3 on Linux. Two kinds of waits are not controlled even
+  /// then. They are reported as uncontrolled, or as a deadlock if they take longer than `patience`. The first is a wait at the start of a
+  /// task that `Task.immediate` creates outside actors without `executorPreference: env.executor`. The second occurs only if
+  /// `ordersCallersOfActors` is `false`: a wait within an actor other than the main actor, in a task that `Task { … }` or `Task.detached`
+  /// creates.
   public static var controlsRealTime: Bool { RealSleepTest.isSuccessful }
 
   /// Whether code on the main actor is controlled.
   ///
-  /// The value is `false` if the runtime does not offer its hook for the main actor, or if another library uses the hook. In these cases,
-  /// work on the main actor is reported as uncontrolled.
+  /// The value is `false` if the runtime does not provide a hook for the main actor, or if another library uses the hook. Work on the main
+  /// actor is then reported as uncontrolled.
   public static var controlsMainActor: Bool { GlobalExecutorWatch.shared.controlsMainActor }
 
   /// Whether a waker can also be preempted by tasks that are waiting within an actor.
   ///
-  /// The value, which is determined by a test at the first use, is `false` if the explorer cannot distinguish the kinds of jobs in this
-  /// version of the runtime.
+  /// The explorer tests this at the first use. The value is `false` if the explorer cannot distinguish the kinds of jobs in this version of
+  /// the runtime.
   public static var seesWakesOfActors: Bool { JobKind.isKnown }
 
   /// Whether the explorer determines which caller an actor serves next.
   ///
-  /// The value, which is determined by a test at the first use, is `false` if the explorer cannot read the state of actors in this version
-  /// of the runtime, and on systems other than Linux. In this case, the runtime serves all callers that are waiting for an actor in one
-  /// step, in the order of their arrival, and an exploration with a call to an actor is never complete; see
-  /// `ExplorationSummary.unorderedVisits`.
+  /// The explorer tests this at the first use. The value is `false` on systems other than Linux, and if the explorer cannot read the state
+  /// of actors in this version of the runtime. The runtime then serves all callers that are waiting for an actor in one step, in the order
+  /// of their arrival, so an exploration with a call to an actor is never complete; see `ExplorationSummary.unorderedVisits`.
   public static var ordersCallersOfActors: Bool { DefaultActor.isKnown }
 
-  /// Runs `body` under one schedule after another until a schedule fails or all have been run.
+  /// Runs `body` under one schedule after another until a schedule fails or all schedules have been run.
   ///
   /// The body's task inherits the task-local values of the caller. A schedule ends when the body has returned and no more jobs are ready.
   /// Sleeps that are still in progress are cancelled. Cancelling the caller ends the exploration after the current schedule.
   ///
   /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if one of `expectedOutcomes` never occurred, except
-  ///   in a replay; `ReplayDiverged` if the order of tasks in a replay differs from that in the failure; `CancellationError` if the caller
-  ///   is cancelled; a format error for a malformed replay string; an error if the caller belongs to an exploration.
+  ///   in a replay; `ReplayDiverged` if the order of tasks in a replay differs from the order in the failure; `CancellationError` if the
+  ///   caller is cancelled; a format error for a malformed replay string; an error if the caller belongs to an exploration.
   @concurrent @discardableResult
   public func explore(
     _ body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void
@@ -210,8 +209,8 @@ public struct ScheduleExplorer: Sendable {
     return summary
   }
 
-  /// Returns whether a successful schedule is run a second time to check that the body is deterministic. This is the case for every
-  /// hundredth schedule. The first of these depends on the seed, so that short explorations are sometimes checked as well.
+  /// Returns whether a successful schedule is run a second time to check that the body is deterministic. Every hundredth schedule is
+  /// checked. The seed determines the first one, so short explorations are sometimes checked as well.
   private func isChecked(_ schedule: Int) -> Bool {
     checksDeterminism && (UInt64(schedule) &+ seed) % 100 == 99 && !allowsUncontrolledJobs
   }
@@ -231,7 +230,7 @@ public struct ScheduleExplorer: Sendable {
 }
 
 extension ScheduleExplorer {
-  /// Returns the failure of `run`, with the simplest schedule that has the same problem and can be found in `shrinkLimit` runs.
+  /// Returns the failure of `run`, with the simplest schedule with the same problem that the explorer finds in `shrinkLimit` runs.
   private func shrunk(
     _ found: ScheduleRun.Outcome, of run: ScheduleRun, on pool: ThreadPool, _ body: @escaping ScheduleRun.Body
   ) throws -> ExplorationFailure {

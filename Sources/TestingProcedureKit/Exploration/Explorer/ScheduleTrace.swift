@@ -33,7 +33,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
   /// The stretches in order.
   public var stretches: [Stretch] = []
 
-  /// The names of those tasks that started or woke another task and have a `Task.name`.
+  /// The names of the tasks that started or woke another task and have a `Task.name`.
   public var names: [Int: String] = [:]
 
   /// Returns the task's number, and its name if there is one.
@@ -96,8 +96,8 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ScheduleTrace {
-  /// The trace in the Trace Event Format, which <https://ui.perfetto.dev> and `chrome://tracing` can display. It contains a lane for each
-  /// task, a slice for each stretch of steps, and an arrow for each start and wake. Each step takes one microsecond.
+  /// The trace in the Trace Event Format, which <https://ui.perfetto.dev> and `chrome://tracing` can display. The trace contains a lane for
+  /// each task, a slice for each stretch of steps, and an arrow for each start and wake. Each step takes one microsecond.
   public var perfetto: String {
     let tasks = Set(stretches.map(\.task)).sorted()
     var events = [#"{"name":"process_name","ph":"M","pid":1,"args":{"name":"schedule"}}"#]

@@ -7,7 +7,7 @@ struct LockTable {
     case taken
     /// Another task holds the lock.
     case held
-    /// If the task waited, it would wait for itself, either directly or through other tasks.
+    /// The task would wait for itself, either directly or through other tasks.
     case deadlock(LockCycle)
   }
 
@@ -23,7 +23,7 @@ struct LockTable {
   /// The first cycle that was found in the order in which locks were acquired.
   private(set) var possibleDeadlock: LockCycle?
 
-  /// Acquires a lock or adds the task to the tasks that are waiting for the lock.
+  /// Acquires a lock, or adds the task to those that are waiting for the lock.
   mutating func willLock(_ use: LockUse) -> Answer {
     if known[use.lock] == nil { known[use.lock] = known.count }
     let outer = held[ObjectIdentifier(use.worker), default: []]
@@ -137,15 +137,15 @@ struct OperationPoint {
   /// The depth of the stack.
   var depth: UInt = 0
   /// Whether operations at this depth happen while a lock of the runtime is held. Such operations are not choices, and a task that is
-  /// waiting at this point must continue as soon as possible, because other tasks could be waiting for the runtime's lock.
+  /// waiting at this point must continue as soon as possible, because other tasks may be waiting for the runtime's lock.
   var isUnderLock = false
 }
 
 /// The order in which the tasks of a schedule acquire locks while they hold other locks.
 ///
-/// The order is a graph, which has an edge from a lock to each lock that is acquired while the first one is held. A cycle whose edges
-/// belong to different tasks is a possible deadlock, unless two of the tasks hold a common lock, which prevents them from acquiring the
-/// locks at the same time (Havelund, *Using Runtime Analysis to Guide Model Checking of Java Programs*, SPIN 2000).
+/// The order is a graph with an edge from each lock to every lock that is acquired while the first one is held. A cycle whose edges belong
+/// to different tasks is a possible deadlock, unless two of the tasks hold a common lock. A common lock prevents them from acquiring the
+/// other locks at the same time (Havelund, *Using Runtime Analysis to Guide Model Checking of Java Programs*, SPIN 2000).
 struct LockOrder {
   /// A task that acquires a lock while it holds another lock.
   struct Edge {

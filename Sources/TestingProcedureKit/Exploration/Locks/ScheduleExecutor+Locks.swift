@@ -32,7 +32,7 @@ extension ScheduleExecutor: LockSchedule {
     log("\(operation) of \(atomic)")
   }
 
-  /// Lets other ready jobs run before an operation if the chooser decides to.
+  /// Runs other ready jobs before an operation if the chooser decides to do so.
   ///
   /// The driver must never be part of a deadlock. Therefore, the first operation in an exploration restarts the schedule so that all jobs
   /// run on threads other than the driver's.

@@ -1,6 +1,6 @@
 import ExploredLocks
 
-/// The reason why a schedule whose tasks can never continue is abandoned.
+/// The reason for abandoning a schedule whose tasks can never continue.
 enum Abandonment {
   case deadlock(LockCycle)
   /// A task performs operations on locks or atomics endlessly.

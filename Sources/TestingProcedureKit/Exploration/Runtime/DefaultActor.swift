@@ -1,14 +1,14 @@
 import Synchronization
 
-/// A default actor whose callers a schedule serves itself: one at a time, each in a step of its own, and in any order.
+/// A default actor whose callers are served by a schedule: one at a time, each in a separate step, and in any order.
 ///
 /// The runtime keeps the callers of a default actor in a queue within the actor, and runs all of them in one job. An exploration could
-/// choose only when this job runs. Therefore, the exploration takes each caller out of the queue as soon as the runtime has added it, and
-/// runs the caller later, isolated to the actor. While it does so, it marks the actor as running, so that the actor never runs on another
-/// thread at the same time.
+/// choose only when this job runs. Therefore, the exploration takes each caller out of the queue as soon as the runtime adds it, and runs
+/// the caller later, isolated to the actor. While the caller runs, the actor is marked as running, so that it never runs on another thread
+/// at the same time.
 ///
 /// The state of the actor is in two words after the actor's header: the flags and the most recent caller. The layout is not documented, so
-/// a test determines `isKnown`. The runtime changes both words at once, and so does this type.
+/// a test determines `isKnown`. The runtime changes both words in a single atomic operation, and so does this type.
 ///
 /// Invariant: each address comes from a job that the runtime has passed to the exploration and that has not run yet. Such a job is in
 /// memory, and so is the actor that it is waiting for; a visit also retains the actor (`retained`). An `UnownedJob` is the address of the
@@ -29,7 +29,7 @@ struct DefaultActor: Hashable, Sendable {
     static let idle: UInt = 0
     static let scheduled: UInt = 1
     static let running: UInt = 2
-    /// The actor has been released during a job, and its memory must be released after the job.
+    /// The actor was released during a job, and its memory must be freed after the job.
     static let zombie: UInt = 3
   }
 
@@ -71,7 +71,7 @@ struct DefaultActor: Hashable, Sendable {
 
   /// Takes the only caller out of the queue of an actor that `job` would serve, and ends `job`.
   ///
-  /// - Returns: The caller and its actor; `nil` if there are several callers, because threads outside the exploration call the actor, too.
+  /// - Returns: The caller and its actor; `nil` if there are several callers because threads outside the exploration also call the actor.
   static func takeCaller(
     servedBy job: UnownedJob, on executor: some TaskExecutor
   ) -> (caller: UnownedJob, actor: Self)? {
@@ -93,7 +93,7 @@ struct DefaultActor: Hashable, Sendable {
       from: WordPair(first: Phase.idle, second: 0), to: WordPair(first: Phase.running, second: 0))
   }
 
-  /// Takes the callers that have arrived while the actor was marked as running out of its queue.
+  /// Takes out of the queue the callers that arrived while the actor was marked as running.
   ///
   /// - Returns: The callers in the order of their arrival.
   func takeCallers() -> [UnownedJob] {
@@ -113,7 +113,7 @@ struct DefaultActor: Hashable, Sendable {
 
   /// Marks the actor as idle.
   ///
-  /// - Returns: The callers that have arrived in the meantime, in the order of their arrival.
+  /// - Returns: The callers that arrived in the meantime, in the order of their arrival.
   func unlock() -> [UnownedJob] {
     var callers: [UnownedJob] = []
     while true {
@@ -131,9 +131,8 @@ struct DefaultActor: Hashable, Sendable {
     Self.enqueue?(unsafeBitCast(caller, to: UInt.self), address)
   }
 
-  /// Runs a caller isolated to the actor. In contrast to the runtime's own job, the caller does not continue on the same thread after it
-  /// has left the actor, so that the exploration can choose when it continues. If the caller's task prefers no executor, `executor` is
-  /// `nil`.
+  /// Runs a caller isolated to the actor. Unlike in the runtime's own job, the caller does not continue on the same thread after it leaves
+  /// the actor, so the exploration can choose when it continues. If the caller's task prefers no executor, `executor` is `nil`.
   func run(_ caller: UnownedJob, preferring executor: (any TaskExecutor)?) {
     let serial = unsafeBitCast((address, UInt(0)), to: UnownedSerialExecutor.self)
     if let executor {
@@ -164,7 +163,7 @@ struct DefaultActor: Hashable, Sendable {
 
 /// A test of whether the explorer can serve the callers of a default actor.
 ///
-/// Each step verifies what the next one relies on, so that the test fails instead of crashing if the layout is different.
+/// Each step verifies what the next one relies on, so if the layout is different, the test fails instead of crashing.
 private struct DefaultActorProbe {
   /// An actor that notes its own phase during each visit.
   actor Visited {

@@ -64,7 +64,7 @@ final class GlobalExecutorWatch: Sendable {
     schedules.withLock { $0.append(executor) }
   }
 
-  /// Removes a schedule that has ended, so that it receives no more jobs from other threads.
+  /// Removes a schedule that has ended. The schedule then receives no more jobs from other threads.
   func didEnd(_ executor: ScheduleExecutor) {
     schedules.withLock { $0.removeAll { $0 === executor } }
   }
@@ -122,13 +122,13 @@ final class ScheduleMainActor: SerialExecutor {
     self.executor = executor
   }
 
-  /// Adds a job of the main actor. A job that arrives after the end of the schedule is abandoned.
+  /// Adds a job of the main actor. A job that arrives after the schedule has ended is abandoned.
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     executor?.enqueue(ReadyJob(job: job, isolation: .mainActor, prefersExecutor: false))
   }
 
-  /// Returns the executor in the form that the runtime uses, and retains the object forever.
+  /// Returns the executor in the form that the runtime uses, and retains this object forever.
   func seenByRuntime() -> UnownedSerialExecutor {
     _ = Unmanaged.passRetained(self)
     return asUnownedSerialExecutor()

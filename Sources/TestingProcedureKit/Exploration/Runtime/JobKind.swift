@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The kind of a job, which makes it possible to distinguish waking another task from suspending the running task.
+/// The kind of a job, which shows whether the running task wakes another task or is suspending.
 ///
 /// The kind is stored in the first byte of the job's flags, after the object header and two words that the scheduler uses. This layout is
 /// part of the runtime's binary interface, but it is not documented, so a test determines `isKnown`.
@@ -72,7 +72,7 @@ enum JobKind {
 /// The numbers of the tasks of an exploration, which are assigned in the order in which the tasks' first jobs become ready.
 ///
 /// Unlike the identities that the runtime assigns, the numbers are the same in every run of a schedule. A number represents a logical task,
-/// which is a `Task`, or a series of jobs that do not belong to a `Task`.
+/// which is either a `Task` or a series of jobs that do not belong to a `Task`.
 struct JobIdentities {
   private var numbers: [UInt64: Int] = [:]
   private(set) var count = 0
@@ -83,7 +83,7 @@ struct JobIdentities {
   ///   - id: The number that the runtime has assigned to the job's task; `nil` for a job without a task.
   ///   - running: The task that is enqueuing the job, if known. A job that does not belong to a `Task` (an actor that begins to serve its
   ///     callers, a `Task.yield`) is attributed to that task.
-  /// - Returns: The number of the task. A task that has had no jobs so far gets a new number.
+  /// - Returns: The number of the task. A task without earlier jobs gets a new number.
   mutating func number(ofTask id: UInt64?, enqueuedBy running: Int?) -> Int {
     guard let id else { return running ?? next() }
     if let known = numbers[id] { return known }
@@ -103,7 +103,7 @@ struct JobIdentities {
 
   /// Whether the numbers of tasks can be read in this process.
   ///
-  /// If they cannot be read, a job belongs to the task that has enqueued it.
+  /// If they cannot be read, a job is attributed to the task that enqueued it.
   static let areKnown: Bool = {
     guard UndocumentedParts.areAllowed else { return false }
     let probe = JobKind.Probe()

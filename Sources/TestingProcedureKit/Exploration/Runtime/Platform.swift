@@ -17,7 +17,7 @@ import Synchronization
 enum UndocumentedParts {
   private static let areDisabledNow = Atomic(false)
 
-  /// Whether the explorer may use undocumented parts. Each part is tested at its first use, and used only if the test is successful.
+  /// Whether the explorer may use undocumented parts. Each part is tested before its first use, and is used only if the test succeeds.
   static var areAllowed: Bool { !areDisabledNow.load(ordering: .acquiring) }
 
   /// Makes all tests of undocumented parts fail. The function must be called before the first exploration in the process.
@@ -26,10 +26,10 @@ enum UndocumentedParts {
 
 /// The operating system functions that the explorer needs. Only this file imports platform modules.
 ///
-/// The article *What explorations rely on* lists the parts of the runtime that this folder uses, and explains what is lost without each of
-/// them.
+/// The article *What explorations rely on* lists the parts of the runtime that this folder uses, and explains what the explorer cannot do
+/// without each of them.
 enum Platform {
-  /// The identity of a thread, which makes it possible to detect jobs from outside an exploration.
+  /// The identity of a thread, which is used to detect jobs from outside an exploration.
   struct Thread: Hashable, Sendable {
     private let bits: UInt
 

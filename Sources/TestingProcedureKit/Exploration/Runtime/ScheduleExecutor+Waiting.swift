@@ -2,8 +2,8 @@
   @_spi(ExperimentalScheduling) import _Concurrency
 
   // In Swift 6.3, `Task.sleep` and the system's clocks ask an executor to wait: an actor's own executor, the task's preferred executor, or
-  // the executor that is running the task. Only code that the runtime has started without an executor, as in `Task.immediate`, asks the
-  // default executor of the process. The default executor is not replaced, because other threads may be using it, and the runtime does not
+  // the executor that is running the task. Only code that the runtime started without an executor, as in `Task.immediate`, asks the default
+  // executor of the process. The default executor is not replaced, because other threads may be using it, and the runtime does not
   // synchronize access to it. The protocol is not public yet, so this code is compiled only for certain versions of the compiler and
   // certain platforms, and a test determines `ScheduleExplorer.controlsRealTime`.
 
@@ -29,8 +29,8 @@
       executor?.enqueue(job, after: delay, tolerance: tolerance, clock: clock)
     }
 
-    /// Delays `job` in virtual time. The job is a timer and does not need the main actor. A wait that begins after the end of
-    /// the schedule is abandoned.
+    /// Delays `job` in virtual time. The job is a timer and does not need the main actor. A wait that begins after the schedule has ended
+    /// is abandoned.
     func enqueue<C: Clock>(_ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C) {
       executor?.enqueue(job, at: instant, tolerance: tolerance, clock: clock)
     }

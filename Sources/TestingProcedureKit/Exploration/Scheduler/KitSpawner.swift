@@ -1,4 +1,4 @@
-/// Creates all of the testing kit's tasks.
+/// The functions that create all of the testing kit's tasks.
 enum KitSpawner {
   /// Starts an exploration on its own thread, with the caller's task-local values. The caller waits for the task to end and cancels the
   /// task if the caller itself is cancelled.

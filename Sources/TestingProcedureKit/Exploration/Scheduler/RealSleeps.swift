@@ -16,8 +16,8 @@ struct RealSleeps {
     jobs[count] = (job, sleeper)
   }
 
-  /// Removes and returns the jobs whose deadlines are not later than `instant`, or all jobs if it is `nil`. The jobs are in the order in
-  /// which they wake, each with the task that is sleeping.
+  /// Removes and returns the jobs whose deadlines are not later than `instant`, or all jobs if `instant` is `nil`. The jobs are in the
+  /// order in which they wake, each with the task that is sleeping.
   mutating func removeAll(through instant: VirtualClock.Instant?) -> [(job: ReadyJob, sleeper: Int?)] {
     let end = instant ?? VirtualClock.Instant(offset: .seconds(Int64.max))
     return queue.removeAll(through: end).compactMap { jobs.removeValue(forKey: $0.number) }
@@ -70,15 +70,15 @@ struct ThreadMoment {
   private let thread = Platform.Thread.current
   private let processorTime: Duration?
 
-  /// Notes the present moment.
+  /// Records the current moment.
   ///
   /// - Parameter measuresProcessorTime: Whether the processor time is noted, too, which takes a system call.
   init(measuresProcessorTime: Bool = false) {
     processorTime = measuresProcessorTime ? Platform.processorTimeOfThread : nil
   }
 
-  /// Returns the longest time that can have passed since the thread read the clock for a sleep that begins now, if it did so after this
-  /// moment.
+  /// Returns the longest time that can have passed since the thread read the clock for a sleep that begins now, assuming that the thread
+  /// read the clock after this moment.
   func elapsedSinceClockReading() -> Duration {
     let elapsed = time.duration(to: .now)
     guard let processorTime, thread == Platform.Thread.current, let now = Platform.processorTimeOfThread else {

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Only the worker with the run token runs jobs, while all other threads of the pool wait. Therefore, jobs never overlap, and the same
 /// choices lead to the same run. A job that makes another task ready can be preempted: its thread is parked within `enqueue`, the job is
-/// treated as ready, and another worker gets the run token. If a thread without the run token enqueues a job, that job runs too, but it is
+/// treated as ready, and another worker gets the run token. If a thread without the run token enqueues a job, that job also runs, but is
 /// reported as uncontrolled.
 final class ScheduleExecutor: TaskExecutor {
   /// The executor of the exploration to which the calling code belongs; `nil` outside an exploration.
@@ -181,7 +181,7 @@ final class ScheduleExecutor: TaskExecutor {
     let executor = asUnownedTaskExecutor()
     switch job.isolation {
     case .actor(let actor):
-      // Only a task keeps its actor in memory. Any other job is the end of an actor that nothing refers to.
+      // Only a task keeps its actor in memory. Any other job ends an actor that nothing refers to.
       guard JobIdentities.taskID(of: job.job) != nil else { return visit(actor, job) }
       return actor.retained { visit(actor, job) }
     case .mainActor:
@@ -313,7 +313,7 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// The reason why the schedule was abandoned; `nil` if all tasks can continue.
   var abandonment: Abandonment? { state.withLock { $0.abandonment } }
-  /// Whether the schedule must be run again, because the exploration has turned out to use explored locks.
+  /// Whether the schedule must be run again, because the exploration turned out to use explored locks.
   var needsRestart: Bool { state.withLock { $0.needsRestart } }
   /// The first cycle that was found in the order in which locks were acquired.
   var possibleDeadlock: LockCycle? { state.withLock { $0.locks.possibleDeadlock } }
@@ -360,7 +360,7 @@ extension ScheduleExecutor {
     settled.signal()
   }
 
-  /// Returns the collision with a lock that makes it necessary to run the schedule again; `nil` if there was no collision.
+  /// Returns the lock collision that requires the schedule to be run again; `nil` if there was no collision.
   func awaitCollision() -> LockCollision? {
     guard state.withLock({ $0.hasCollided }) else { return nil }
     settled.wait()
@@ -416,7 +416,7 @@ extension ScheduleExecutor {
     return true
   }
 
-  /// Ends the waits in real time that are due at `instant`, or all of them if it is `nil`, and makes their jobs ready.
+  /// Ends the waits in real time that are due at `instant`, or all of them if `instant` is `nil`, and makes their jobs ready.
   ///
   /// - Returns: Whether any waits were ended.
   @discardableResult

@@ -6,7 +6,7 @@ struct ScheduleRecord: Equatable {
   /// The number of the actor at each step; `nil` for a step outside actors.
   private(set) var actors: [Int?] = []
 
-  /// The tasks that have been started, and the tasks that have started them.
+  /// For each task that was started, the task that started it.
   private(set) var starters: [Int: Int] = [:]
 
   /// The position that was chosen at each wake, and whenever a job ended while several jobs were ready.

@@ -44,8 +44,8 @@ struct ScheduleRun: Sendable {
 
   /// Runs the choices of `first` again and records a trace.
   ///
-  /// Recording a trace keeps tasks in memory after they have ended, which can affect code with side effects in `deinit`. Therefore, the
-  /// trace comes from a separate run, whose result is not used.
+  /// Recording a trace keeps tasks in memory after they end. This can affect code with side effects in `deinit`. Therefore, the trace comes
+  /// from a separate run, whose result is not used.
   func traced(
     _ first: Outcome, on pool: ThreadPool, _ body: @escaping Body
   ) throws -> (outcome: Outcome, divergence: Int?) {
@@ -92,8 +92,8 @@ struct ScheduleRun: Sendable {
   /// Runs `body` on the driver's thread with the choices that `chooser` makes, and returns when no job is left.
   ///
   /// If a job has to wait for a lock that a parked waker holds, the schedule is run again. If this happens again, wakes at the same depth
-  /// of the stack are no longer choices. If the system suspends a thread so that the duration of a wait in real time is uncertain, the
-  /// schedule is also run again.
+  /// of the stack are no longer choices. The schedule is also run again if the duration of a wait in real time is uncertain because the
+  /// system suspended a thread.
   ///
   /// - Throws: `CancellationError` after the schedule, if the calling task is cancelled.
   func run(_ chooser: any ScheduleChooser, on pool: ThreadPool, _ body: @escaping Body) throws -> Outcome {
@@ -222,15 +222,15 @@ struct ScheduleRun: Sendable {
     return livelock
   }
 
-  /// Runs the remaining jobs, then cancels all sleeps, and runs the jobs that this makes ready.
+  /// Runs the remaining jobs, cancels all sleeps, and runs the jobs that become ready as a result.
   private func windUp(_ executor: ScheduleExecutor, _ environment: ExplorationEnvironment) {
     _ = executor.runUntilIdle(limit: stepLimit * 3)
     executor.asDriver { environment.clock.cancelSleepers() }
     _ = executor.runUntilIdle(limit: stepLimit * 3)
   }
 
-  /// Ends the remaining waits in real time, so that their tasks can end. Most of these waits are timers for sleeps that have been
-  /// cancelled. A task that keeps waiting is abandoned.
+  /// Ends the remaining waits in real time, so that their tasks can end. Most of these waits are timers for cancelled sleeps. A task that
+  /// keeps waiting is abandoned.
   private func endRealSleeps(_ executor: ScheduleExecutor) {
     for _ in 0..<3 {
       guard executor.asDriver({ executor.endSleeps(through: nil) }) else { return }

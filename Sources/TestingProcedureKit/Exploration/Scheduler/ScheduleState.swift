@@ -11,8 +11,8 @@ struct ScheduleState {
     }
 
     var work: Work
-    /// Whether the job belongs to the runtime, and only makes a task ready: its own task, as in `Task.yield`, or the task whose timer it
-    /// is. Such a job runs immediately, because its position in the order has no effect.
+    /// Whether the job belongs to the runtime, and only makes a task ready: its own task, as in `Task.yield`, or the task for which the job
+    /// is a timer. Such a job runs immediately, because its position in the order has no effect.
     var isYield = false
     /// For a parked job, the job itself, and the depth of the stack at the wake.
     var origin: ReadyJob?
@@ -86,9 +86,10 @@ struct ScheduleState {
   /// The jobs that are waiting for explored locks, keyed by worker.
   private var waitingJobs: [ObjectIdentifier: ReadyJob] = [:]
   private var preemptionsLeft: Int
-  /// The number of events, such as jobs that have started, ended, or become ready. While it does not change, a step may be stuck.
+  /// The number of events, which occur when a job starts, ends or becomes ready, for example. As long as the number does not change, a step
+  /// may be stuck.
   private(set) var events = 0
-  /// The number of those events that the holders of the run token have caused.
+  /// The number of those events that the holders of the run token caused.
   private(set) var holderEvents = 0
   /// The workers that were resumed without the run token, after a collision with a lock.
   private var released: [WorkerThread] = []
@@ -101,7 +102,7 @@ struct ScheduleState {
   /// The number of operations on locks and atomics, in total and since the last switch.
   private(set) var operations = 0
   var operationsInARow = 0
-  /// Whether the schedule must be run again, because the exploration has turned out to use explored locks.
+  /// Whether the schedule must be run again, because the exploration turned out to use explored locks.
   var needsRestart = false
   /// The reason why the schedule was abandoned.
   var abandonment: Abandonment?
@@ -192,12 +193,12 @@ extension ScheduleState {
   }
 
   /// Returns whether `job`, in which the runtime determines the order, serves the callers of an actor. If the kinds of jobs or the numbers
-  /// of tasks are unknown, any job could.
+  /// of tasks are unknown, any job may do so.
   private func isVisit(_ job: ReadyJob, ofTask id: UInt64?) -> Bool {
     JobKind.isKnown && JobIdentities.areKnown ? JobKind.isActor(job.job) : id == nil
   }
 
-  /// Returns whether the running job, which has enqueued `job` of its own task, has not suspended.
+  /// Returns whether the running job enqueued `job`, which belongs to the same task, without suspending.
   ///
   /// The runtime enqueues a job again in order to change the executor of a task that has no preferred executor. The change has no effect.
   private func isHop(_ job: ReadyJob, ofTask id: UInt64?) -> Bool {
@@ -215,7 +216,7 @@ extension ScheduleState {
       ScheduleTrace.Wake(step: record.steps, waker: running, task: task, isStart: isStart))
   }
 
-  /// Makes the jobs ready that an actor could run next.
+  /// Makes ready the jobs that an actor could run next.
   private mutating func makeReady(on isolation: Isolation) {
     for (entry, task) in actors.makeReady(on: isolation) { insert(entry, task) }
   }
@@ -247,7 +248,7 @@ extension ScheduleState {
     return duration
   }
 
-  /// Notes that the running job cannot have computed the end of its next wait in real time yet.
+  /// Records that the running job cannot yet have computed the end of its next wait in real time.
   mutating func noteMoment() {
     latestMoment = ThreadMoment(measuresProcessorTime: measuresProcessorTime)
   }
@@ -329,7 +330,7 @@ extension ScheduleState {
   }
 
   /// Records that `worker` has run `job` to completion. If `job` is `nil`, the worker has moved the clock. The array `callers` contains the
-  /// callers that have arrived at the job's actor during the job.
+  /// callers that arrived at the job's actor during the job.
   mutating func didEnd(
     _ job: ReadyJob?, on worker: WorkerThread, _ thread: Platform.Thread, callers: [UnownedJob] = []
   ) -> Next {
@@ -348,7 +349,8 @@ extension ScheduleState {
     return next(for: worker, on: thread)
   }
 
-  /// The clock, if it may move at this step even though jobs are ready; otherwise `nil`. On average, it may move at one step in eight.
+  /// The clock, if it may move at this step even though jobs are ready; otherwise `nil`. On average, the clock may move at one step in
+  /// eight.
   private var racingClock: VirtualClock? {
     guard timersOvertakeWork, isRecording, (UInt64(steps) &* 0x9E37_79B9_7F4A_7C15) >> 61 == 0 else { return nil }
     return environment.flatMap { nextDeadline(on: $0.clock) == nil ? nil : $0.clock }

@@ -2,9 +2,9 @@ import Synchronization
 
 /// The threads of one exploration, which are separate from those in the runtime's thread pool.
 ///
-/// The explorer's own task runs on the driver, and so do the jobs of a schedule until a waker is preempted. When this happens, the waker's
-/// thread is parked in the middle of its job, and another worker gets the run token. The pool also records which wakes are not choices,
-/// because a collision has shown that they happen under a lock.
+/// The explorer's own task runs on the driver, and so do the jobs of a schedule until a waker is preempted. The waker's thread is then
+/// parked in the middle of its job, and another worker gets the run token. The pool also records which wakes are not choices, because a
+/// collision has shown that they happen under a lock.
 final class ThreadPool: TaskExecutor {
   private struct State {
     var idle: [WorkerThread] = []
@@ -178,7 +178,7 @@ final class WorkerThread: Sendable {
   }
 }
 
-/// The permits to run an exploration. There is one for each processor, and they are granted in order of arrival.
+/// The permits to run an exploration. There is one permit for each processor. Permits are granted in order of arrival.
 ///
 /// Each exploration has its own threads. Without a limit, all explorations in a test run would compete for the processors at the same time.
 /// An exploration that is waiting for a permit occupies no thread.

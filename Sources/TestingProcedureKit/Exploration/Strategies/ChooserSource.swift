@@ -20,7 +20,7 @@ struct ChooserSource {
   /// Whether the exploration replays one recorded schedule.
   var isReplay: Bool { replay != nil }
 
-  /// Returns an error if the order differs from that in the replay string; otherwise `nil`.
+  /// Returns an error if the order differs from the one in the replay string; otherwise `nil`.
   func divergence(of outcome: ScheduleRun.Outcome) -> ReplayDiverged? {
     guard let trail = replay?.trail, let step = trail.divergence(of: outcome.record.tasks) else { return nil }
     return ReplayDiverged(

@@ -7,7 +7,7 @@ public struct SeededGenerator: RandomNumberGenerator, Hashable, Sendable {
 
   private var state: UInt64
 
-  /// Starts the sequence that belongs to `seed`.
+  /// Creates a generator for the sequence that belongs to `seed`.
   public init(seed: UInt64) {
     state = seed
   }

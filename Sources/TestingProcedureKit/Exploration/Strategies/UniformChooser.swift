@@ -91,7 +91,7 @@ struct ScheduleProfile {
   /// The actors that several tasks have visited, in the order in which they were first visited.
   var actors: [Int] { visits.keys.filter { (visits[$0] ?? [:]).count > 1 }.sorted() }
 
-  /// Returns the number of visits that each task has made to `actor`, or of all its steps if it is `nil`.
+  /// Returns the number of visits that each task has made to `actor`, or the number of all its steps if `actor` is `nil`.
   func events(at actor: Int?) -> [Int: Int] { actor.map { visits[$0] ?? [:] } ?? steps }
 
   /// Returns the tasks that `task` has started.
