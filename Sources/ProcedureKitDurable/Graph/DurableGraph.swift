@@ -41,8 +41,8 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Returns a plan of what a run would do with each node if it started now, and why. No node is executed. Cancelling the caller has no
-  /// effect.
+  /// Returns a plan that shows what a run would do with each node if it started now, and why. No node is executed. Cancelling the caller
+  /// has no effect.
   ///
   /// - Parameter input: The input of the graph.
   /// - Returns: The nodes that the run would reuse, and the nodes that it would execute.
@@ -69,7 +69,7 @@ extension DurableGraph: InputlessProcedure where Input == Void {
     try await execute(())
   }
 
-  /// Returns a plan of what a run would do with each node if it started now, and why; see ``resumptionPlan(for:)``.
+  /// Returns a plan that shows what a run would do with each node if it started now, and why; see ``resumptionPlan(for:)``.
   ///
   /// - Throws: Any error thrown by ``resumptionPlan(for:)``.
   public func resumptionPlan() async throws -> ResumptionPlan {
@@ -85,16 +85,16 @@ extension ProcedureGraph where Input: Encodable {
   /// let images = try await queue.run(durable, input: "kitten.ppm")
   /// ```
   ///
-  /// When a node has finished, its value is written to the journal before any node that depends on it starts. A later run uses the existing
-  /// values: for each node whose value exists, the queue publishes a `reused` event with the name of the journal. A node is executed again,
-  /// as are all nodes that depend on it, if its name, its `version(_:)`, the version or the name of the graph, or the value of a dependency
-  /// has changed. The reason is logged and is available as `ProcedureEvent.executionCause` and `QueueSnapshot.Entry.executionCause`. To
-  /// find out the reason before a run, use ``DurableGraph/resumptionPlan(for:)``.
+  /// When a node finishes, its value is written to the journal before any node that depends on it starts. A later run uses the existing
+  /// values: for each node whose value exists, the queue publishes a `reused` event with the name of the journal. If the name of a node,
+  /// its `version(_:)`, the name or the version of the graph, or the value of a dependency has changed, the node and all nodes that depend
+  /// on it are executed again. The reason is logged and is available as `ProcedureEvent.executionCause` and
+  /// `QueueSnapshot.Entry.executionCause`. To find out the reason before a run, use ``DurableGraph/resumptionPlan(for:)``.
   ///
-  /// The journal stores a value only if it is `Codable`. For a node without a value, it records that the node has finished. A node whose
-  /// value is not `Codable` is executed again if a node that is executed needs the value, or if no node depends on it. Nothing is stored
-  /// for a cancelled node. A nested graph counts as one node; the values of its own nodes are stored only if the nested graph is durable as
-  /// well. The modifier `keyed(by:)` has no effect on a node.
+  /// The journal stores a value only if it is `Codable`. For a node without a value, the journal records that the node finished. A node
+  /// whose value is not `Codable` is executed again if a node that is executed needs the value, or if no node depends on it. Nothing is
+  /// stored for a cancelled node. A nested graph counts as one node; the values of its own nodes are stored only if the nested graph is
+  /// durable as well. The modifier `keyed(by:)` has no effect on a node.
   ///
   /// Each body is executed at least once: if a body was executing when the process was killed, it is executed again.
   ///

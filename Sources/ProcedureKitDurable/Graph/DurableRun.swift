@@ -172,7 +172,7 @@ final class DurableRun: Sendable {
       }
       complete.append(fingerprint)
     }
-    // The key has already been computed if the journal contained the same values of all dependencies.
+    // The key has already been computed if the journal contained the same values for all dependencies.
     let isUnchanged = zip(dependencies, complete).allSatisfy { $0 < 0 || look.fingerprints[Int($0)] == $1 }
     let key = isUnchanged ? look.keys[Int(node)] : nil
     return Known(fingerprints: complete, key: key ?? plan.key(of: node, complete))
@@ -198,7 +198,7 @@ struct JournalScan: Sendable {
   /// The fingerprint of each node's value; `nil` if it is unknown. The fingerprint of a value that is not `Codable` is derived from the
   /// node's key.
   private(set) var fingerprints: [Fingerprint?]
-  /// Whether the journal contained no entry for a node, with any key. The node is executed for the first time, which needs no explanation.
+  /// Whether the journal contained no entry for a node, with any key. The node is executed for the first time, so no explanation is needed.
   private(set) var isNew: [Bool]
   /// The failures that the journal contains, for nodes that failed in an earlier run.
   private(set) var failures: [Int32: String] = [:]

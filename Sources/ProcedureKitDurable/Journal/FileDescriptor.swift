@@ -39,8 +39,8 @@ final class FileDescriptor {
     close(number)
   }
 
-  /// Tries to lock the file and returns whether this succeeded. The system releases the lock when the process ends, even if the process is
-  /// killed.
+  /// Tries to lock the file, and returns whether the file was locked. The system releases the lock when the process ends, even if the
+  /// process is killed.
   func lock() throws(Failure) -> Bool {
     if flock(number, LOCK_EX | LOCK_NB) == 0 { return true }
     if errno == EWOULDBLOCK { return false }
@@ -113,7 +113,7 @@ final class FileDescriptor {
   /// Waits until everything that has been written is on the storage device.
   func flush() throws(Failure) {
     #if canImport(Darwin)
-      // On Apple's platforms, `fsync` alone can leave the bytes in the drive's cache.
+      // On Apple platforms, `fsync` alone can leave the bytes in the drive's cache.
       if fcntl(number, F_FULLFSYNC) == 0 { return }
     #endif
     guard fsync(number) == 0 else { throw .latest }

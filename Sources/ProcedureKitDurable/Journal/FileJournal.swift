@@ -12,7 +12,7 @@ public import ProcedureKitFoundation
 ///
 /// Entries are appended to the file, each with its length and checksums. A process that is killed while it is writing an entry leaves an
 /// incomplete entry at the end of the file. The next time the file is opened, this entry is dropped, reported in ``recovery``, and logged.
-/// If bytes have been changed anywhere else, an error is thrown; the journal never returns a wrong value. If an append fails, for example
+/// If bytes were changed anywhere else, an error is thrown. The journal never returns a wrong value. If an append fails, for example
 /// because the disk is full, all earlier entries stay readable, and later appends can succeed.
 ///
 /// The journal locks its file, so opening a file that another journal is using throws an error. The system releases the lock when the
@@ -24,11 +24,11 @@ public import ProcedureKitFoundation
 ///
 /// The journal keeps the positions of all entries in memory, but not their values. It reads and writes on a separate thread.
 public actor FileJournal: ProcedureJournal {
-  /// A policy that determines when the journal flushes its file, which means that the system writes appended entries to the storage device.
+  /// A policy that determines when the journal flushes its file. Flushing writes the appended entries to the storage device.
   @nonexhaustive
   public enum Flush: Hashable, Sendable {
     /// The file is flushed before an append returns, so no entry is lost, even if the power fails. Appends that are waiting at the same
-    /// time share a flush. If the power fails during an append, some file systems leave damaged bytes at the end of the file. In this case,
+    /// time share a flush. If the power fails during an append, some file systems leave damaged bytes at the end of the file. Even then,
     /// opening the file with ``DamagePolicy/cutOff`` drops no entry whose append had already returned.
     case everyEntry
     /// The file is flushed after this many entries, and when the journal is closed. If the power fails, fewer than this many of the latest
@@ -52,7 +52,7 @@ public actor FileJournal: ProcedureJournal {
   public struct Recovery: Hashable, Sendable, CustomStringConvertible {
     /// The number of dropped bytes.
     public let droppedByteCount: Int
-    /// Whether the bytes were an incomplete last entry. In this case, the entry's append had not returned.
+    /// Whether the bytes were an incomplete last entry. The append of such an entry had not returned.
     public let isTornEntry: Bool
     /// A sentence that describes the recovery.
     public let description: String
@@ -152,7 +152,7 @@ public actor FileJournal: ProcedureJournal {
   /// Makes the file smaller by removing entries that have been replaced, and entries that should not be kept.
   ///
   /// The function writes a new file in the same folder, flushes it, and renames it, so either the old or the new file exists at any moment.
-  /// If the process is killed, a temporary file may remain, which the next compaction replaces. Cancelling the caller has no effect.
+  /// If the process is killed, a temporary file may remain. The next compaction replaces it. Cancelling the caller has no effect.
   ///
   /// ```swift
   /// try await journal.compact { key in key.path.hasPrefix("thumbnails/") }
@@ -160,8 +160,8 @@ public actor FileJournal: ProcedureJournal {
   ///
   /// - Parameter isKept: A closure that returns whether to keep the entry for a key. If the entry is dropped, the corresponding procedure
   ///   is executed again.
-  /// - Throws: `JournalError` if the new file cannot be written, or if an entry is damaged; in these cases, the old file stays in use.
-  ///   `JournalError` is also thrown if the file was renamed, removed, or replaced, or if the journal was closed.
+  /// - Throws: `JournalError` if the new file cannot be written, or if an entry is damaged; the old file then stays in use. `JournalError`
+  ///   is also thrown if the file was renamed, removed, or replaced, or if the journal was closed.
   public func compact(keeping isKept: @Sendable (JournalKey) -> Bool = { _ in true }) async throws {
     try open().compact(isKept)
   }

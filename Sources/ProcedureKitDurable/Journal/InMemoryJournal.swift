@@ -12,7 +12,7 @@ public actor InMemoryJournal: ProcedureJournal {
 
   /// The entries.
   public private(set) var entries: [JournalKey: [UInt8]] = [:]
-  /// The number of times that an entry has been appended.
+  /// The number of appends so far.
   public private(set) var appendCount = 0
   private var latest: [ByteText: JournalKey] = [:]
 

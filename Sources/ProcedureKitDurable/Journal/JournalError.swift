@@ -2,7 +2,7 @@ import ProcedureKit
 
 /// An error that occurs in a ``ProcedureJournal``, or when a value is encoded for a journal or decoded from it.
 ///
-/// Later versions of the library can add kinds, so a `switch` over ``kind-swift.property`` needs a `default`.
+/// Later versions of the library may add kinds, so a `switch` over ``kind-swift.property`` needs a `default`.
 public struct JournalError: Error, Sendable, CustomStringConvertible {
   /// The kind of a ``JournalError``.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
@@ -18,7 +18,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let valueNotDecodable = Kind("valueNotDecodable")
     /// An entry or the storage is damaged, or was changed by another program.
     public static let damaged = Kind("damaged")
-    /// An entry that existed when the run started has been removed, or now has a different value.
+    /// An entry that existed when the run started was removed, or now has a different value.
     public static let entryMissing = Kind("entryMissing")
     /// The storage was written in the format of another version of the library.
     public static let unknownVersion = Kind("unknownVersion")
@@ -66,7 +66,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// The error that is thrown if the journal contains the failure of an earlier run.
+/// The error that is thrown when the journal contains the failure of an earlier run.
 ///
 /// A journal stores only the description of the original error, so the error itself is no longer available.
 public struct RememberedFailure: Error, Hashable, Sendable, CustomStringConvertible {

@@ -77,8 +77,8 @@ final class JournalFile {
         guard try file.lock() else {
           throw FileDescriptor.Failure(code: EWOULDBLOCK)
         }
-        // Between opening and locking, another process may have compacted the journal and ended. In this case, the old file has been
-        // locked, so the loop opens the new one.
+        // Between opening and locking, another process may have compacted the journal and ended. The lock is then on the old file, so the
+        // loop opens the new one.
         if file.isFile(at: path) { return file }
       } catch {
         if error.code == EWOULDBLOCK {
@@ -101,7 +101,7 @@ final class JournalFile {
     return SystemText(cString: real)
   }
 
-  /// Returns whether the header is missing, because the file is new, or because the process that created it ended before it had written the
+  /// Returns whether the header is missing, because the file is new, or because the process that created it ended before it wrote the
   /// header.
   private func isUnwritten(_ size: Int) throws(FileDescriptor.Failure) -> Bool {
     let start = try file.read(min(size, JournalFormat.headerSize), at: 0)

@@ -1,14 +1,13 @@
 internal import ProcedureKit
 public import ProcedureKitFoundation
 
-/// A store for values of finished work that outlives the process. The modifiers `remembered(in:as:version:rememberingFailures:)` and
-/// `durable(in:as:version:rememberingFailures:)` use journals.
+/// A store that keeps the values of finished work after the process ends. The modifiers `remembered(in:as:version:rememberingFailures:)`
+/// and `durable(in:as:version:rememberingFailures:)` use journals.
 ///
 /// A journal stores bytes under keys and does not interpret the bytes. A ``FileJournal`` stores them in a file, and an ``InMemoryJournal``
-/// is intended for tests. A custom journal, for example one that uses a database, must keep these promises:
+/// is intended for tests. A custom journal, for example one that uses a database, must provide these guarantees:
 ///
-/// - Once ``append(_:for:)`` has returned, ``read(_:)`` returns the bytes, even in a process that is started after this process has been
-///   killed.
+/// - Once ``append(_:for:)`` returns, ``read(_:)`` returns the bytes, even in a process that is started after this one was killed.
 /// - If an entry exists, so do all entries whose `append` had returned before the `append` of this entry was called.
 /// - Reading a damaged entry throws an error. It never returns bytes other than those that were appended.
 ///
@@ -25,9 +24,9 @@ public protocol ProcedureJournal: Sendable {
 
   /// Appends an entry, which replaces any earlier entry for the same key.
   ///
-  /// Cancelling the caller has no effect: the function returns only when the entry has been stored as promised. The library calls the
-  /// function in a shield without a limit (`ProcedureContext.shielded(atMost:_:)`), so an implementation can use code that checks for
-  /// cancellation, and procedures.
+  /// Cancelling the caller has no effect: the function returns only when the entry is stored as guaranteed. The library calls the function
+  /// in a shield without a limit (`ProcedureContext.shielded(atMost:_:)`), so an implementation can use procedures and other code that
+  /// checks for cancellation.
   ///
   /// - Parameters:
   ///   - bytes: The bytes to store. They may be empty.
@@ -159,8 +158,7 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
     return bytes
   }
 
-  /// The first 8 bytes of the hash. When only an explanation depends on the result, they are compared
-  /// instead of the whole fingerprint.
+  /// The first 8 bytes of the hash. These bytes are compared instead of the whole fingerprint if the result is used only in an explanation.
   var prefix: UInt64 { first }
 
   /// The bytes of the hash as 64 hexadecimal digits.

@@ -11,10 +11,10 @@ extension Procedure where Input: Encodable {
   /// ```
   ///
   /// An attempt is counted when it starts, so the number of retries is limited even if the body crashes the process each time. When no
-  /// attempts are left, the run fails with ``RememberedFailure``. A cancelled attempt does not count. When the procedure has succeeded or
-  /// failed, the count is reset to 0. A new run skips the delays that earlier runs have used, up to a million delays. Two concurrent runs
-  /// with equal inputs share the count; to combine such runs into one, use `coalesced(by:in:)`. The modifier appends one entry to the
-  /// journal for each attempt, and another one when the run ends. Otherwise, it behaves like `retry(_:maxAttempts:budget:when:)`.
+  /// attempts are left, the run fails with ``RememberedFailure``. A cancelled attempt does not count. When the procedure succeeds or fails,
+  /// the count is reset to 0. A new run skips the delays that earlier runs used, up to a million delays. Two concurrent runs with equal
+  /// inputs share the count; to combine such runs into one, use `coalesced(by:in:)`. The modifier appends one entry to the journal for each
+  /// attempt, and another one when the run ends. Otherwise, it behaves like `retry(_:maxAttempts:budget:when:)`.
   ///
   /// - Parameters:
   ///   - schedule: The delays before the retries. There are at most as many retries as delays. A delay that was in progress when the
@@ -22,7 +22,7 @@ extension Procedure where Input: Encodable {
   ///   - maxAttempts: The maximum number of attempts, including the first one. Passing a value below 1 traps.
   ///   - journal: The journal that stores the count.
   ///   - key: The name of the procedure in the journal. Two procedures that share a journal need different names.
-  ///   - decide: A closure that decides whether to retry. It receives the error, and the number of the failed attempt.
+  ///   - decide: A closure that decides whether to retry. It receives the error and the number of the failed attempt.
   /// - Returns: The procedure with retries.
   public func retry(
     _ schedule: Schedule, maxAttempts: Int = .max, countedIn journal: any ProcedureJournal, as key: String,
@@ -87,11 +87,11 @@ extension ProcedureTask {
   }
 }
 
-/// Counts the attempts of a run, including those of earlier runs.
+/// A counter for the attempts of a run, including those of earlier runs.
 private struct AttemptCounter: Sendable {
   let number: JournalNumber
   let used: Int
-  /// The number of the last attempt that failed without having been cancelled.
+  /// The number of the last attempt that failed without being cancelled.
   let failedCount: Locked<Int>
 
   init(number: JournalNumber, used: Int) {

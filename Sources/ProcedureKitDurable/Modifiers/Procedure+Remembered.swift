@@ -178,7 +178,7 @@ extension Procedure {
 }
 
 extension UInt32 {
-  /// Converts a version that the programmer has set. Traps if the version is too small or too large.
+  /// Converts a version that was passed by the caller. Traps if the version is too small or too large.
   static func version(_ version: Int, of name: String) -> UInt32 {
     require(
       0...Int(UInt32.max) ~= version,

@@ -42,14 +42,14 @@ public struct RemoteCall: Sendable {
   public let procedure: RemoteName
   /// The identity of the work.
   public let key: Key
-  /// The identity of this call, which is unique among all calls in all processes. A call that is sent again after the connection was lost
-  /// keeps its identity.
+  /// The identity of this call, which is unique among all calls in all processes. A call that is sent again after a connection loss keeps
+  /// its identity.
   public let id: String
   /// The encoded input.
   public let input: [UInt8]
   /// The time limits of the call.
   public let limits: RemoteLimits
-  /// A closure that the executor calls when it receives the progress of the execution. The closure must return quickly.
+  /// A closure that the executor calls when it receives progress from the worker. The closure must return quickly.
   public let onProgress: @Sendable (RemoteProgress) -> Void
 
   /// Creates a call.
@@ -174,9 +174,8 @@ public struct RemoteLimits: Hashable, Codable, Sendable {
 
   /// How long a worker may be silent.
   ///
-  /// A worker sends a heartbeat each time a third of this timeout has passed. A worker that is silent for longer than the timeout is
-  /// considered lost, and its call is given to another worker. When a call is cancelled, the caller waits at most this long for the
-  /// execution to end.
+  /// A worker sends heartbeats at intervals of a third of this timeout. A worker that is silent for longer than the timeout is considered
+  /// lost, and its call is given to another worker. When a call is cancelled, the caller waits at most this long for the execution to end.
   public var heartbeatTimeout: Duration = .seconds(30)
 
   /// How long a single worker may execute the call. If the worker takes longer, the call ends with ``RemoteError/Kind/executionTimedOut``.
@@ -213,7 +212,7 @@ public struct RemoteProgress: Hashable, Codable, Sendable {
   /// Creates a progress report.
   ///
   /// - Parameters:
-  ///   - fraction: The completed fraction. A value outside the range from 0 to 1 is clamped to it, and NaN becomes `nil`.
+  ///   - fraction: The completed fraction. A value outside the range from 0 to 1 is clamped to that range, and NaN becomes `nil`.
   ///   - message: The current step.
   public init(_ fraction: Double?, _ message: String = "") {
     self.fraction = fraction.flatMap { $0.isNaN ? nil : min(max($0, 0), 1) }

@@ -114,7 +114,7 @@ extension RemoteSignature {
   }
 }
 
-/// Encodes and decodes values of one type.
+/// The functions that encode and decode values of one type.
 private struct RemoteValue<Value: Sendable>: Sendable {
   let encode: @Sendable (Value, any ProcedureCoder) throws -> [UInt8]
   let decode: @Sendable ([UInt8], any ProcedureCoder) throws -> Value

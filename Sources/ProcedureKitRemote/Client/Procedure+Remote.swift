@@ -14,10 +14,10 @@ extension Procedure {
   /// call, whose key contains the number of the new attempt, and `timeout` cancels the call. The call holds a slot of the caller's queue
   /// until it ends.
   ///
-  /// The procedure is executed at least once: even if a worker has done all the work before it is lost, another worker does the work again.
-  /// Therefore, make the effects idempotent. ``RemoteExecution/key`` is the same in all executions of a call.
+  /// The procedure is executed at least once: even if a worker completes all the work before it is lost, another worker does the work
+  /// again. Therefore, make the effects of the procedure idempotent. ``RemoteExecution/key`` is the same in all executions of a call.
   ///
-  /// Cancelling the procedure also cancels the execution by the worker. The procedure ends when the execution has ended, or after
+  /// Cancelling the procedure also cancels the execution by the worker. The procedure ends when the execution ends, or after
   /// ``RemoteLimits/heartbeatTimeout``, whichever comes first.
   ///
   /// The progress of the execution is reported as the progress of the procedure; see `ProcedureContext.progress`. The procedure's progress
@@ -30,7 +30,7 @@ extension Procedure {
   ///   - coder: The coder for the input, the value, and errors. The workers must use the same coder.
   ///   - limits: The time limits of each call.
   ///   - key: A closure that returns a name for the work that an input requires. The name must be the same in every process, so that a
-  ///     process that has been restarted finds the execution that it started earlier. If `key` is `nil`, each call is separate work.
+  ///     restarted process finds the execution that it started earlier. If `key` is `nil`, each call is separate work.
   ///   - onProgress: A closure that is called each time the current worker reports progress. If another worker takes over, its progress
   ///     starts from the beginning. The closure must return quickly.
   /// - Returns: The procedure that the worker executes. It throws a ``RemoteError`` if the call fails for a reason other than an error

@@ -8,13 +8,13 @@ public protocol ProcedureExecutor: Sendable {
   /// The maximum number of bytes that an input or a value may have. By default, there is no limit.
   var payloadLimit: Int { get }
 
-  /// Executes a call at least once and waits until the execution has ended.
+  /// Executes a call at least once and waits until the execution ends.
   ///
   /// After ``RemoteError/Kind/connectionLost``, the client can make the same call again, and the executor must not start another execution.
   /// If an execution with the call's key is in progress, the call joins that execution. If such an execution has finished, the call
   /// receives its value.
   ///
-  /// Cancelling the caller cancels the execution. The function throws `CancellationError` when the execution has ended, or after
+  /// Cancelling the caller cancels the execution. The function throws `CancellationError` when the execution ends, or after
   /// ``RemoteLimits/heartbeatTimeout``, whichever comes first.
   ///
   /// - Parameter call: The call.
@@ -25,7 +25,7 @@ public protocol ProcedureExecutor: Sendable {
 }
 
 extension ProcedureExecutor {
-  /// The default value, which means that there is no limit.
+  /// No limit, which is the default.
   public var payloadLimit: Int { .max }
 }
 

@@ -1,8 +1,8 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// Sends a call until it receives an answer. If the connection is lost, sends the call again, until the time limit for restoring the
-/// connection has passed.
+/// A client that sends a call until it receives an answer. If the connection is lost, the client sends the call again, until the time limit
+/// for restoring the connection expires.
 struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
   let executor: any ProcedureExecutor
   let signature: RemoteSignature<Input, Output>
@@ -64,7 +64,7 @@ struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
 }
 
 extension ProcedureContext {
-  /// Throws the reason for the cancellation, or a `CancellationError`, if the procedure has been cancelled.
+  /// Throws the reason for the cancellation, or a `CancellationError`, if the procedure was cancelled.
   func requireNotCancelled() throws {
     if isCancelled { throw cancellationReason ?? CancellationError() }
   }

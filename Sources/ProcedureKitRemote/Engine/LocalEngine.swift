@@ -12,8 +12,8 @@ internal import ProcedureKit
 /// try await worker
 /// ```
 ///
-/// The engine stores each value under the key of its call and answers later calls with the same key with the stored value. All methods can
-/// be called from any thread.
+/// The engine stores each value under the key of its call and returns the stored value to later calls with the same key. All methods can be
+/// called from any thread.
 public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   private struct State {
     var machine: LocalEngineMachine

@@ -55,7 +55,7 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
     (self.kind, self.procedure, self.reason) = (kind, procedure, reason)
   }
 
-  /// Whether another attempt may succeed without a change to the code. This is the case for ``Kind/noWorker``, ``Kind/workerLost``,
+  /// Whether another attempt may succeed without a change to the code. The value is `true` for ``Kind/noWorker``, ``Kind/workerLost``,
   /// ``Kind/executionTimedOut``, and ``Kind/connectionLost``.
   public var isTransient: Bool {
     [.noWorker, .workerLost, .executionTimedOut, .connectionLost].contains(kind)
@@ -82,8 +82,7 @@ extension RemoteError {
   }
 }
 
-/// An error of a procedure in the form in which it is transported. It consists of the name of the error's type, the error's description,
-/// and its encoded contents.
+/// A procedure's error in the form in which it is transported: the name of its type, its description, and its encoded contents.
 ///
 /// A caller receives a `RemoteFailure` only if the type of the original error is not in the caller's ``RemoteSignature``, or if the
 /// contents cannot be decoded.

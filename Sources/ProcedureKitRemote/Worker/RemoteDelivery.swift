@@ -1,6 +1,6 @@
 internal import ProcedureKit
 
-/// Handles one delivery of a call: executes the procedure, sends heartbeats, and reports the outcome.
+/// A handler for one delivery of a call, which executes the procedure, sends heartbeats, and reports the outcome.
 struct RemoteDelivery: Sendable {
   private enum Order {
     case none
@@ -40,8 +40,8 @@ struct RemoteDelivery: Sendable {
       return nil
     }
     guard let outcome, !isForgotten else { return }
-    // The task is detached because the outcome must be sent even if the worker has been cancelled. The task ends when the outcome has been
-    // sent or no retries are left, and it is awaited here.
+    // The task is detached because the outcome must be sent even if the worker was cancelled. The task is awaited here, and ends when the
+    // outcome has been sent or no retries are left.
     await Spawner.startDetached { await answer(outcome) }.value
   }
 

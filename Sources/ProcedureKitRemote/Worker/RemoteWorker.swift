@@ -6,9 +6,9 @@ public import ProcedureKit
 /// try await RemoteWorker(registry: registry, queue: queue).run(from: source)
 /// ```
 ///
-/// While a call is executing, the worker sends a heartbeat each time a third of ``RemoteLimits/heartbeatTimeout`` has passed. If the
-/// response to a heartbeat requests cancellation, the worker cancels the procedure. If the engine refuses a heartbeat because the call now
-/// belongs to another worker, the worker also cancels the procedure, and reports no outcome.
+/// While a call is executing, the worker sends heartbeats at intervals of a third of ``RemoteLimits/heartbeatTimeout``. If the response to
+/// a heartbeat requests cancellation, the worker cancels the procedure. If the engine refuses a heartbeat because the call now belongs to
+/// another worker, the worker also cancels the procedure, and reports no outcome.
 public struct RemoteWorker: Sendable {
   private let registry: ProcedureRegistry
   private let queue: ProcedureQueue
@@ -71,7 +71,7 @@ public struct RemoteWorker: Sendable {
 
 /// A source of calls for a worker. This protocol represents the worker side of an engine.
 public protocol RemoteTaskSource: Sendable {
-  /// Waits for a call. The call belongs to the worker until the worker ends the task, or has not sent a heartbeat for too long.
+  /// Waits for a call. The call belongs to the worker until the worker ends the task, or until its heartbeats stop arriving for too long.
   ///
   /// Cancelling the calling task ends the wait. If a call has already been taken at that moment, it is not lost, because the engine
   /// delivers it again.
@@ -107,7 +107,7 @@ public protocol RemoteTask: Sendable {
 }
 
 extension RemoteTask {
-  /// The default value, which means that there is no limit.
+  /// No limit, which is the default.
   public var payloadLimit: Int { .max }
 }
 

@@ -64,7 +64,7 @@ public struct ScheduleExplorer: Sendable {
 
   /// The real time after which a step that does not end is reported. The exploration ends with this report.
   ///
-  /// The thread that runs the step, and the tasks of the schedule, are abandoned.
+  /// The thread that runs the step is abandoned, and so are the tasks of the schedule.
   public var stepTimeout: Duration = .seconds(60)
 
   /// The maximum number of preempted tasks in one schedule, at wakes and at operations on explored locks and atomics. If the limit is `0`,
