@@ -1,8 +1,8 @@
 public import ProcedureKit
 import Synchronization
 
-/// A counter that reports whether work is in progress, so that an app can show an activity indicator. The counter becomes active
-/// immediately, but becomes idle only some time after the last procedure has ended.
+/// A counter that reports whether work is in progress, for example to show an activity indicator. The counter becomes active immediately,
+/// but becomes idle only some time after the last procedure ends.
 ///
 /// ```swift
 /// let transfers = ActivityCounter()
@@ -31,7 +31,7 @@ public final class ActivityCounter: Sendable {
   /// Creates an idle counter.
   ///
   /// - Parameters:
-  ///   - delay: How long the counter stays active after the last procedure has ended.
+  ///   - delay: How long the counter stays active after the last procedure ends.
   ///   - clock: The clock that measures the delay.
   public init(idleAfter delay: Duration = .seconds(1), clock: any Clock<Duration> = ContinuousClock()) {
     self.delay = delay
@@ -47,7 +47,7 @@ public final class ActivityCounter: Sendable {
   /// The number of procedures and calls to ``during(_:)`` that are in progress.
   public var count: Int { state.withLock { $0.count } }
 
-  /// Whether work is in progress, or the last work ended so recently that the delay has not passed yet.
+  /// Whether work is in progress, or ended so recently that the delay has not passed yet.
   public var isActive: Bool { state.withLock { $0.isActive } }
 
   /// A stream of values that indicate whether the counter is active. It begins with the current value, followed by each change.
@@ -87,7 +87,7 @@ public final class ActivityCounter: Sendable {
       defer { state.idling = nil }
       return state.idling
     }
-    // The task is cancelled without holding the lock, because cancelling can call a clock that the user provides.
+    // The task is cancelled outside the lock, because cancelling can call a clock that the user provides.
     idling?.cancel()
   }
 
@@ -117,11 +117,11 @@ public final class ActivityCounter: Sendable {
 }
 
 extension Procedure {
-  /// Returns a procedure that an activity counter counts while the procedure's body is executing. This includes all attempts made by
-  /// modifiers that are written before this one.
+  /// Returns a procedure that is counted by an activity counter while its body is executing. Attempts made by modifiers that are written
+  /// before this one are counted as well.
   ///
   /// - Parameter counter: The counter.
-  /// - Returns: The procedure that is counted.
+  /// - Returns: The counted procedure.
   public func counted(by counter: ActivityCounter) -> ProcedureTask<Input, Output> {
     intercepted { _, next in try await counter.during { try await next() } }
   }

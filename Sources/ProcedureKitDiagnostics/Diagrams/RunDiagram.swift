@@ -18,7 +18,7 @@ public struct RunDiagram: Sendable {
   /// The positions of the runs in each box, keyed by the position of the run that is drawn as the box. The key -1 is for runs that are not
   /// in a box.
   let parts: [Int: [Int]]
-  /// The arrows between runs, which are identified by their positions.
+  /// The arrows between runs. The runs are identified by their positions.
   let arrows: [Arrow]
   /// The positions of the runs on the critical path.
   let critical: Set<Int>

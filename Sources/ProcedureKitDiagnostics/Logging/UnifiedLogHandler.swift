@@ -2,7 +2,7 @@
   public import ProcedureKit
   import os
 
-  /// A log handler that writes messages to the unified logging system on Apple's platforms.
+  /// A log handler that writes messages to the unified logging system on Apple platforms.
   ///
   /// The levels `notice` and `warning` become `default`, `error` is unchanged, and `critical` becomes `fault`. The text and the metadata
   /// are marked as public, so that they can be read in Console.

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Builds a page in the Prometheus text format, which consists of metrics and their samples.
+/// A builder for a page in the Prometheus text format. A page consists of metrics and their samples.
 struct PrometheusPage {
   /// The type of a metric.
   enum Kind: String {

@@ -14,7 +14,7 @@ struct PrometheusQueue {
   private var statesByKey: [ByteText: [ProcedureState: Int]] = [:]
   private(set) var totals: QueueTotals?
 
-  /// Adds up the snapshots of queues with the same name. The results are in the order in which the names first occur.
+  /// Returns the sums of the snapshots of queues with the same name, in the order in which the names first occur.
   static func merged(_ snapshots: [QueueSnapshot], countsKeys: Bool = false) -> [PrometheusQueue] {
     var queues: [PrometheusQueue] = []
     var indices: [ByteText: Int] = [:]

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Searches for a critical path, from its end to its beginning.
+/// A search for a critical path, from its end to its beginning.
 struct PathSearch {
   /// A run, with the marks that the search has not yet passed.
   struct Life {
@@ -39,7 +39,7 @@ struct PathSearch {
 
     let kind: Kind
     let time: Duration
-    /// How long the run had waited for its slot; `nil` if this is unknown.
+    /// How long the run waited for its slot; `nil` if this is unknown.
     var slotWait: Duration?
     /// The slot in which the run continues.
     var slot: Slot?

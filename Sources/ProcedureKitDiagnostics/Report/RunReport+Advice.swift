@@ -32,7 +32,7 @@ extension RunReport {
       .filter { $0.duration * 20 >= criticalPath.duration }
   }
 
-  /// Sentences that suggest what to do about failures and about the time, most important first.
+  /// Suggestions for fixing failures and saving time, most important first.
   var advice: [String] {
     var advice = failureAdvice
     let open = recording.countedRuns.count { $0.outcome == nil }

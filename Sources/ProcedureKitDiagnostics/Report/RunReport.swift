@@ -31,7 +31,7 @@ public struct RunReport: Sendable {
   /// The runs that were executed, grouped by name. The group with the longest execution time comes first.
   public let groups: [Group]
   /// The failed runs, in chronological order. The first failure is most likely to have caused others. A graph is listed only if it failed
-  /// although none of its nodes did.
+  /// but none of its nodes did.
   public let failures: [RunRecord]
   /// The runs, except for graphs, that neither failed nor ended with a value from their body, in chronological order.
   public let others: [RunRecord]
@@ -72,8 +72,8 @@ public struct RunReport: Sendable {
     executedAgain = ended.filter { $0.executionCause != nil }
   }
 
-  /// The number of runs for each outcome. A graph is represented by its nodes, and is counted only if it failed although none of its nodes
-  /// did, as in a ``TerminalProgress``.
+  /// The number of runs for each outcome. A graph is represented by its nodes, and is counted only if it failed but none of its nodes did,
+  /// as in a ``TerminalProgress``.
   public var counts: [(outcome: RunRecord.Outcome, count: Int)] { recording.counts }
 
   /// Returns the percentage of the recording that a duration accounts for, for example `42%`.

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Formats a status as lines of text.
+/// A formatter that converts a status to lines of text.
 struct TerminalLines {
   let isLive: Bool
   let usesColor: Bool

@@ -18,8 +18,8 @@ public import ProcedureKit
 /// ```
 ///
 /// In a file or a pipe, and on a terminal with `TERM=dumb`, a line is written for each procedure that has finished or failed. In any
-/// output, ``finish()`` writes a summary. The nodes of a graph are counted. The graph itself is counted only if it failed although none of
-/// its nodes did. A ``RunReport`` and a ``Timeline`` count in the same way.
+/// output, ``finish()`` writes a summary. The nodes of a graph are counted. The graph itself is counted only if it failed but none of its
+/// nodes did. A ``RunReport`` and a ``Timeline`` count in the same way.
 ///
 /// The queues never wait for the output. If a terminal is too slow, or its user has stopped it, events can be lost, and the summary shows
 /// how many were lost. Names and errors are shown without control characters. The cursor is never hidden, so a process that is killed
@@ -130,8 +130,8 @@ public final class TerminalProgress: ProcedureLogHandler {
     changes.yield()
   }
 
-  /// Shows all events up to this call, removes the status, and writes a summary. A second call waits until the first one has returned, and
-  /// has no other effect.
+  /// Shows all events up to this call, removes the status, and writes a summary. A second call waits until the first one returns, and has
+  /// no other effect.
   ///
   /// Cancelling the caller has no effect.
   public func finish() async {

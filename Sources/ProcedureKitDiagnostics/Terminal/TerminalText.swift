@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Prepares text for one line on a terminal: removes control characters and measures the width in columns.
+/// The functions that prepare text for one line on a terminal. They remove control characters and measure the width in columns.
 enum TerminalText {
   /// Returns the text as a line of limited width that contains only characters that can be displayed.
   ///

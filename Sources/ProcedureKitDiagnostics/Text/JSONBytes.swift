@@ -1,4 +1,4 @@
-/// Builds JSON as bytes. Any Swift string can be encoded as a valid JSON string.
+/// A builder for JSON as bytes. Any Swift string can be encoded as a valid JSON string.
 struct JSONBytes {
   private(set) var bytes: [UInt8] = []
 

@@ -1,12 +1,12 @@
 import ProcedureKit
 
-/// Assigns colours to procedures. Procedures whose names begin with the same word, such as "load cat" and "load dog", have the same colour.
-/// The colour of the elements of a `map` depends on the name of the `map`.
+/// An assignment of colours to procedures. Procedures whose names begin with the same word, such as "load cat" and "load dog", have the
+/// same colour. The colour of the elements of a `map` depends on the name of the `map`.
 ///
 /// The colour for a word depends on the other words only if two words would otherwise have the same colour. Procedures therefore usually
 /// have the same colours in the pictures of two recordings.
 struct TimelineColours {
-  /// The number of colours for procedures. More colours could not be distinguished by people who are colour-blind.
+  /// The number of colours for procedures. People who are colour-blind could not distinguish more colours.
   static let count = 6
   private static let nameLimit = 40
 

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Draws a timeline.
+/// A drawing of a timeline.
 ///
 /// Horizontal positions are percentages of the width, so that a page can show the picture at any width from 400 points without scaling its
 /// text. The style of a label determines the page widths at which the label is shown.
@@ -70,7 +70,7 @@ struct TimelineDrawing {
       "timeline scaled", "viewBox=\"0 0 \(width) \(height)\" width=\"\(width)\" height=\"\(height)\"", content + legend)
   }
 
-  /// A picture for a page, which is as wide as the page, and has no legend.
+  /// A picture without a legend that is as wide as the page that contains it.
   var flexibleSVG: String {
     element("timeline", "width=\"100%\" height=\"\(bottom + Self.axisHeight)\"", content)
   }

@@ -1,7 +1,7 @@
 import ProcedureKit
 
-/// Assigns executions to lanes. An execution is in the lane of its slot, or in an additional lane if executions overlap because a waiting
-/// body has released the slot.
+/// An assignment of executions to lanes. An execution is in the lane of its slot, or in an additional lane if executions overlap because a
+/// waiting body released the slot.
 struct TimelineLanes {
   /// An execution of a run.
   struct Bar {

@@ -1,14 +1,14 @@
 public import Foundation
 import ProcedureKit
 
-/// The error that is thrown if a trace cannot be written.
+/// The error that is thrown when a trace cannot be written.
 public struct TraceError: Error, CustomStringConvertible, LocalizedError {
   /// The file of the trace.
   public let file: URL
   /// The system's error.
   public let underlying: any Error
 
-  /// A description that names the file, says that the trace is incomplete, and contains the reason.
+  /// A description that names the file, states that the trace is incomplete, and gives the reason.
   public var description: String {
     "the trace \(file.path.inOneLine) is incomplete because writing failed: \(underlying.localizedDescription)"
   }

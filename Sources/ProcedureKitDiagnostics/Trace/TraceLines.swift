@@ -1,4 +1,4 @@
-/// Builds the lines of a trace in the Chrome trace event format. A trace is an array of objects, with one object on each line.
+/// A builder for the lines of a trace in the Chrome trace event format. A trace is an array of objects, with one object on each line.
 ///
 /// Every line except the first begins with a comma, so that viewers can open the trace even if the array was never closed. See the
 /// [description of the format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).

@@ -3,10 +3,10 @@ import Foundation
 import ProcedureKit
 import Synchronization
 
-/// Writes the lines of a trace to a file, in large chunks, on a separate dispatch queue.
+/// A writer that writes the lines of a trace to a file, in large chunks, on a separate dispatch queue.
 ///
-/// The amount of unwritten data is limited, because a task that draws waits while a chunk is being written. Therefore, a slow disk slows
-/// down the readers of feeds, which lose events as a result, but it never slows down a queue.
+/// The amount of unwritten data is limited, because a task that draws waits while a chunk is being written. A slow disk can therefore slow
+/// down the readers of feeds, which then lose events, but never slows down a queue.
 final class TraceWriter: Sendable {
   typealias Output = @Sendable (Data) throws -> Void
 

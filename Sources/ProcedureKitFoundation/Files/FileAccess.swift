@@ -11,7 +11,7 @@ public import ProcedureKit
 /// The capability is *available* if there is a file or a folder at the path; a symbolic link is followed to its target. To create a file, a
 /// process needs two permissions for the file's folder: `.write`, to add files to the folder, and `.execute`, to enter it.
 ///
-/// A request has no effect, because neither Linux nor Apple's platforms ask the user for file permissions. `.authorized(for:)` and
+/// A request has no effect, because neither Linux nor any Apple platform asks the user for file permissions. `.authorized(for:)` and
 /// `.authorized(for:).silenced()` therefore behave in the same way: if a permission is missing, the procedure fails immediately with
 /// `conditionFailed`, whose `underlying` is the `CapabilityError`. On macOS, the system asks the user only when a file in a protected
 /// folder is first opened. A path outside the sandbox is refused.

@@ -9,8 +9,8 @@ public import ProcedureKit
 /// ```
 ///
 /// The model is updated only while ``run()`` is executing, at most once in each interval, no matter how many events the queue publishes. A
-/// property that has not changed is not set again, so views are not updated unnecessarily. An update takes a snapshot of the queue off the
-/// main actor, which takes O(n log n) for n unfinished procedures.
+/// property that has not changed is not set again, so views are not updated unnecessarily. For each update, a snapshot of the queue is
+/// taken off the main actor, in O(n log n) for n unfinished procedures.
 ///
 /// There is a row for each run that was not started by a body on the same queue: for each procedure that was added to the queue or is run
 /// on it. Nodes, produced children, and procedures that a body runs on its own queue have no rows. They count towards the progress of the
@@ -19,7 +19,7 @@ public import ProcedureKit
 /// A failure that a row shows counts as observed, even if no code reads the procedure's handle, so it is not passed to
 /// `onUnobservedFailure`.
 ///
-/// The model retains its queue. It does not keep a task, so releasing the model after ``run()`` has returned releases everything.
+/// The model retains its queue. It does not keep a task, so releasing the model after ``run()`` returns releases everything.
 @MainActor @Observable public final class ProcedureQueueModel {
   /// One run of a procedure.
   public struct Row: Sendable, Identifiable {
@@ -31,8 +31,8 @@ public import ProcedureKit
     public let state: ProcedureState
     /// The completed fraction, from 0 to 1; `nil` if it is unknown.
     ///
-    /// Before the run has ended, the fraction is known if the body has reported progress, or has children or nodes. Afterwards, it is known
-    /// if the run has finished with a value. See `ProgressReporter`.
+    /// Before the run ends, the fraction is known if the body has reported progress, or has children or nodes. Afterwards, it is known if
+    /// the run finished with a value. See `ProgressReporter`.
     public let progress: Double?
     /// The reason why the run is waiting; `nil` while the body is working, and after the run has ended.
     public let wait: QueueSnapshot.Wait?
@@ -41,7 +41,7 @@ public import ProcedureKit
     /// The outcome of the run; `nil` if the run has not ended.
     public let outcome: ProcedureOutcome<Void>?
 
-    /// The error of a run that has failed.
+    /// The error of a failed run.
     public var failure: (any Error)? {
       if case .failed(let error)? = outcome { error } else { nil }
     }
@@ -73,7 +73,7 @@ public import ProcedureKit
     public fileprivate(set) var pausingCount = 0
     /// The number of runs that finished with a value while ``ProcedureQueueModel/run()`` was executing, whether or not they have a row.
     public fileprivate(set) var finishedCount = 0
-    /// The number of runs that have failed, counted like ``finishedCount``.
+    /// The number of runs that failed, counted like ``finishedCount``.
     public fileprivate(set) var failedCount = 0
     /// The number of runs that were cancelled, counted like ``finishedCount``.
     public fileprivate(set) var cancelledCount = 0
@@ -149,7 +149,7 @@ public import ProcedureKit
 
   /// Updates the model until the caller is cancelled, or the queue has been shut down and its last procedure has ended.
   ///
-  /// In SwiftUI, call the function in the modifier `task`, which cancels it when the view disappears. The first update takes place
+  /// In SwiftUI, call the function in the modifier `task`, which cancels the call when the view disappears. The first update takes place
   /// immediately, and shows what is on the queue. Runs that end while the function is not executing do not get a row, and a failure that no
   /// update has shown is reported as unobserved. Several tasks can call the function at the same time: the updates are shared, and continue
   /// until the last task is cancelled. If no events are published, the model is updated twice a second.
@@ -247,7 +247,7 @@ public import ProcedureKit
   /// - Parameter reason: The reason for the cancellation; `nil` for `CancellationError`.
   public func cancelAll(_ reason: (any Error)? = nil) { queue.cancelAll(reason) }
 
-  /// Suspends the queue, so that no further procedures start. ``isSuspended`` changes immediately; the rows change with the next update.
+  /// Suspends the queue, so no further procedures start. ``isSuspended`` changes immediately; the rows change with the next update.
   public func suspend() {
     queue.suspend()
     showSuspension()

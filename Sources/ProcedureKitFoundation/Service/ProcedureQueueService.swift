@@ -25,13 +25,13 @@ public import ProcedureKit
 public struct ProcedureQueueService: Sendable {
   /// The queue.
   public let queue: ProcedureQueue
-  /// How long procedures may take to finish after a shutdown has been requested. If it is `nil`, the service waits until all of them have
+  /// How long procedures may take to finish after a shutdown is requested. If it is `nil`, the service waits until all procedures have
   /// finished.
   public let grace: Duration?
   private let shutdown: @concurrent @Sendable () async throws -> Void
   private let onShutDown: ReportHandler
 
-  /// A function that receives the procedures that the shutdown has cancelled.
+  /// A function that receives the procedures that the shutdown cancelled.
   public typealias ReportHandler =
     @concurrent @Sendable (_ report: ProcedureQueue.CancellationReport) async throws -> Void
 
@@ -39,12 +39,12 @@ public struct ProcedureQueueService: Sendable {
   ///
   /// - Parameters:
   ///   - queue: The queue.
-  ///   - grace: How long procedures may take to finish after a shutdown has been requested. If it is `nil`, the service waits until all of
-  ///     them have finished.
+  ///   - grace: How long procedures may take to finish after a shutdown is requested. If it is `nil`, the service waits until all
+  ///     procedures have finished.
   ///   - shutdown: A function that waits for a shutdown request and returns when the service should end. If it throws an error, the service
   ///     ends immediately.
-  ///   - onShutDown: A function that receives the procedures that the shutdown has cancelled. It is called in the task of the service,
-  ///     which may have been cancelled.
+  ///   - onShutDown: A function that receives the procedures that the shutdown cancelled. It is called in the task of the service, which
+  ///     may be cancelled.
   public init(
     _ queue: ProcedureQueue, grace: Duration? = nil,
     until shutdown: @escaping @concurrent @Sendable () async throws -> Void,
@@ -58,12 +58,12 @@ public struct ProcedureQueueService: Sendable {
     public struct Shutdown: Sendable {
       fileprivate let wait: @concurrent @Sendable () async throws -> Void
 
-      /// Ends the service when the process receives any of the given signals.
+      /// Returns a source that requests a shutdown when the process receives any of the given signals.
       ///
       /// Signals are received from the moment at which this function is called, so a signal that arrives before
-      /// ``ProcedureQueueService/run()`` is called is not lost. After the first signal, or after the service has been cancelled, the
-      /// previous actions of the signals are restored, so pressing Ctrl-C twice ends the process immediately. A signal that is being
-      /// ignored when this function is called stays ignored.
+      /// ``ProcedureQueueService/run()`` is called is not lost. After the first signal, or after the service is cancelled, the previous
+      /// actions of the signals are restored, so pressing Ctrl-C twice ends the process immediately. A signal that is being ignored when
+      /// this function is called stays ignored.
       ///
       /// - Parameter signals: The signals, usually `.terminate` and `.interrupt`.
       /// - Returns: The source of shutdown requests.
@@ -81,11 +81,11 @@ public struct ProcedureQueueService: Sendable {
     ///
     /// - Parameters:
     ///   - queue: The queue.
-    ///   - grace: How long procedures may take to finish after a shutdown has been requested. If it is `nil`, the service waits until all
-    ///     of them have finished.
+    ///   - grace: How long procedures may take to finish after a shutdown is requested. If it is `nil`, the service waits until all
+    ///     procedures have finished.
     ///   - shutdown: The source of shutdown requests, such as `.signals(.terminate, .interrupt)`.
-    ///   - onShutDown: A function that ``run()`` calls after the queue has been shut down, with the procedures that were cancelled. It is
-    ///     also called if there are none. If the task of the service has been cancelled, the function is executed in that cancelled task.
+    ///   - onShutDown: A function that ``run()`` calls with the cancelled procedures after the queue is shut down, even if there are none.
+    ///     If the task of the service was cancelled, the function executes in that cancelled task.
     public init(
       _ queue: ProcedureQueue, grace: Duration? = nil, until shutdown: Shutdown,
       onShutDown: @escaping ReportHandler = { _ in }
@@ -100,8 +100,8 @@ public struct ProcedureQueueService: Sendable {
   /// immediately, both before the shutdown and during the grace period. In either case, the function returns only when all executing bodies
   /// have returned.
   ///
-  /// - Throws: The error from the function that receives the report; otherwise, the error thrown while waiting for the shutdown, which is a
-  ///   `CancellationError` after a cancellation.
+  /// - Throws: The error from the function that receives the report; otherwise, the error thrown while waiting for the shutdown, such as a
+  ///   `CancellationError` if the caller is cancelled.
   public func run() async throws {
     do {
       try await shutdown()

@@ -13,7 +13,7 @@
 
     /// `SIGINT`: the user pressed Ctrl-C.
     public static let interrupt = ProcessSignal(rawValue: SIGINT)
-    /// `SIGTERM`: a process manager or the user has asked the process to end.
+    /// `SIGTERM`: a process manager or the user asked the process to end.
     public static let terminate = ProcessSignal(rawValue: SIGTERM)
     /// `SIGHUP`: the terminal was closed. Many daemons respond to this signal by reloading their configuration.
     public static let hangUp = ProcessSignal(rawValue: SIGHUP)

@@ -33,8 +33,8 @@
   /// If the same signal arrives twice in quick succession, the sequence may receive it only once, because the system keeps at most one
   /// pending instance of each signal. A signal that is being ignored when the sequence is created stays ignored, and the sequence never
   /// receives it: `nohup` ignores `SIGHUP`, and a shell without job control ignores `SIGINT` and `SIGQUIT` for its background jobs, which
-  /// is why Ctrl-C does not end them. To receive such a signal anyway, call `signal(SIGINT, SIG_DFL)` first. If the parent process has
-  /// blocked a signal, the sequence unblocks it permanently. The signals keep their usual effect in processes that this process starts.
+  /// is why Ctrl-C does not end them. To receive such a signal anyway, call `signal(SIGINT, SIG_DFL)` first. If the parent process blocked
+  /// a signal, the sequence unblocks the signal permanently. The signals keep their usual effect in processes that this process starts.
   public final class ProcessSignals: AsyncSequence, Sendable {
     /// The type of the elements: a signal.
     public typealias Element = ProcessSignal
@@ -65,7 +65,7 @@
       }
     }
 
-    /// Receives and buffers the signals for one sequence.
+    /// A buffer for the signals that one sequence receives.
     final class Inbox: Sendable {
       private struct State {
         var first: ProcessSignal?
@@ -119,26 +119,26 @@
     private let signals: [ProcessSignal]
     fileprivate let inbox: Inbox
 
-    /// Starts receiving signals. Once the initializer has returned, no signal is missed.
+    /// Starts receiving signals. Once the initializer returns, no signal is missed.
     ///
     /// - Parameters:
     ///   - signals: The signals to receive. Passing a signal that no process can receive, such as `SIGKILL`, traps.
     ///   - onReceive: A closure that is called for each signal, with the number of signals that this sequence has received so far,
     ///     including this one. The closure runs on a thread that is used only for signals, so it is called even if every other thread is
-    ///     busy or blocked. Later signals are delivered after it has returned.
+    ///     busy or blocked. Later signals are delivered after the closure returns.
     public convenience init(
       _ signals: ProcessSignal..., onReceive: (@Sendable (_ signal: ProcessSignal, _ count: Int) -> Void)? = nil
     ) {
       self.init(signals, onReceive: onReceive)
     }
 
-    /// Starts receiving signals. Once the initializer has returned, no signal is missed.
+    /// Starts receiving signals. Once the initializer returns, no signal is missed.
     ///
     /// - Parameters:
     ///   - signals: The signals to receive. Passing a signal that no process can receive, such as `SIGKILL`, traps.
     ///   - onReceive: A closure that is called for each signal, with the number of signals that this sequence has received so far,
     ///     including this one. The closure runs on a thread that is used only for signals, so it is called even if every other thread is
-    ///     busy or blocked. Later signals are delivered after it has returned.
+    ///     busy or blocked. Later signals are delivered after the closure returns.
     public init(
       _ signals: [ProcessSignal], onReceive: (@Sendable (_ signal: ProcessSignal, _ count: Int) -> Void)? = nil
     ) {
@@ -152,7 +152,7 @@
     /// The first signal that arrived; `nil` if no signal has arrived yet.
     public var first: ProcessSignal? { inbox.first }
 
-    /// Stops receiving signals. The iteration ends after it has returned the signals that have already arrived.
+    /// Stops receiving signals. The iteration ends after it returns the signals that have already arrived.
     ///
     /// If no other sequence receives a signal, the signal's previous action, which is usually to end the process, is restored.
     public func stop() {
@@ -166,8 +166,8 @@
     /// Executes an operation and cancels it when the first signal arrives.
     ///
     /// If a signal has already arrived, the operation is cancelled as soon as it starts. The thread that receives signals performs the
-    /// cancellation, so the operation is cancelled even if all threads that run tasks are busy. The function returns when the operation has
-    /// ended. Cancelling the caller cancels the operation.
+    /// cancellation, so the operation is cancelled even if all threads that run tasks are busy. The function returns when the operation
+    /// ends. Cancelling the caller cancels the operation.
     ///
     /// - Parameter operation: The operation. To find out afterwards whether a signal cancelled it, use ``first``.
     /// - Returns: The result of the operation.
@@ -175,8 +175,8 @@
     public func cancelling<Value: Sendable>(_ operation: @escaping @Sendable () async throws -> Value) async rethrows
       -> Value
     {
-      // The operation runs in a separate task, because only such a task can be cancelled from another thread. This function awaits the task
-      // and cancels it if the caller is cancelled.
+      // The operation runs in a separate task, because only a separate task can be cancelled from another thread. This function awaits the
+      // task and cancels it if the caller is cancelled.
       let task = Task { try await operation() }
       let id = inbox.onFirst { task.cancel() }
       defer { inbox.remove(id) }
