@@ -17,7 +17,7 @@ package protocol LockSchedule: Sendable {
   func willPerform(_ operation: StaticString, on atomic: CodeLocation)
 }
 
-/// Gives locks and atomics access to the schedule that is running on the calling thread.
+/// The registry through which locks and atomics find the schedule that is running on the calling thread.
 package enum LockSchedules {
   private static let isInstalled = Atomic(false)
   private static let find = Mutex<(@Sendable () -> (any LockSchedule)?)?>(nil)

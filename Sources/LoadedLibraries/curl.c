@@ -276,7 +276,7 @@ pk_curl_easy *pk_curl_multi_next_ended(pk_curl_multi *multi, int *code) {
 void pk_block_signals(void) {
   sigset_t signals;
   sigfillset(&signals);
-  /* These signals are raised by faults of this thread itself. */
+  /* These signals are raised by faults on this thread itself. */
   const int own[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&signals, own[i]);
   pthread_sigmask(SIG_BLOCK, &signals, NULL);

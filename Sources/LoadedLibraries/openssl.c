@@ -29,7 +29,7 @@ static struct {
   void (*set_flags)(ssl_source *, int);
 } openssl;
 
-/* A read is charged its size, and a fixed price in addition, because many small reads take time, too. */
+/* A read is charged its size plus a fixed price, because many small reads also take time. */
 enum { budget = 128 << 10, price_of_read = 512, turn_size = 1 << 20 };
 
 /* A multiple of `turn_size`. A source's argument, which is otherwise unused, is the sum of its last turn and the charge in that turn. */

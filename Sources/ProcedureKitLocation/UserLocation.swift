@@ -77,7 +77,7 @@ public struct UserLocation: InputlessProcedure {
   }
 }
 
-/// Selects one of the locations from a source.
+/// The choice of one of the locations from a source.
 private final class LocationChoice: Sendable {
   private let accuracy: Double?
   private let state = Mutex<(best: Location?, isTimeOver: Bool)>((nil, false))

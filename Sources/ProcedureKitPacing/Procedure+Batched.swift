@@ -2,7 +2,7 @@ public import ProcedureKit
 internal import Synchronization
 
 extension Procedure {
-  /// Returns a procedure with a single input, which executes this one once for the inputs of many runs.
+  /// Returns a procedure that takes a single input and executes this one once for the inputs of many runs.
   ///
   /// ```swift
   /// let user = FetchUsers().batched(maxSize: 100, within: .milliseconds(5))  // one request for up to 100 users
@@ -10,22 +10,23 @@ extension Procedure {
   /// async let second = queue.run(user, input: 2)
   /// ```
   ///
-  /// The first run opens a batch, which later runs join. The batch executes as part of that run, when the batch is full or `delay` has
-  /// passed, and the queue has a slot for the run. Until then, other runs can still join, unless the batch is full. Each run ends with the
-  /// result at the position of its input: a value, or an error that concerns only this input. If the batch itself fails, each of its runs
-  /// fails with the error.
+  /// The first run opens a batch, and later runs join it. When the batch is full or `delay` has passed, and the queue has a slot for the
+  /// first run, the batch executes as part of that run. Until then, other runs can still join, unless the batch is full. Each run ends with
+  /// the result at the position of its input: a value, or an error that concerns only this input. If the batch itself fails, each of its
+  /// runs fails with the error.
   ///
-  /// While a run waits, it holds neither a slot nor resources, as in a pause. Cancelling a run ends its wait and withdraws its input,
-  /// unless the batch has started. If the first run is cancelled, the next one takes its place. Once the batch has started, the
-  /// cancellation or a timeout of the run that executes it does not interrupt it: the run ends after the batch. A batch is cancelled when
-  /// all of its runs have been cancelled.
+  /// A waiting run holds neither a slot nor resources, as in a pause. Cancelling a run ends its wait and withdraws its input, unless the
+  /// batch has started. If the first run is cancelled, the next one takes its place. Once the batch has started, it is not interrupted if
+  /// the run that executes it is cancelled or times out: that run ends after the batch. A batch is cancelled when all of its runs are
+  /// cancelled.
   ///
-  /// All copies of the returned procedure share their batches. Each queue has its own batches, and so have the procedures without a queue.
+  /// All copies of the returned procedure share their batches. Each queue has its own batches, and runs without a queue have batches of
+  /// their own.
   ///
   /// - Parameters:
-  ///   - maxSize: The maximum number of inputs of a batch. Passing a number below 1 traps.
-  ///   - delay: The maximum time for which the first run of a batch waits for others.
-  /// - Returns: The procedure, which fails with ``BatchMismatch`` if the number of results is not that of the inputs.
+  ///   - maxSize: The maximum number of inputs in a batch. Passing a number below 1 traps.
+  ///   - delay: The maximum time that the first run of a batch waits for other runs.
+  /// - Returns: The procedure, which fails with ``BatchMismatch`` if the number of results differs from the number of inputs.
   public func batched<Element: Sendable, Value: Sendable>(
     maxSize: Int, within delay: Duration
   ) -> ProcedureTask<Element, Value> where Input == [Element], Output == [Result<Value, any Error>] {
@@ -37,7 +38,7 @@ extension Procedure {
     }
   }
 
-  /// Returns a procedure with a single input, which executes this one once for the inputs of many runs.
+  /// Returns a procedure that takes a single input and executes this one once for the inputs of many runs.
   ///
   /// This variant of `batched` is for a procedure that returns one value for each input, in the same order, so no input can fail
   /// separately.
@@ -49,7 +50,7 @@ extension Procedure {
   }
 }
 
-/// The error of a batch that has returned a different number of results than it had inputs.
+/// The error that is thrown when a batch returns a different number of results than it has inputs.
 public struct BatchMismatch: Error, Hashable, CustomStringConvertible {
   /// The name of the procedure.
   public let procedure: String
@@ -64,7 +65,7 @@ public struct BatchMismatch: Error, Hashable, CustomStringConvertible {
   }
 }
 
-/// The batches of a procedure. For each queue, at most one of them is open, which means that runs can join it.
+/// The batches of a procedure. For each queue, at most one batch is open. Runs can join an open batch.
 ///
 /// The lock of `Batches` is taken before that of a `Batch`.
 private final class Batches<Element: Sendable, Value: Sendable>: Sendable {
@@ -72,7 +73,7 @@ private final class Batches<Element: Sendable, Value: Sendable>: Sendable {
 
   private let task: ProcedureTask<[Element], [Result<Value, any Error>]>
   private let maxSize: Int
-  /// The open batches, by their queues. The runs in a batch keep the queue alive.
+  /// The open batches, keyed by queue. The runs in a batch keep the queue alive.
   private let open = Mutex<[ObjectIdentifier: Batch<Element, Value>]>([:])
 
   init(of task: ProcedureTask<[Element], [Result<Value, any Error>]>, maxSize: Int) {
@@ -84,7 +85,7 @@ private final class Batches<Element: Sendable, Value: Sendable>: Sendable {
     let queue = ObjectIdentifier(run.core)
     let (batch, member) = join(element, run, queue, until: run.instant.advanced(by: delay))
     do {
-      // The leader executes the batch with its own slot and resources, which it has again after the wait.
+      // The leader executes the batch after the wait, with its own slot and resources, which it has reacquired.
       if maxSize > 1 {
         try await run.withSlotAndResourcesReleased {
           await batch.waitForTurn(of: member, run)
@@ -101,7 +102,7 @@ private final class Batches<Element: Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Adds an input to the open batch of a queue, or opens one. A batch that is full is closed.
+  /// Adds an input to the open batch of a queue, or opens one. A full batch is closed.
   private func join(
     _ element: Element, _ run: Run, _ queue: ObjectIdentifier, until end: ProcedureInstant
   ) -> (batch: Batch<Element, Value>, member: Int) {
@@ -115,7 +116,7 @@ private final class Batches<Element: Sendable, Value: Sendable>: Sendable {
     return (batch, member)
   }
 
-  /// Closes a batch, and returns its inputs, if the member leads it and it has not started.
+  /// Closes a batch and returns its inputs, if the member leads the batch and the batch has not started.
   private func start(_ batch: Batch<Element, Value>, _ member: Int, _ queue: ObjectIdentifier) -> [Element]? {
     open.withLock { open in
       guard let inputs = batch.start(ledBy: member) else { return nil }
@@ -124,7 +125,7 @@ private final class Batches<Element: Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Withdraws the input of a member that has failed or was cancelled, and closes a batch without members.
+  /// Withdraws the input of a member that failed or was cancelled, and closes a batch without members.
   private func leave(_ batch: Batch<Element, Value>, _ member: Int, _ queue: ObjectIdentifier) {
     let (signals, execution) = open.withLock { open in
       let (signals, execution, isEmpty) = batch.leave(member)
@@ -135,7 +136,7 @@ private final class Batches<Element: Sendable, Value: Sendable>: Sendable {
     execution?.cancel(nil)
   }
 
-  /// Executes a batch within the body of its leader, whose cancellation does not apply to the batch.
+  /// Executes a batch within the body of its leader. Cancelling the leader does not cancel the batch.
   private func execute(_ batch: Batch<Element, Value>, _ inputs: [Element], _ leader: Int, _ run: Run) async {
     let task = task
     let execution = task.wrapped { (inputs: [Element]) in
@@ -155,7 +156,7 @@ private final class Batches<Element: Sendable, Value: Sendable>: Sendable {
   }
 }
 
-/// A batch. Its leader, which executes it, is the first of the members that have not left.
+/// A batch. Its leader, the first member that has not left, executes the batch.
 private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
   private struct Member: Sendable {
     let number: Int
@@ -164,7 +165,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
   }
 
   private struct State: Sendable {
-    /// The members in the order in which they joined. They do not change after the start.
+    /// The members in the order in which they joined. They do not change after the batch starts.
     var members: [Member] = []
     var joinedCount = 0
     var isFull = false
@@ -196,7 +197,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
     self.end = end
   }
 
-  /// Adds an input. Returns the number of the member, whether the batch is full, and the signal of a leader that need not wait any longer.
+  /// Adds an input. Returns the number of the member, whether the batch is full, and the signal of a leader that no longer has to wait.
   func join(_ input: Element, _ run: Run, _ maxSize: Int) -> (member: Int, isFull: Bool, leader: OneShotSignal?) {
     state.withLock { state in
       state.joinedCount += 1
@@ -251,7 +252,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Records the run of the batch. Returns whether all members have left, so that the run has to be cancelled.
+  /// Records the run of the batch. Returns whether all members have left, in which case the run has to be cancelled.
   func executes(as run: Run) -> Bool {
     state.withLock { state in
       state.execution = run
@@ -261,12 +262,12 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
 
   /// Records that a member has left.
   ///
-  /// - Returns: The signals of the other members, if the leader has left before the start; the run of the batch, if no member is left;
+  /// - Returns: The signals of the other members, if the leader left before the start; the run of the batch, if no member is left; and
   ///   whether no member is left.
   func leave(_ member: Int) -> (signals: [OneShotSignal], execution: Run?, isEmpty: Bool) {
-    // The members are released after the lock, because that can call the user's code.
+    // The members are released outside the lock, because releasing them can call the user's code.
     let (result, _) = state.withLock { state -> (([OneShotSignal], Run?, Bool), [Member]) in
-      // The member may have left before.
+      // The member may already have left.
       guard state.active.remove(member) != nil else { return (([], nil, state.active.isEmpty), []) }
       let members = state.members
       var signals: [OneShotSignal] = []
@@ -280,9 +281,9 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
     return result
   }
 
-  /// Records the results, and returns the signals of the members that wait for them.
+  /// Records the results, and returns the signals of the members that are waiting for them.
   func finish(_ results: Result<[Result<Value, any Error>], any Error>) -> [OneShotSignal] {
-    // The members and the run are released after the lock, because that can call the user's code.
+    // The members and the run are released outside the lock, because releasing them can call the user's code.
     let (signals, _, _) = state.withLock { state -> ([OneShotSignal], [Member], Run?) in
       state.results = results
       let members = state.members
@@ -295,7 +296,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
   /// Returns the result of a member.
   func result(of member: Int, named procedure: String) throws -> Value {
     let (results, positions) = state.withLock { ($0.results, $0.positions) }
-    // The wait of the run has ended before the batch, because the run was cancelled.
+    // The run's wait ended before the batch did, because the run was cancelled.
     guard let results = try results?.get() else { throw CancellationError() }
     guard results.count == positions.count, let position = positions[member] else {
       throw BatchMismatch(procedure: procedure, inputCount: positions.count, resultCount: results.count)

@@ -1,26 +1,27 @@
 public import ProcedureKit
 
 extension Procedure {
-  /// Returns the procedure with a delay after which it executes only if it has not been requested again in the meantime.
+  /// Returns a procedure that waits for a delay, and executes only if it is not requested again in the meantime.
   ///
   /// ```swift
   /// let search = Search().debounced(for: .milliseconds(300))
   /// let save = Save().debounced(for: .seconds(2)) { document in document.id }
   /// ```
   ///
-  /// A run that waits is superseded by the next run with the same key. Its wait ends immediately, and it is ignored, with the condition
-  /// *debounced*, as soon as its body has a slot again; it does not count as failed. `run`, calls and handles throw
-  /// `ProcedureError` with the kind `ignored`. A run whose delay has passed is not affected by later ones, so two executions can overlap;
-  /// apply `exclusive(_:_:)` to prevent that. A waiting run holds neither a slot nor resources, as in a pause, and
-  /// cancelling it ends the wait.
+  /// A waiting run is superseded by the next run with the same key. The wait of the superseded run ends immediately. The run is ignored,
+  /// with the condition *debounced*, as soon as its body has a slot again, and does not count as failed. `run`, calls and handles throw
+  /// `ProcedureError` with the kind `ignored`. A run whose delay has passed is not affected by later runs, so two executions can overlap;
+  /// apply `exclusive(_:_:)` to prevent that. A waiting run holds neither a slot nor resources, as in a pause, and cancelling it ends the
+  /// wait.
   ///
-  /// A superseded run does not return: if the run that has superseded it is cancelled or times out while it waits, neither executes.
+  /// A superseded run is not reinstated: if the run that superseded it is cancelled or times out while waiting, neither run executes.
   ///
   /// All copies of the returned procedure share their keys, on all queues.
   ///
   /// - Parameters:
   ///   - duration: The delay.
-  ///   - key: Returns the key of a run. Runs with different keys do not affect each other. Strings are compared byte by byte.
+  ///   - key: A closure that returns the key of a run. Runs with different keys do not affect each other. Strings are compared byte by
+  ///     byte.
   /// - Returns: The procedure with the delay.
   public func debounced<Key: Hashable & Sendable>(
     for duration: Duration, by key: @escaping @Sendable (Input) -> Key
@@ -36,14 +37,14 @@ extension Procedure {
       superseded?.signal()
       try await run.withSlotAndResourcesReleased {
         await run.pause(until: signal, atMost: duration)
-        // This is decided before the run has its slot and its resources again, so a later run no longer affects it.
+        // The decision is made before the run reacquires its slot and its resources, so a later run no longer affects it.
         if !latest.left(signal, for: key), !context.isCancelled { throw ignored }
       }
       return try await task.executeAsLayer(input)
     }
   }
 
-  /// Returns the procedure with a delay after which it executes only if it has not been requested again in the meantime, with any input.
+  /// Returns a procedure that waits for a delay, and executes only if it is not requested again, with any input, in the meantime.
   ///
   /// See `debounced(for:by:)`.
   public func debounced(for duration: Duration) -> ProcedureTask<Input, Output> {
@@ -55,8 +56,8 @@ extension Procedure {
 private final class LatestRuns: Sendable {
   private let waiting = Locked<[InternedKey: (run: ProcedureID, signal: OneShotSignal)]>([:])
 
-  /// Records a run, and returns the signal of the run that is superseded. This is the run itself if a later one is already waiting, because
-  /// workers can start added procedures in a different order.
+  /// Records a run, and returns the signal of the superseded run. If a later run is already waiting, the given run itself is superseded,
+  /// because workers can start added procedures in a different order.
   func arrived(_ run: ProcedureID, _ signal: OneShotSignal, for key: InternedKey) -> OneShotSignal? {
     waiting.withLock { waiting in
       if let other = waiting[key], run < other.run { return signal }
@@ -64,7 +65,7 @@ private final class LatestRuns: Sendable {
     }
   }
 
-  /// Removes a run that no longer waits. Returns whether it was still the latest one.
+  /// Removes a run that is no longer waiting. Returns whether it was still the latest run.
   func left(_ signal: OneShotSignal, for key: InternedKey) -> Bool {
     waiting.withLock { waiting in
       guard waiting[key]?.signal === signal else { return false }

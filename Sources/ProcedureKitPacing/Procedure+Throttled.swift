@@ -1,31 +1,32 @@
 public import ProcedureKit
 
 extension Procedure {
-  /// Returns the procedure with a limit on how often it executes for each key. Of the runs beyond the limit, only the latest one executes.
+  /// Returns a procedure that limits how often it executes for each key. Of the runs beyond the limit, only the latest one executes.
   ///
   /// ```swift
   /// let redraw = Redraw().throttled(to: 1, per: .milliseconds(100)) { view in view.id }
   /// ```
   ///
-  /// A run executes at once if fewer than `count` runs with its key have started within the last `interval`. Otherwise, it waits until it
+  /// A run executes immediately if fewer than `count` runs with its key started within the last `interval`. Otherwise, it waits until it
   /// can start, unless another run with the key arrives first and supersedes it. The wait of a superseded run ends immediately, and the run
   /// is ignored, with the condition *throttled*, as soon as its body has a slot again; it does not count as failed. `run`, calls and
   /// handles throw `ProcedureError` with the kind `ignored`. A waiting run holds neither a slot nor resources, as in a pause, and
   /// cancelling it ends the wait.
   ///
-  /// The latest input is therefore not lost, unless its own run is cancelled or times out while it waits: the run that it has superseded
-  /// does not return. The modifier counts a start when the wait ends, even if the run then has to wait for a slot or resources. Executions
-  /// can overlap; apply `exclusive(_:_:)` to prevent that.
+  /// The latest input is therefore lost only if its own run is cancelled or times out while waiting: the run that it superseded is not
+  /// reinstated. The modifier counts a start when the wait ends, even if the run then has to wait for a slot or resources. Executions can
+  /// overlap; apply `exclusive(_:_:)` to prevent that.
   ///
   /// To let all runs wait for their turn, use `rateLimited(_:)` instead. All copies of the returned procedure share their keys, on all
   /// queues.
   ///
   /// - Parameters:
   ///   - count: The number of executions per interval. Passing a number below 1 traps.
-  ///   - interval: The interval, which moves with the time.
-  ///   - clock: The clock that measures the intervals. If the queue has a clock of its own, as in a test, pass that clock: the waits
-  ///     use the clock of the queue, and a run waits again for as long as its interval has not passed on this clock.
-  ///   - key: Returns the key of a run. Runs with different keys do not affect each other. Strings are compared byte by byte.
+  ///   - interval: The length of the interval, which is a sliding window.
+  ///   - clock: The clock that measures the intervals. If the queue has its own clock, as in a test, pass that clock: the waits use the
+  ///     clock of the queue, and a run waits again until its interval has passed on this clock.
+  ///   - key: A closure that returns the key of a run. Runs with different keys do not affect each other. Strings are compared byte by
+  ///     byte.
   /// - Returns: The procedure with the limit.
   public func throttled<Key: Hashable & Sendable>(
     to count: Int, per interval: Duration, clock: any Clock<Duration> = ContinuousClock(),
@@ -54,7 +55,7 @@ extension Procedure {
               starts.left(signal, for: key)
               return
             }
-            // This is decided before the run has its slot and its resources again, so a later run no longer affects it.
+            // The decision is made before the run reacquires its slot and its resources, so a later run no longer affects it.
             let next = OneShotSignal()
             switch starts.waited(id, signal, next: next, for: key) {
             case .starts: return
@@ -69,7 +70,7 @@ extension Procedure {
     }
   }
 
-  /// Returns the procedure with a limit on how often it executes, with any input; see `throttled(to:per:clock:by:)`.
+  /// Returns a procedure that limits how often it executes, regardless of its input; see `throttled(to:per:clock:by:)`.
   public func throttled(
     to count: Int, per interval: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> ProcedureTask<Input, Output> {
@@ -82,17 +83,17 @@ private final class RecentStarts: Sendable {
   enum Turn: Equatable, Sendable {
     case starts
     case waits(Duration)
-    /// A later run has taken the place of the run.
+    /// A later run took the place of the run.
     case superseded
   }
 
   private struct Entry: Sendable {
-    /// The instants of the latest starts, at most one for each execution per interval. When the array is full, it is a ring.
+    /// The instants of the latest starts, up to the number of executions per interval. Once the array is full, it is used as a ring buffer.
     var starts: [ProcedureInstant] = []
     /// The index of the earliest start, once the array is full.
     var first = 0
     var waiting: (run: ProcedureID, signal: OneShotSignal)?
-    /// The latest run that has started.
+    /// The latest run that started.
     var lastStarted: ProcedureID?
   }
 
@@ -111,10 +112,10 @@ private final class RecentStarts: Sendable {
     (self.maxCount, self.interval, self.time) = (maxCount, interval, time)
   }
 
-  /// Decides whether a run that arrives starts or waits. If it waits, it supersedes the run that has waited so far.
+  /// Decides whether an arriving run starts or waits. If the run waits, it supersedes the run that was waiting.
   func arrived(_ run: ProcedureID, _ signal: OneShotSignal, for key: InternedKey) -> Turn {
     let now = time.now
-    // The unused keys are released after the lock, because that can call the user's code.
+    // The unused keys are released outside the lock, because releasing them can call the user's code.
     let (turn, superseded, _) = state.withLock { state -> (Turn, OneShotSignal?, [InternedKey: Entry]) in
       let unused = removeUnused(&state, at: now)
       guard let other = state.entries[key]?.waiting else {
@@ -129,7 +130,7 @@ private final class RecentStarts: Sendable {
     return turn
   }
 
-  /// Decides whether a run starts whose wait has ended. If it has to wait again, it waits at the signal `next`.
+  /// Decides whether a run whose wait has ended starts. If the run has to wait again, it waits for the signal `next`.
   func waited(_ run: ProcedureID, _ signal: OneShotSignal, next: OneShotSignal, for key: InternedKey) -> Turn {
     let now = time.now
     return state.withLock { state in
@@ -144,7 +145,7 @@ private final class RecentStarts: Sendable {
     state.withLock { if $0.entries[key]?.waiting?.signal === signal { $0.entries[key]?.waiting = nil } }
   }
 
-  /// Records the start of a run, or makes it the waiting one, if no other run is waiting.
+  /// Records the start of a run or, if no other run is waiting, makes it the waiting run.
   private func decide(
     _ entry: inout Entry, _ run: ProcedureID, _ signal: OneShotSignal, at now: ProcedureInstant
   ) -> Turn {
@@ -177,7 +178,7 @@ private final class RecentStarts: Sendable {
     state.arrivalCount += 1
     guard state.arrivalCount >= max(64, state.entries.count) else { return [:] }
     state.arrivalCount = 0
-    // The latest start is the last one to be outdated.
+    // The latest start is the last of a key's starts to become outdated.
     let unused = state.entries.filter { _, entry in
       let isRing = entry.starts.count == maxCount
       let latest = isRing ? entry.starts[(entry.first + maxCount - 1) % maxCount] : entry.starts.last

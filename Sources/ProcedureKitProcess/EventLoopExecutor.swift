@@ -111,7 +111,7 @@ public final class EventLoopExecutor: TaskExecutor {
     }
   }
 
-  /// Unblocks the signal that is raised each time a program ends, so that the system can discard it.
+  /// Unblocks the signal that is raised each time a program ends, so that the system can discard the signal.
   ///
   /// Otherwise, if the signal is blocked on the thread that started the program, as it is on Dispatch threads, it would wake another thread
   /// of this process, usually the main thread.

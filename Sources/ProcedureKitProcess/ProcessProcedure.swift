@@ -13,15 +13,14 @@ public import ProcedureKit
 ///
 /// The program and the processes that it starts form a new process group. *Cancelling* the procedure sends SIGTERM once to this group, and
 /// SIGKILL after ``gracePeriod``. A suspended program is resumed so that it receives the signal. The procedure finishes when the program
-/// has ended, and when its outputs have ended or the grace period has expired; any remaining processes in the group are killed at that
-/// point.
+/// has ended, and either its outputs have ended or the grace period has expired. Any remaining processes in the group are then killed.
 ///
 /// The body keeps its slot while it is waiting for the program, so the width of the queue limits the number of programs. The thread of
 /// ``EventLoopExecutor`` reads the outputs of all programs, and waits for the programs to end. On systems without process descriptors
 /// (macOS, and Linux before 5.3), an additional thread with a small stack waits for each program.
 ///
 /// A program inherits only the three standard descriptors. On Linux with musl, or with glibc before 2.34, it also inherits descriptors that
-/// other code has opened without `O_CLOEXEC`, as Foundation's `FileHandle` does.
+/// other code opened without `O_CLOEXEC`, as Foundation's `FileHandle` does.
 ///
 /// A program starts in a new session, which has no terminal. Pressing Ctrl-C does not interrupt the program; to stop it, cancel the
 /// procedure or its queue. If a program opens `/dev/tty`, for example to ask for a password, it gets an error. Pass the answer through the
@@ -32,7 +31,7 @@ public import ProcedureKit
 public struct ProcessProcedure: Procedure {
   /// The name of the procedure.
   public var name: String
-  /// The maximum number of bytes that are kept of each output. Any additional bytes are read, counted and discarded.
+  /// The maximum number of bytes to keep of each output. Any additional bytes are read, counted and discarded.
   public var outputLimit = 16 << 20
   /// How long a program may take to end after SIGTERM, and how long its outputs may be silent after the program has ended.
   public var gracePeriod: Duration = .seconds(5)

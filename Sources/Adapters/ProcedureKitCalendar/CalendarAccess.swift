@@ -19,14 +19,14 @@
       case full
     }
 
-    /// The access that the user has granted.
+    /// The access that the user granted.
     @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked yet.
       case notDetermined
       /// The system forbids access, for example because of parental controls.
       case restricted
-      /// The user has denied access.
+      /// The user denied access.
       case denied
       /// The app may add events.
       case write
@@ -50,7 +50,7 @@
     /// Returns `true`, because every system with EventKit has calendars.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns the access that the user has granted. This does not prompt the user.
+    /// Returns the access that the user granted, without prompting the user.
     public func authorizationStatus() async -> Status {
       switch EKEventStore.authorizationStatus(for: entity) {
       case .notDetermined: .notDetermined

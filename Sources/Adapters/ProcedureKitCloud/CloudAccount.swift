@@ -23,7 +23,7 @@
       public func meets(_ requirement: Void) -> Bool { account == .available }
     }
 
-    /// Returns `true`, because CloudKit is available on all of Apple's platforms.
+    /// Returns `true`, because CloudKit is available on all Apple platforms.
     public func isAvailable() async -> Bool { true }
 
     /// Returns the status of the account.

@@ -3,8 +3,8 @@
 
   /// An error that is thrown when some of the items in a request fail.
   ///
-  /// To retry the failed items, run the procedure again with only the items whose ids are keys of ``errors``, because an item that has been
-  /// saved must not be saved again.
+  /// To retry the failed items, run the procedure again with only the items whose ids are keys of ``errors``, because saved items must not
+  /// be saved again.
   public struct PartialCloudFailure<ID: Hashable & Sendable, Value: Sendable>: Error, CustomStringConvertible {
     /// The values of the items that succeeded.
     public let values: [ID: Value]

@@ -80,7 +80,7 @@
     /// Saves and deletes subscriptions. Cancellation neither stops the request nor undoes its changes.
     ///
     /// - Parameter changes: The items to save, and the ids of the items to delete.
-    /// - Returns: The subscriptions as they were saved, keyed by their ids; `nil` for a deleted one.
+    /// - Returns: The subscriptions as they were saved, keyed by their ids; `nil` for a deleted subscription.
     /// - Throws: ``PartialCloudFailure`` if some subscriptions were not changed; `CKError` if the request failed.
     public func execute(
       _ changes: CloudChanges<CKSubscription, CKSubscription.ID>

@@ -15,16 +15,16 @@
       case all
     }
 
-    /// The access that the user has granted.
+    /// The access that the user granted.
     @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked yet.
       case notDetermined
       /// The system forbids access, for example because of parental controls.
       case restricted
-      /// The user has denied access.
+      /// The user denied access.
       case denied
-      /// The app may use the contacts that the user has selected. macOS does not offer this choice.
+      /// The app may use the contacts that the user selected. macOS does not offer this choice.
       case some
       /// The app may use all contacts.
       case all
@@ -39,7 +39,7 @@
     /// Returns `true`, because every system with the Contacts framework has contacts.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns the access that the user has granted. This does not prompt the user.
+    /// Returns the access that the user granted, without prompting the user.
     public func authorizationStatus() async -> Status {
       let status = CNContactStore.authorizationStatus(for: .contacts)
       #if !os(macOS)

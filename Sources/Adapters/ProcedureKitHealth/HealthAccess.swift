@@ -7,7 +7,7 @@
   /// The app needs the HealthKit entitlement, and must state the reasons for the access in its `Info.plist`.
   ///
   /// HealthKit does not disclose whether a user allows *reading*. An app without this permission simply sees only its own data. Therefore,
-  /// the capability counts as authorized if the user has been asked about all types, and allows *sharing* of all of ``sharedTypes``.
+  /// the capability counts as authorized if the user has been asked about all types and allows *sharing* all of ``sharedTypes``.
   public struct HealthAccess: Capability, Hashable {
     /// The part of the permission that HealthKit discloses.
     @nonexhaustive
@@ -16,7 +16,7 @@
       case notDetermined
       /// Sharing is not allowed for one or more of ``sharedTypes``.
       case sharingDenied
-      /// The user has been asked, and allows sharing of all of ``sharedTypes``. Whether reading is allowed is unknown.
+      /// The user has been asked and allows sharing all of ``sharedTypes``. It is unknown whether reading is allowed.
       case answered
 
       /// Returns whether the known part of the permission has been granted.

@@ -6,8 +6,8 @@
   extension Procedure {
     /// Returns a procedure that keeps the system from slowing down the app while it is executing.
     ///
-    /// The activity begins before the body starts and ends after the body has ended, and includes all attempts made by modifiers that have
-    /// been applied earlier.
+    /// The activity begins before the body starts and ends after the body ends, and includes all attempts made by modifiers that are
+    /// written before this one.
     ///
     /// - Parameter allowsSleep: Whether the system may go to sleep during the activity if it is idle.
     /// - Returns: A procedure that executes as an activity.

@@ -13,7 +13,7 @@
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked yet.
       case notDetermined
-      /// The user has denied the permission.
+      /// The user denied the permission.
       case denied
       /// The app may deliver notifications that do not interrupt the user.
       case provisional
@@ -34,7 +34,7 @@
       self.options = options
     }
 
-    /// Returns `true`, because all of Apple's platforms support notifications.
+    /// Returns `true`, because all Apple platforms support notifications.
     public func isAvailable() async -> Bool { true }
 
     /// Returns whether the app may deliver notifications. This does not prompt the user.

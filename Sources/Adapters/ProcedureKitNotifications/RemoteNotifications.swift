@@ -33,10 +33,10 @@
 
     private init() {}
 
-    /// Passes on the token that the app delegate has received.
+    /// Passes on the token that the app delegate received.
     public func didRegister(_ token: Data) { answer(.success(token)) }
 
-    /// Passes on the error that the app delegate has received.
+    /// Passes on the error that the app delegate received.
     public func didFail(_ error: any Error) { answer(.failure(error)) }
 
     private func answer(_ result: Result<Data, any Error>) {

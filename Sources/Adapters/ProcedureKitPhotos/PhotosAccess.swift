@@ -15,16 +15,16 @@
       case all
     }
 
-    /// The access that the user has granted.
+    /// The access that the user granted.
     @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not been asked yet.
       case notDetermined
       /// The system forbids access, for example because of parental controls.
       case restricted
-      /// The user has denied access.
+      /// The user denied access.
       case denied
-      /// The app may use the photos that the user has selected.
+      /// The app may use the photos that the user selected.
       case some
       /// The app may use all photos or, for the level `addOnly`, add photos.
       case all
@@ -46,7 +46,7 @@
     /// Returns `true`, because every system with the Photos framework has a photo library.
     public func isAvailable() async -> Bool { true }
 
-    /// Returns the access that the user has granted. This does not prompt the user.
+    /// Returns the access that the user granted, without prompting the user.
     public func authorizationStatus() async -> Status {
       switch PHPhotoLibrary.authorizationStatus(for: level) {
       case .notDetermined: .notDetermined

@@ -16,7 +16,7 @@
       case notDetermined
       /// The system forbids adding passes.
       case restricted
-      /// The user has denied the permission.
+      /// The user denied the permission.
       case denied
       /// The app is allowed to add passes in the background.
       case authorized

@@ -29,8 +29,8 @@ typedef size_t (*pk_curl_write)(const char *bytes, size_t count, void *context);
 typedef size_t (*pk_curl_read)(char *bytes, size_t capacity, void *context);
 /* Rewinds to the start of the body. Returns false if that is not possible. */
 typedef bool (*pk_curl_rewind)(void *context);
-/* Is called whenever libcurl has used a connection, which includes each byte of a proxy's response to CONNECT. Returns whether the transfer
-   continues. */
+/* Called whenever libcurl has used a connection, which includes reading each byte of a proxy's response to CONNECT. Returns whether the
+   transfer continues. */
 typedef bool (*pk_curl_progress)(void *context);
 
 static const size_t PK_CURL_WRITE_PAUSE = 0x10000001;
@@ -47,7 +47,7 @@ typedef struct {
   pk_curl_progress progress;
 } pk_curl_callbacks;
 
-/* The latest sockets that libcurl has created for a transfer. There can be several, as it tries the addresses of a host concurrently. */
+/* The latest sockets that libcurl created for a transfer. There can be several, because it tries the addresses of a host concurrently. */
 enum { PK_CURL_SOCKET_COUNT = 8 };
 typedef struct {
   int latest[PK_CURL_SOCKET_COUNT];

@@ -1,7 +1,7 @@
 #if canImport(CoreLocation)
   public import CoreLocation
 
-  /// A source of the locations that Core Location measures on Apple's platforms.
+  /// A source of the locations that Core Location measures on Apple platforms.
   ///
   /// The app needs the user's authorization. Add the condition `.authorized(for: LocationAuthorization(), .whenInUse)` to the procedure,
   /// and state the reason in the app's `Info.plist`.

@@ -13,7 +13,7 @@
     /// When the app needs the location.
     @nonexhaustive
     public enum Requirement: Hashable, Sendable {
-      /// The app needs the location while it is in use.
+      /// The app needs the location while the app is in use.
       case whenInUse
       /// The app also needs the location in the background. tvOS and visionOS have no such permission, so requesting it has no effect
       /// there.
@@ -27,9 +27,9 @@
       case notDetermined
       /// The system forbids access, for example because of parental controls.
       case restricted
-      /// The user has denied access.
+      /// The user denied access.
       case denied
-      /// The app may use the location while it is in use.
+      /// The app may use the location while the app is in use.
       case whenInUse
       /// The app may use the location at any time.
       case always
@@ -54,10 +54,10 @@
       await MainActor.run { Status(CLLocationManager().authorizationStatus) }
     }
 
-    /// Asks the user for permission and returns when the status has changed. Cancellation ends the wait.
+    /// Asks the user for permission and returns when the status changes. Cancellation ends the wait.
     ///
-    /// If `always` is requested and the user chooses to keep ``Status/whenInUse``, the system reports no change, so only a timeout or a
-    /// cancellation ends the wait.
+    /// If `always` is requested and the user chooses to keep ``Status/whenInUse``, the system reports no change, so the wait ends only if
+    /// it times out or is cancelled.
     ///
     /// - Throws: `CancellationError`.
     public func requestAuthorization(_ requirement: Requirement) async throws {

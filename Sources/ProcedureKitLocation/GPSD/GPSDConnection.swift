@@ -5,8 +5,7 @@
 
   /// A connection to gpsd. A separate thread reads from the connection until the connection ends or the reader stops reading.
   final class GPSDConnection: Sendable {
-    /// The length of the longest line that is accepted, in bytes. gpsd's longest report, which lists all satellites, is shorter than 11,000
-    /// bytes.
+    /// The maximum length of a line, in bytes. gpsd's longest report, which lists all satellites, is shorter than 11,000 bytes.
     private static let maxLineLength = 1 << 16
 
     private enum State {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A line that gpsd has sent.
+/// A line from gpsd.
 enum GPSDReport: Equatable {
   /// The version of the daemon and of its protocol. The first line is always a version report.
   case version(release: String, major: Int)

@@ -2,7 +2,7 @@ public import Foundation
 
 /// An error that explains why a location or an address could not be determined.
 public struct LocationError: Error, Sendable, CustomStringConvertible, LocalizedError {
-  /// The kind of a ``LocationError``. Later versions can add kinds, so a `switch` needs a `default`.
+  /// The kind of a ``LocationError``. Later versions may add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
     /// The name of the kind, for example `unreachable`.
     public let description: String

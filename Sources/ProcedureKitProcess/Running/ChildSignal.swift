@@ -1,6 +1,6 @@
 import Foundation
 
-/// SIGCHLD, the signal that a process receives when a program that it has started ends.
+/// SIGCHLD, the signal that a process receives when a program that it started ends.
 enum ChildSignal {
   /// Restores the default action of the signal if this process ignores it, a setting that it may have inherited from its parent. Otherwise,
   /// the system would not keep exit statuses.

@@ -1,7 +1,7 @@
 import Foundation
 import ProcedureKit
 
-/// Finds programs.
+/// The lookup of programs.
 enum ExecutablePath {
   /// Returns the path of the program in a request. Only a name without a slash is looked up in `PATH`.
   ///

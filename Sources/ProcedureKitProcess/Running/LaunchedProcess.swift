@@ -2,7 +2,7 @@ import Foundation
 import ProcedureKit
 import Synchronization
 
-/// A program that has been started, together with its output streams.
+/// A started program, together with its output streams.
 final class LaunchedProcess: Sendable {
   private enum Arrival: Sendable {
     case part(Data, ProcessLine.Source)
@@ -43,7 +43,7 @@ final class LaunchedProcess: Sendable {
     var openCount = errorOutput == nil ? 1 : 2
     var hasEnded = false
     while openCount > 0 || !hasEnded {
-      // Processes that the program has left behind may hold its outputs open.
+      // Processes that the program left behind may hold its outputs open.
       let silence = hasEnded ? after(gracePeriod) { $0.stopReading() } : nil
       let arrival = await arrivals.next(wakesForQuiet: hasEnded)
       silence?.cancel()
@@ -86,9 +86,9 @@ final class LaunchedProcess: Sendable {
     errorOutput?.stop()
   }
 
-  /// Ends the program and the processes that it has started, with SIGTERM and, after the grace period, with SIGKILL.
+  /// Ends the program and the processes that it started, with SIGTERM and, after the grace period, with SIGKILL.
   ///
-  /// After that, the outputs are no longer read, because a process that has left the group may still hold them.
+  /// After that, the outputs are no longer read, because a process that has left the group may still hold them open.
   func stop() {
     killing.withLock { killing in
       // The program may already have been stopped, because the procedure and its task can both be cancelled. If the status has been

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Collects the bytes and the lines of one output of a program.
+/// A collector of the bytes and the lines of one output of a program.
 struct OutputCollector {
   let source: ProcessLine.Source
   /// The maximum number of bytes that are kept.

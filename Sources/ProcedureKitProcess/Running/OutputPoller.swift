@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// Reads the outputs of all programs, and waits for the programs to end, on the thread of the ``EventLoopExecutor``.
+/// A poller that reads the outputs of all programs, and waits for the programs to end, on the thread of the ``EventLoopExecutor``.
 ///
 /// Dispatch sources and channels are not suitable. On Linux, Dispatch crashes if it receives an event for a descriptor that another thread
-/// has just closed, which was observed once in a few thousand programs with Swift 6.3.1. The poller reads and closes every descriptor under
+/// has just closed. With Swift 6.3.1, this was observed once in a few thousand programs. The poller reads and closes every descriptor under
 /// one lock, without blocking.
 final class OutputPoller: Sendable {
-  /// The key of an output. A descriptor is not suitable as a key, because the system reuses its number after it has been closed.
+  /// The key of an output. A descriptor is not suitable as a key, because the system reuses its number after the descriptor is closed.
   struct Output: Hashable {
     fileprivate let number: Int
   }
@@ -20,8 +20,8 @@ final class OutputPoller: Sendable {
     let call: @Sendable () -> Void
   }
 
-  /// The maximum time between the end of a process and the report of that end, which gives the outputs time to end. While another process
-  /// is being started, it briefly holds the descriptors of all others open, so an output may end slightly later than its process.
+  /// The maximum time between the end of a process and the report of that end. The delay gives the outputs time to end. While another
+  /// process is being started, it briefly holds the descriptors of all others open, so an output may end slightly later than its process.
   private static let patience: Duration = .milliseconds(5)
 
   private struct Contents {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads one output of a program in chunks.
+/// A reader that reads one output of a program in chunks.
 struct OutputReader {
   let output: OutputPoller.Output
   private let poller: OutputPoller

@@ -3,7 +3,7 @@ import Foundation
 /// The two ends of a pipe, which programs that this process starts do not inherit.
 struct PipeEnds {
   let reading: Int32
-  /// The write end; negative once it has been closed.
+  /// The write end; negative once it is closed.
   private(set) var writing: Int32
 
   init() throws {

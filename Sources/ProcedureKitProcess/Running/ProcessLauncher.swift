@@ -1,12 +1,12 @@
 import Foundation
 import ProcedureKit
 
-/// Starts programs with `posix_spawn`.
+/// The functions that start programs with `posix_spawn`.
 ///
 /// Foundation's `Process` is not suitable. On Linux with Swift 6.3.1, it does not report that a program has ended until all processes that
 /// the program left behind have ended, too.
 enum ProcessLauncher {
-  /// A program that has started.
+  /// A started program.
   struct Launch {
     let processIdentifier: Int32
     let output: OutputReader

@@ -3,7 +3,7 @@ public import ProcedureKit
 
 /// The reason why a program could not be started, or did not succeed.
 public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedError {
-  /// The kind of a ``ProcessError``. Later versions can add kinds, so a `switch` needs a `default`.
+  /// The kind of a ``ProcessError``. Later versions may add kinds, so a `switch` needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
     /// The name of the kind, for example `notFound`.
     public let description: String
@@ -24,7 +24,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let launchFailed = Kind(description: "launchFailed")
     /// The program ended with a status that the procedure does not accept; see ``ProcessError/result``.
     public static let uncleanExit = Kind(description: "uncleanExit")
-    /// The program ended, but its status is unknown, because other code in this process has taken the status or ignores SIGCHLD.
+    /// The program ended, but its status is unknown, because other code in this process took the status or ignores SIGCHLD.
     public static let statusLost = Kind(description: "statusLost")
   }
 

@@ -1,4 +1,4 @@
-/// How a program ended.
+/// The final status of a program.
 @frozen
 public enum ProcessStatus: Hashable, Sendable, CustomStringConvertible {
   /// The program exited, with a status from 0 to 255.

@@ -10,9 +10,9 @@
   public enum BackgroundLaunch {
     /// Registers a procedure that runs when the system launches the app for the task with the given identifier.
     ///
-    /// Call this function before the app has finished launching, and list the identifier in the app's `Info.plist`. When the procedure
-    /// ends, its success or failure is reported to the system. If the app runs out of background time, the procedure is cancelled. To
-    /// request the next launch, submit a request to `BGTaskScheduler` in the body.
+    /// Call this function before the app finishes launching, and list the identifier in the app's `Info.plist`. When the procedure ends,
+    /// its success or failure is reported to the system. If the app runs out of background time, the procedure is cancelled. To request the
+    /// next launch, submit a request to `BGTaskScheduler` in the body.
     ///
     /// - Parameters:
     ///   - identifier: The identifier of the task.
@@ -32,7 +32,7 @@
     }
   }
 
-  /// The error with which a procedure is cancelled when the time for a background launch has expired.
+  /// The error with which a procedure is cancelled when the time for a background launch expires.
   public struct BackgroundLaunchExpired: Error, CustomStringConvertible {
     /// The identifier of the task.
     public let identifier: String

@@ -2,7 +2,7 @@
   public import ProcedureKit
   import UIKit
 
-  /// The error with which a procedure is cancelled when the app's time in the background has expired.
+  /// The error with which a procedure is cancelled when the app's time in the background expires.
   public struct BackgroundTimeExpired: Error, CustomStringConvertible {
     /// The name of the cancelled procedure.
     public let procedure: String
@@ -14,9 +14,9 @@
   extension Procedure {
     /// Returns a procedure that asks the system for time to continue if the app enters the background.
     ///
-    /// The request begins before the body starts and ends after the body has ended, and includes all attempts made by modifiers that have
-    /// been applied earlier. If the time expires first, the procedure is cancelled with ``BackgroundTimeExpired``, so that the system does
-    /// not terminate the app. If the system does not grant any time, the procedure is executed anyway.
+    /// The request begins before the body starts and ends after the body ends, and includes all attempts made by modifiers that are written
+    /// before this one. If the time expires first, the procedure is cancelled with ``BackgroundTimeExpired``, so that the system does not
+    /// terminate the app. If the system does not grant any time, the procedure is executed anyway.
     ///
     /// - Parameter cancelsOnExpiration: Whether the procedure is cancelled when the time expires. If `false`, only the request ends, and
     ///   the system suspends the app.
