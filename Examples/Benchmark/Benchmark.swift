@@ -1,10 +1,10 @@
 import Foundation
 
-/// Measures ProcedureKit, and alternatives that do the same work. For its usage, run `Benchmark --help`.
+/// A tool that measures ProcedureKit, and alternatives that do the same work. For its usage, run `Benchmark --help`.
 @main
 struct Benchmark {
   static func main() {
-    // The task does not run on the main actor, because ProcedureKit's calls would return to that actor, and the alternatives would not.
+    // The task does not run on the main actor, because ProcedureKit's calls would return to that actor, but the alternatives would not.
     Task.detached { exit(await run(CommandLine.arguments.dropFirst())) }
     // This function is not asynchronous, because the thread of an asynchronous `main` ends, which makes valgrind 3.19 crash.
     RunLoop.main.run()

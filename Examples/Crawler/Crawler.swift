@@ -3,7 +3,7 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitFoundation
 
-/// Downloads a list of addresses. For its usage, run `crawler --help`.
+/// A tool that downloads a list of addresses. For its usage, run `crawler --help`.
 @main
 struct Crawler {
   static func main() async {

@@ -4,7 +4,7 @@ import ProcedureKitDiagnostics
 import ProcedureKitDurable
 import ProcedureKitFoundation
 
-/// Makes pictures of kittens smaller. For its usage, run `kitten --help`.
+/// A tool that makes pictures of kittens smaller. For its usage, run `kitten --help`.
 @main
 struct Kitten {
   static func main() async {

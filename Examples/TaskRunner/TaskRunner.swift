@@ -3,7 +3,7 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitFoundation
 
-/// Runs the tasks in a file. For its usage, run `taskrunner --help`.
+/// A tool that runs the tasks in a file. For its usage, run `taskrunner --help`.
 @main
 struct TaskRunner {
   static func main() {

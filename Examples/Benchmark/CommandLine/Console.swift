@@ -1,7 +1,7 @@
 import Foundation
 import ProcedureKit
 
-/// Writes to standard output and standard error. Errors are ignored, since an output may be closed.
+/// The standard output and the standard error. Errors are ignored, because an output may be closed.
 enum Console {
   static func print(_ text: String) {
     try? FileHandle.standardOutput.write(contentsOf: Data((text.inLines + "\n").utf8))

@@ -1,7 +1,7 @@
 import Foundation
 
-/// One or more executions of a contestant. They take place in a separate process, because the cost of work depends on what the process has
-/// already done.
+/// One or more executions of a contestant. They take place in a separate process, because the cost of work depends on what the process did
+/// before.
 struct Execution: Equatable, Sendable {
   struct Failed: Error, CustomStringConvertible {
     let arguments: [String]
@@ -62,7 +62,7 @@ struct Execution: Equatable, Sendable {
     costs.map { "\($0)" }.joined(separator: " ")
   }
 
-  /// Parses the line that a process has printed for its parent.
+  /// Parses the line that a process printed for its parent.
   ///
   /// - Returns: The costs; `nil` if the line contains anything but numbers.
   static func costs(in line: String) -> [Double]? {

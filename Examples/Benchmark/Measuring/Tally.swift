@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Counts executed bodies while a test requests it. Bodies do not capture the counter, so it does not add to their cost.
+/// A counter of executed bodies, which counts only while a test requests it. Bodies do not capture the counter, so it does not add to their
+/// cost.
 enum Tally {
   private static let isCounting = Atomic(false)
   private static let count = Atomic(0)

@@ -23,7 +23,7 @@ struct Report: Encodable, Sendable {
     let target: String
     let workload: String
     let contestant: String
-    /// The contestant to compare with; `nil` for an absolute limit.
+    /// The contestant to compare against; `nil` for an absolute limit.
     let baseline: String?
     let value: Double
     let limit: Double

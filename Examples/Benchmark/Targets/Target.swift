@@ -57,7 +57,7 @@ struct Comparison: Sendable {
     Comparison(workload: workload, contestant: .procedureKit(way), limit: limit, measure: .excess(baseline))
   }
 
-  /// The contestant to compare with in the same round; `nil` if only the cost itself is limited.
+  /// The contestant to compare against in the same round; `nil` if only the cost itself is limited.
   var baseline: Contestant.Role? {
     switch measure {
     case .cost: nil

@@ -4,7 +4,7 @@ import Synchronization
 /// Running does no more than the language requires, except that it acquires a lock and checks for cancellation before and after the body.
 /// Adding uses a simple queue behind one lock, which is not the cheapest implementation.
 enum BareWork {
-  /// A job, which a body can use to find its identity.
+  /// A job. A body can use it to find its identity.
   private final class Job: Sendable {
     @TaskLocal static var current: Job?
 
@@ -53,7 +53,7 @@ enum BareWork {
       state.withLock { state in
         guard state.next < state.waiting.count else { return nil }
         state.next += 1
-        // A job refers to this object, and would otherwise never be released.
+        // A job refers to this object, so without this line the job would never be released.
         return state.waiting[state.next - 1].take()
       }
     }

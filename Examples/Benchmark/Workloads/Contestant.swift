@@ -19,7 +19,7 @@ struct Contestant: Sendable {
 
   let role: Role
   private let method: Method
-  /// The maximum number of units. More would take too long, and are not needed to compare the costs of a unit.
+  /// The maximum number of units. More units would take too long, and are not needed to compare the costs per unit.
   private let mostUnits: Int
   /// The divisor of the number of units.
   private let divisor: Int

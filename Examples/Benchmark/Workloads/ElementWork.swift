@@ -6,7 +6,7 @@ enum ElementWork {
     Tally.note()
     return number
   }
-  /// The maximum number of elements that have been started, but have not been read by the loop.
+  /// The maximum number of elements that have been started, but not yet read by the loop.
   private static let limit = 64
 
   static let contestants = [

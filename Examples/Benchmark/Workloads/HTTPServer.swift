@@ -31,7 +31,7 @@ struct HTTPServer: Sendable {
 
   private static let variable = "BENCHMARK_SERVER"
 
-  /// The address of the server that the user, or the parent of this process, has started.
+  /// The address of the server that the user, or the parent of this process, started.
   static let running = ProcessInfo.processInfo.environment[variable].flatMap { URL(string: $0) }
 
   /// The environment variable from which the process of a contestant reads the address.

@@ -43,7 +43,7 @@ enum HTTPWork {
     Contestant(.procedureKit("load")) { units in
       let queue = ProcedureQueue("load", maxConcurrentProcedures: width)
       let load = NetworkDataProcedure("load")
-      // The body checks each response. `load.map` would add a layer of modifiers to each GET, and checking all responses after the last one
+      // The body checks each response. `load.map` would add a layer of modifiers to each GET. Checking all responses after the last one
       // would mean keeping them in memory, which curl does not do.
       let loadAndCheck = ProcedureTask("load") { (request: URLRequest) in
         Tally.note()

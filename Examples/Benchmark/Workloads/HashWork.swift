@@ -54,7 +54,7 @@ enum HashWork {
     deinit { try? FileManager.default.removeItem(at: folder) }
   }
 
-  /// A sum that several threads add to. Errors are noticed because they make the sum wrong.
+  /// A sum to which several threads add. An error makes the sum wrong, so it is noticed.
   private final class Sum: Sendable {
     private let sum = Atomic(0)
 

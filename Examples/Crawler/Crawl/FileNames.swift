@@ -1,10 +1,10 @@
 import Foundation
 
-/// Creates unique file names for addresses.
+/// A generator of unique file names for addresses.
 struct FileNames {
   private static let lengthLimit = 120
   private var taken: Set<String> = []
-  /// The highest number that has been used for each stem, so that the search for a free number does not start from the beginning each time.
+  /// The highest number used so far for each stem, so that the search for a free number does not start from the beginning each time.
   private var numbers: [String: Int] = [:]
 
   /// Returns the name for an address, such as `example.org-kittens-1.html`. If another address already has this name, a number is appended.

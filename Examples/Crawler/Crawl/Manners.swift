@@ -15,7 +15,7 @@ final class Manners: Sendable {
   private let limiter: RateLimiter
   private let breaker: CircuitBreaker
   private let clock: any Clock<Duration>
-  /// The end of the pause that the host has requested, measured from the start.
+  /// The end of the pause that the host requested, measured from the start.
   private let pauseEnd = Mutex(Duration.zero)
   private let elapsed: @Sendable () -> Duration
 
@@ -61,7 +61,7 @@ final class Manners: Sendable {
     }
   }
 
-  /// An error that is thrown if a pause has started, so that the page must wait again.
+  /// An error that is thrown if a pause has started, in which case the page must wait again.
   private struct PauseBegan: Error {}
 
   /// The remaining time of the pause; not positive if there is no pause.

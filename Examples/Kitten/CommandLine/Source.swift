@@ -22,7 +22,8 @@ struct Source: Hashable, Sendable {
 extension Source {
   /// Returns the pictures that the inputs specify, in order and without duplicates, and the errors in the inputs.
   ///
-  /// Subdirectories are not searched. A file that does not exist is a source, too, since the condition of its procedure reports the error.
+  /// Subdirectories are not searched. A file that does not exist is also a source, because the condition of its procedure reports the
+  /// error.
   static func find(_ inputs: [SystemText]) -> (sources: [Source], errors: [KittenError]) {
     var paths: [SystemText] = []
     var errors: [KittenError] = []

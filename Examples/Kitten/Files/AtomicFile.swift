@@ -2,7 +2,7 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// Writes files atomically, which means completely or not at all.
+/// A writer that writes files atomically: completely or not at all.
 enum AtomicFile {
   /// The start of the names of temporary files. The leading dot hides these files, and excludes them from the inputs.
   static let temporaryPrefix: SystemText = ".kitten-"
@@ -13,7 +13,7 @@ enum AtomicFile {
   /// The temporary file is always removed, unless the process is killed. Nothing is flushed to the disk, so the result after a power
   /// failure depends on the file system.
   ///
-  /// - Throws: ``KittenError``; `CancellationError` between two chunks if the task has been cancelled.
+  /// - Throws: ``KittenError``; `CancellationError` between two chunks if the task is cancelled.
   static func write(_ bytes: [UInt8], to path: SystemText) throws {
     do {
       let partial = try SystemFiles.makePartial(beside: path, prefix: temporaryPrefix, mode: 0o666)
@@ -32,7 +32,7 @@ enum AtomicFile {
 
   /// Writes to a descriptor, and closes it.
   ///
-  /// - Throws: `POSIXError`; `CancellationError` between two chunks if the task has been cancelled.
+  /// - Throws: `POSIXError`; `CancellationError` between two chunks if the task is cancelled.
   static func fill(_ descriptor: Int32, with bytes: [UInt8]) throws {
     do {
       for start in stride(from: 0, to: bytes.count, by: pieceSize) {

@@ -14,13 +14,12 @@ extension Image {
 
   /// Returns a copy of the picture whose longer side has `size` pixels, computed by averaging over areas.
   ///
-  /// Each pixel of the result is the mean of the area that it covers, where a pixel at the edge of the area is weighted by the fraction
-  /// that is covered. Sums are exact, and are rounded only once. As in most tools, the averages are those of the stored samples, not of
-  /// linear light. If the size is larger than that of the picture, the picture is enlarged in the same way, and its pixels become
-  /// rectangles.
+  /// Each pixel of the result is the mean of the area that it covers. A pixel at the edge of the area is weighted by the fraction that is
+  /// covered. Sums are exact, and are rounded only once. As in most tools, the averages are those of the stored samples, not of linear
+  /// light. If the size is larger than that of the picture, the picture is enlarged in the same way, and its pixels become rectangles.
   ///
   /// - Precondition: `1...sizeLimit` contains `size`.
-  /// - Throws: `CancellationError` soon after the task has been cancelled.
+  /// - Throws: `CancellationError` soon after the task is cancelled.
   func resized(toFit size: Int) throws -> Image {
     precondition(1...Self.sizeLimit ~= size, "a size must be between 1 and \(Self.sizeLimit) pixels")
     let (newWidth, newHeight) = dimensions(toFit: size)

@@ -42,7 +42,7 @@ struct PPMFile: Hashable, Sendable {
 
   /// Reads the picture. If a sample has more than 8 bits, the result has 16 bits per sample.
   ///
-  /// - Throws: ``KittenError``; `CancellationError` soon after the task has been cancelled.
+  /// - Throws: ``KittenError``; `CancellationError` soon after the task is cancelled.
   func image() throws -> Image {
     try Task.checkCancellation()
     let header = try header()

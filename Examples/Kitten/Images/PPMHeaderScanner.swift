@@ -1,4 +1,4 @@
-/// Reads the tokens of a PPM header, in order.
+/// A scanner that reads the tokens of a PPM header, in order.
 struct PPMHeaderScanner {
   let bytes: [UInt8]
 

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Sorts the results into written files and errors.
+/// A procedure that sorts the results into written files and errors.
 struct CollectReport: Procedure {
   var sources: [Source]
 

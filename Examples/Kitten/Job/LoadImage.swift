@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Reads a picture.
+/// A procedure that reads a picture.
 struct LoadImage: InputlessProcedure {
   var file: PPMFile
 

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Ensures that the output directory exists before anything is computed.
+/// A procedure that ensures that the output directory exists before anything is computed.
 ///
 /// The output of this step is not `Codable`, so the step is executed again when a job is continued.
 struct PrepareDirectory: InputlessProcedure {

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Makes a picture smaller. A picture that is already small enough is not changed.
+/// A procedure that makes a picture smaller. A picture that is already small enough is not changed.
 struct ResizeImage: Procedure {
   /// The maximum length of the result's longer side, in pixels.
   var size: Int

@@ -1,7 +1,7 @@
 import ProcedureKit
 
-/// Computes a number from a string, for use as the version of a step. The number is the same in every process, and changes if the string
-/// changes.
+/// A number that is computed from a string, for use as the version of a step. The number is the same in every process, and changes if the
+/// string changes.
 enum Stamp {
   static func of(_ text: SystemText) -> Int {
     var checksum = CRC32()

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Measures the execution times of the bodies of steps.
+/// The execution times of the bodies of steps.
 enum StepTimes {
   /// Consumes events until the queue is shut down.
   ///

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// A picture that has been written.
+/// A picture that was written.
 struct Thumbnail: Codable, Equatable, Sendable {
   let fileName: SystemText
   let width: Int

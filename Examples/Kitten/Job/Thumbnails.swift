@@ -80,7 +80,7 @@ struct Thumbnails {
       }
       .named(Step.load(source))
       .priority(.low)
-      // A picture that has changed since a job was killed must be processed again.
+      // A picture that changed after a job was killed must be processed again.
       .version(file.stamp)
   }
 }

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Writes a picture to a file, completely or not at all.
+/// A procedure that writes a picture to a file, completely or not at all.
 struct WritePNG: Procedure {
   var directory: OutputDirectory
   var fileName: SystemText

@@ -1,4 +1,4 @@
-/// Packs numbers of a few bits each into bytes, with the least significant bit first, as deflate requires.
+/// A writer that packs numbers of a few bits each into bytes, with the least significant bit first, as deflate requires.
 struct BitWriter {
   private(set) var bytes: [UInt8] = []
   private var pending: UInt64 = 0

@@ -1,4 +1,4 @@
-/// Converts bytes to tokens, one block at a time.
+/// A tokenizer that converts bytes to tokens, one block at a time.
 struct DeflateTokenizer {
   /// If a match is at least this long, the tokenizer does not look for a longer one at the next position.
   private static let lazyLimit = 16

@@ -1,4 +1,4 @@
-/// Finds earlier occurrences of bytes by following chains of positions at which the next three bytes have the same hash.
+/// A search for earlier occurrences of bytes, which follows chains of positions at which the next three bytes have the same hash.
 ///
 /// The limits are those of zlib's level 6. They balance time and size, and do not affect correctness.
 struct MatchFinder {

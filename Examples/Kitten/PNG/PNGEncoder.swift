@@ -1,10 +1,11 @@
-/// Encodes pictures as PNG (<https://www.w3.org/TR/png-3/>) in true colour with 8 or 16 bits per sample, without interlacing.
+/// An encoder that encodes pictures as PNG (<https://www.w3.org/TR/png-3/>) in true colour with 8 or 16 bits per sample, without
+/// interlacing.
 enum PNGEncoder {
   static let signature: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
 
   /// Returns the contents of a PNG file for a picture.
   ///
-  /// - Throws: `CancellationError` soon after the task has been cancelled.
+  /// - Throws: `CancellationError` soon after the task is cancelled.
   static func encode(_ image: Image) throws -> [UInt8] {
     let header =
       UInt32(image.width).bigEndianBytes + UInt32(image.height).bigEndianBytes

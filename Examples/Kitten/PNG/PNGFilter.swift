@@ -7,9 +7,9 @@ enum PNGFilter: UInt8, CaseIterable {
   case paeth = 4
 }
 
-/// Chooses a filter for each row.
+/// A chooser of the filter for each row.
 ///
-/// As the PNG specification recommends (12.7), it chooses the filter whose bytes, taken as signed numbers, have the smallest sum of
+/// As the PNG specification recommends (12.7), this type chooses the filter whose bytes, taken as signed numbers, have the smallest sum of
 /// absolute values.
 struct PNGRowFilter {
   private let bytesPerPixel: Int

@@ -1,4 +1,4 @@
-/// Creates zlib streams (RFC 1950), which are compressed with deflate (RFC 1951).
+/// A compressor that creates zlib streams (RFC 1950), which are compressed with deflate (RFC 1951).
 enum Zlib {
   /// The number of tokens in a block. It is small enough for the codes to suit their data, and large enough for the size of the codes not
   /// to matter.
@@ -6,7 +6,7 @@ enum Zlib {
 
   /// Returns the bytes as a compressed stream.
   ///
-  /// - Throws: `CancellationError` soon after the task has been cancelled.
+  /// - Throws: `CancellationError` soon after the task is cancelled.
   static func compress(_ bytes: [UInt8]) throws -> [UInt8] {
     var writer = BitWriter()
     // These bytes mean deflate with a window of 32 KiB and the default compression. As required, 0x789c is divisible by 31.

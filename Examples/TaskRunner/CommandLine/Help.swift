@@ -38,7 +38,7 @@ extension Arguments {
 
     EXIT STATUS: 0 if all tasks succeeded. If a task failed, the status of the first one: that of its command; 128 plus the
     number of the signal that ended it; 124 after a timeout; 126 or 127 if a program cannot be started; 1 for other reasons.
-    2 for an invalid file or command line. 130 after Ctrl-C, which ends all commands and the processes that they have started,
+    2 for an invalid file or command line. 130 after Ctrl-C, which ends all commands and the processes that they started,
     first with SIGTERM, and after five seconds or a second Ctrl-C, with SIGKILL. A taskrunner that runs as a command gives its own
     commands three quarters of that time. Commands have no terminal, so programs that ask for input through /dev/tty, such as
     sudo and ssh, fail immediately.

@@ -40,7 +40,7 @@ struct Fingerprint {
   /// to date. For pipes, sockets and devices in a folder, the hash includes only their names and kinds, and they are not opened. A file
   /// that is deleted while its folder is being traversed counts as missing.
   ///
-  /// - Throws: ``TaskProblem`` if a file cannot be read; `CancellationError` if the task has been cancelled.
+  /// - Throws: ``TaskProblem`` if a file cannot be read; `CancellationError` if the task is cancelled.
   static func ofPath(_ path: SystemText) throws -> String? {
     // This function is not recursive, since folders can be deeply nested.
     var folders: [Folder] = []
@@ -86,7 +86,7 @@ struct Fingerprint {
         folders.append(Folder(path: path, names: counted.reversed()))
         return nil
       default:
-        // A path that a task names must be a file or a folder.
+        // A path that a task names must lead to a file or a folder.
         if followsLinks { throw POSIXError(.EINVAL) }
         fingerprint.add("kind \(information.st_mode & S_IFMT)")
       }

@@ -2,7 +2,7 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// Locks the records so that only one runner at a time uses them, and ends processes that a killed runner has left behind.
+/// A lock that ensures that only one runner at a time uses the records. Acquiring the lock ends processes that a killed runner left behind.
 ///
 /// The lock is a file that the system unlocks when the runner ends, even if the runner is killed. While a runner is working, the file
 /// contains the runner's mark. Each command has this mark in its environment, after the marks of any enclosing runners. If a runner finds
@@ -57,8 +57,8 @@ struct RunnerLock {
   /// Kills all commands of this run, including commands that are just being started.
   func endCommands() { _ = Self.end(mark) }
 
-  /// Releases the lock after all commands of this run have ended. Processes that they have deliberately left behind, such as a server, may
-  /// remain.
+  /// Releases the lock after all commands of this run have ended. Processes that the commands deliberately left behind, such as a server,
+  /// may remain.
   func release() {
     ftruncate(descriptor, 0)
     close(descriptor)

@@ -54,7 +54,7 @@ extension TaskDefinition {
   /// Whether the task can be up to date. A task without inputs and outputs always runs.
   var canBeUpToDate: Bool { !(inputs.isEmpty && outputs.isEmpty) }
 
-  /// Returns the record of a task that has succeeded.
+  /// Returns the record of a task that succeeded.
   static func record(key: String, outputs: TaskOutputs) -> String {
     var record = Fingerprint()
     record.add(key)

@@ -3,7 +3,7 @@ import ProcedureKit
 import ProcedureKitFoundation
 import Synchronization
 
-/// The records of the tasks that have succeeded, which are stored in a folder next to the task file. A record is a hash of all of a task's
+/// The records of the tasks that succeeded, which are stored in a folder next to the task file. A record is a hash of all of a task's
 /// outputs, and of everything that the task depends on.
 ///
 /// The records are lines in one file. Before a command starts, a line is added that removes the task's record. Once all outputs exist, a
@@ -102,7 +102,7 @@ final class TaskRecords: Sendable {
     }
   }
 
-  /// Stores the record of a task that has succeeded.
+  /// Stores the record of a task that succeeded.
   ///
   /// - Throws: ``TaskProblem`` if the record cannot be stored.
   func write(_ record: String, of task: SystemText) throws {

@@ -13,7 +13,7 @@ final class RunContext: Sendable {
   let outputs = CommandOutputs()
   /// The environment variables of the runner, and the mark of the run.
   let environment: [SystemText: SystemText]
-  /// How long commands may take to end after the run has been cancelled.
+  /// How long commands may take to end after the run is cancelled.
   let gracePeriod: Duration
   private let controls = Mutex<[ProcessControl]>([])
 
@@ -27,7 +27,8 @@ final class RunContext: Sendable {
     var environment = ProcessRequest.inheritedEnvironment
     let around = environment[RunnerLock.variable]
     environment[RunnerLock.variable] = around.map { "\($0) \(mark)" } ?? SystemText(mark)
-    // An enclosing runner kills this one after its grace period, but cannot reach the commands of this one, so they have to end earlier.
+    // An enclosing runner kills this one after its grace period, but cannot reach this runner's commands, so the commands have to end
+    // earlier.
     let limit = environment[Self.graceVariable]?.string.flatMap { Int($0) } ?? Self.usualGrace
     let milliseconds = min(max(limit, 0), Self.usualGrace)
     gracePeriod = .milliseconds(milliseconds)

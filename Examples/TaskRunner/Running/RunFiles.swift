@@ -3,7 +3,7 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitFoundation
 
-/// Writes the files that `--trace` and `--report` request.
+/// The writer of the files that `--trace` and `--report` request.
 struct RunFiles: Sendable {
   private let trace: TraceRecorder?
   private let runs: RunRecorder?

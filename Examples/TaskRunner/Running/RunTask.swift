@@ -32,8 +32,7 @@ struct RunTask: Procedure {
     }
   }
 
-  /// Performs work that may be slow if the task has files. In that case, the work is not performed on the thread that waits for all
-  /// commands.
+  /// Performs work that may be slow. If the task has files, the work is not performed on the thread that waits for all commands.
   private func besideCommands<R: Sendable>(_ work: @Sendable () throws -> R) async throws -> R {
     guard task.canBeUpToDate else { return try work() }
     return try await withTaskExecutorPreference(globalConcurrentExecutor) { try work() }
@@ -78,8 +77,8 @@ struct RunTask: Procedure {
 }
 
 extension TaskDefinition {
-  /// Returns the outputs if the task is up to date: it has succeeded, and neither its outputs nor anything that it depends on has changed
-  /// since then.
+  /// Returns the outputs if the task is up to date: it succeeded, and neither its outputs nor anything that it depends on has changed since
+  /// then.
   ///
   /// - Throws: ``TaskProblem`` if an input is missing or cannot be read.
   func upToDateOutputs(_ needed: [TaskOutputs], _ records: TaskRecords) throws -> TaskOutputs? {

@@ -2,7 +2,7 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitProcess
 
-/// Consumes the events of the queue, reports the progress of the tasks, and counts the results.
+/// A watcher that consumes the events of the queue, reports the progress of the tasks, and counts the results.
 struct RunWatcher {
   private var summary = RunSummary()
   private let outputs: CommandOutputs

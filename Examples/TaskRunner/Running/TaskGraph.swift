@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Creates graphs of tasks.
+/// The functions that create graphs of tasks.
 enum TaskGraph {
   /// Returns a graph that runs the tasks. If a task is up to date, its outputs are reused.
   static func running(_ tasks: [TaskDefinition], _ context: RunContext) -> ProcedureGraph<Void, Void> {

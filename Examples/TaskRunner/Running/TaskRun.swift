@@ -2,7 +2,7 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitProcess
 
-/// Runs tasks as a graph on a queue, and prints the output of the run.
+/// A run of tasks as a graph on a queue, which prints the output of the tasks.
 struct TaskRun: Sendable {
   let tasks: [TaskDefinition]
   let context: RunContext

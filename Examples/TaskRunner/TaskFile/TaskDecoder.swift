@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// Decodes the tasks from the JSON of a task file, and collects all errors.
+/// A decoder that decodes the tasks from the JSON of a task file, and collects all errors.
 struct TaskDecoder {
   private static let keys: [SystemText] = [
     "name", "command", "needs", "inputs", "outputs", "exclusive", "retries", "timeout", "env", "cwd",

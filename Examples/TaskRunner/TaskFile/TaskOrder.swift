@@ -1,6 +1,7 @@
 import ProcedureKit
 
-/// Determines which tasks each task in a file needs, and finds the reasons why the tasks cannot be run.
+/// The order of the tasks in a file. The initializer determines which tasks each task needs, and finds the reasons why the tasks cannot be
+/// run.
 struct TaskOrder {
   private(set) var tasks: [TaskDefinition]
   private(set) var problems: [Problem] = []

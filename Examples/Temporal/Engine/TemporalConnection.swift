@@ -82,7 +82,7 @@ extension MessageReader {
   /// Returns the data of the first payload in a field; empty if there is none.
   func payload(_ field: Int) throws -> [UInt8] { try message(field).message(1).bytes(2) }
 
-  /// Returns the progress that a worker has sent as the details of its heartbeat.
+  /// Returns the progress that a worker sent as the details of its heartbeat.
   func progress(_ field: Int) throws -> RemoteProgress? {
     let data = try payload(field)
     return data.isEmpty ? nil : try? JSONProcedureCoder().decode(RemoteProgress.self, from: data)

@@ -162,7 +162,7 @@ extension RemoteLimits {
   /// The time limit for the activity, including all attempts.
   var activityDuration: Duration {
     let attempt = startTimeout.bounded + executionTimeout.bounded
-    // Before it is limited to what the server accepts, the product can be a million times a hundred years, which is within the range of a
+    // Before the product is limited to what the server accepts, it can be a million times a hundred years, which is within the range of a
     // duration.
     return (attempt * min(attempts, 1_000_000)).bounded
   }

@@ -2,7 +2,7 @@ import Foundation
 import LoadedLibraries
 import Synchronization
 
-/// Performs all transfers on one thread, using libcurl.
+/// A loop that performs all transfers on one thread, using libcurl.
 ///
 /// The invariant that justifies `@unchecked Sendable`: only this thread uses the set of transfers and the transfers in it, except that any
 /// thread may call `pk_curl_multi_wakeup` while the set exists. The commands are guarded by a lock.
@@ -70,7 +70,7 @@ final class CurlLoop: @unchecked Sendable {
       guard code == CURLE_OK else { return transfer.ends(.done(CURLE_OUT_OF_MEMORY)) }
       transfers[transfer.handle] = transfer
     case .cancel(let transfer):
-      // The cancellation may arrive before the transfer has been added.
+      // The cancellation may arrive before the transfer is added.
       transfer.isCancelled = true
       if transfers[transfer.handle] != nil { end(transfer, .cancelled) }
     }

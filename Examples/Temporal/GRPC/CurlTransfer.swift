@@ -3,8 +3,8 @@ import LoadedLibraries
 
 /// A request and its response.
 ///
-/// The invariant that justifies `@unchecked Sendable`: the caller creates the transfer, and reads the response after the transfer has
-/// ended. In between, only the loop's thread uses the transfer.
+/// The invariant that justifies `@unchecked Sendable`: the caller creates the transfer, and reads the response after the transfer ends. In
+/// between, only the loop's thread uses the transfer.
 final class CurlTransfer: @unchecked Sendable {
   enum End {
     case done(Int32)

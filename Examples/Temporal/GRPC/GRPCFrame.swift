@@ -1,4 +1,4 @@
-/// Frames gRPC messages. A frame consists of a flag, the length with the most significant byte first, and the message.
+/// The framing of gRPC messages. A frame consists of a flag, the length with the most significant byte first, and the message.
 enum GRPCFrame {
   /// Returns a frame that contains an uncompressed message.
   static func frame(_ message: [UInt8]) -> [UInt8] {

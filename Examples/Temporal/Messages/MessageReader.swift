@@ -6,7 +6,7 @@ struct MessageReader {
     case bytes(ArraySlice<UInt8>)
   }
 
-  /// An error that is thrown if bytes are not a valid message.
+  /// An error that is thrown when bytes are not a valid message.
   struct Malformed: Error {}
 
   private var fields: [Int: [Value]] = [:]

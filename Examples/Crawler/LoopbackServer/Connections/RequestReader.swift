@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads a request from a socket.
+/// A reader of requests from a socket.
 struct RequestReader {
   private static let limit = 65_536
 

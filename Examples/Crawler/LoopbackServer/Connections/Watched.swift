@@ -53,7 +53,7 @@ final class Watched<Value: Sendable>: Sendable {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let progress: Progress? = contents.withLock { contents in
-          // This is checked under the lock, so that a later cancellation finds the waiter.
+          // Cancellation is checked under the lock, so that a later cancellation finds the waiter.
           if Task.isCancelled { return nil }
           let progress = condition(contents.value)
           if progress == .notYet { contents.waiters[id] = Waiter(condition: condition, continuation: continuation) }

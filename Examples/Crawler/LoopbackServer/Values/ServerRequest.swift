@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A request that has arrived at the server.
+/// A request that arrived at the server.
 public struct ServerRequest: Sendable {
   /// The method, such as `GET`.
   public var method: String
@@ -15,7 +15,7 @@ public struct ServerRequest: Sendable {
   /// The header fields.
   public var headers: HeaderFields
 
-  /// The complete body; empty if `beforeBody` has returned a response.
+  /// The complete body; empty if `beforeBody` returned a response.
   public var body = Data()
 
   /// The number of this request among the requests for the same path, starting with 1.
