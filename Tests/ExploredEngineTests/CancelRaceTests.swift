@@ -162,7 +162,7 @@ import TestingProcedureKit
       await cancelling
       env.tally(enqueued == nil ? "cancelled" : "added")
       _ = await enqueued?.outcome
-      // Room that has been lost would be missing here.
+      // Lost room would be missing here.
       try await queue.enqueue(work).value
       await queue.shutDown()
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import ProcedureKitDiagnostics
 
 @Suite struct MarkupTextTests {
-  @Test("Text of a user cannot end an element or an attribute")
+  @Test("User text cannot end an element or an attribute")
   func escape() {
     #expect(MarkupText.escape("</script>\"'&\u{0}🐈\n") == "&lt;/script&gt;&quot;&#39;&amp;\u{FFFD}🐈\n")
   }

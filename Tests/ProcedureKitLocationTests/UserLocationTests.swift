@@ -14,7 +14,7 @@ import TestingProcedureKit
     #expect(try await UserLocation(from: source, accuracy: accuracy)().latitude == latitude)
   }
 
-  @Test("When the patience has expired, the most accurate location so far is the value")
+  @Test("When the patience expires, the most accurate location so far is the value")
   func patience() async throws {
     let (source, clock) = (FakeSource(), VirtualClock())
     let queue = ProcedureQueue()
@@ -27,7 +27,7 @@ import TestingProcedureKit
     await source.waitUntilLeft()
   }
 
-  @Test("When the patience has expired without any location, the next one is the value")
+  @Test("When the patience expires without any location, the next one is the value")
   func late() async throws {
     let (source, clock) = (FakeSource(), VirtualClock())
     let handle = ProcedureQueue().add(UserLocation(from: source, accuracy: 5, patience: .seconds(1), clock: clock))

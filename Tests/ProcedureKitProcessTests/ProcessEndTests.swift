@@ -43,7 +43,7 @@ import TestingProcedureKit
 
   private func isAlive(_ pid: Int32) -> Bool { kill(-pid, 0) == 0 }
 
-  @Test("A cancellation ends the program, and the processes that it has started, with SIGTERM")
+  @Test("A cancellation ends the program, and the processes that it started, with SIGTERM")
   func cancel() async throws {
     let child = Mutex<Int32>(0)
     let (handle, control) = try await start("sleep 1000 & echo $!; echo ready; wait") { procedure in
@@ -69,7 +69,7 @@ import TestingProcedureKit
     #expect(!control.send(SIGTERM))
   }
 
-  @Test("A program that ignores SIGTERM is killed when the grace period has ended, and not earlier")
+  @Test("A program that ignores SIGTERM is killed when the grace period ends, and not earlier")
   func kill9() async throws {
     let clock = VirtualClock()
     let (handle, control) = try await start("trap '' TERM; echo ready; while :; do sleep 0.05; done") {
@@ -188,7 +188,7 @@ import TestingProcedureKit
     #expect(try String(contentsOfFile: file, encoding: .utf8) == "tidy\n")
   }
 
-  @Test("A cancellation after the end of a program ends the process group that it has left behind")
+  @Test("A cancellation after a program has ended also ends the process group that the program left behind")
   func cancelAfterEnd() async throws {
     let (handle, control) = try await start("sh -c 'echo ready; exec yes' & exit 0") { $0.outputLimit = 0 }
     #expect(state(of: control.processIdentifier, becomes: "Z"))

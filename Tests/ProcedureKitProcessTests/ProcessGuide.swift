@@ -14,7 +14,7 @@ import Testing
       let result = try await queue.run(compile, input: ProcessRequest("cc", ["--version"]))
       print(result.text)
     } catch let error as ProcessError {
-      // A machine without a compiler.
+      // This machine has no compiler.
       #expect(error.kind == .notFound)
     }
   }

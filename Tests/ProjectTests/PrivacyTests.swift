@@ -12,7 +12,7 @@ import Testing
     ("UserDefaults", #"\bUserDefaults\b"#),
   ]
 
-  /// The module has no declaration, because only the systems on which it does not work ask for one. It runs programs.
+  /// This module runs programs. It has no declaration, because only the systems on which it does not work ask for one.
   private static let exempt = "ProcedureKitProcess"
 
   static func categories(in file: TextFile) throws -> [String] {

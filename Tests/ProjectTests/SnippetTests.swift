@@ -53,7 +53,7 @@ import Testing
     #expect(Self.findings(in: page, comparedWith: [Self.example]).count == count)
   }
 
-  @Test("JSON is accepted if it stands in a literal", arguments: [("let quoted = 1", 0), ("let a = 1", 1), ("{}", 1)])
+  @Test("JSON is accepted if it is in a literal", arguments: [("let quoted = 1", 0), ("let a = 1", 1), ("{}", 1)])
   func json(_ snippet: String, count: Int) {
     let page = TextFile("A.md", "```json\n\(snippet)\n```\n")
     #expect(Self.findings(in: page, comparedWith: [Self.example]).count == count)
@@ -68,7 +68,7 @@ import Testing
 }
 
 extension TextFile {
-  /// Returns the fenced blocks of a Markdown page, without their fences. A block that is not closed reaches to the end.
+  /// Returns the fenced blocks of a Markdown page, without their fences. A block that is not closed extends to the end.
   var blocks: [(language: String, lines: Range<Int>)] {
     let fences = lines.indices.filter { lines[$0].trimmed.hasPrefix("```") }
     return stride(from: 0, to: fences.count, by: 2).map { index in
@@ -84,7 +84,7 @@ extension TextFile {
     }
   }
 
-  /// Whether the lines stand here in a row, in a literal of several lines.
+  /// Whether the lines occur here consecutively, in a multiline literal.
   fileprivate func quotes(_ snippet: [String]) -> Bool {
     places(of: snippet).contains { piece in literal.isSuperset(of: piece) }
   }

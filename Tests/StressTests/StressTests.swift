@@ -2,8 +2,8 @@ import Testing
 
 /// Tests with more load than any user will put on the library, after which everything is counted.
 ///
-/// An ordinary run makes one small round of each scenario; `PROCEDUREKIT_DEPTH` asks for more and larger ones. The scenarios run one after
-/// another, because each of them uses the whole machine. The memory that a scenario leaves behind is checked only if nothing else runs in
-/// the process, as in `PROCEDUREKIT_DEPTH=deep swift test --filter StressTests`.
+/// An ordinary run performs one small round of each scenario; `PROCEDUREKIT_DEPTH` requests more and larger ones. The scenarios run one
+/// after another, because each of them uses the whole machine. The memory that a scenario leaves behind is checked only if nothing else
+/// runs in the process, as in `PROCEDUREKIT_DEPTH=deep swift test --filter StressTests`.
 @Suite(.serialized)
 struct StressTests {}

@@ -1,4 +1,4 @@
-// The code of the guide *Showing a queue in SwiftUI*, which .ci/adapters type-checks for each of Apple's systems.
+// The code of the guide *Showing a queue in SwiftUI*, which .ci/adapters type-checks for each Apple platform.
 import Foundation
 import ProcedureKit
 import ProcedureKitFoundation

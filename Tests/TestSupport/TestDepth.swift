@@ -72,7 +72,7 @@ public enum TestDepth: String, Sendable {
 }
 
 extension TimeLimitTrait.Duration {
-  /// The time limit of suites whose work grows with the depth. The time begins when it is the turn of the test: `TestWidth` limits the
-  /// number of tests at a time.
+  /// The time limit of suites whose work grows with the depth. The time begins when the test's turn comes: `TestWidth` limits the number of
+  /// tests at a time.
   public static var atDepth: Self { .minutes(TestDepth.current == .deep ? 600 : 10) }
 }

@@ -24,7 +24,7 @@ import Testing
 
   @Test("A job that is killed partway is continued, and its journal is removed when the job has finished")
   func killed() async throws {
-    // This is work of several seconds for a debug build, which begins when the first picture is done.
+    // For a debug build, this is several seconds of work, which begins when the first picture is done.
     let raster = [UInt8](repeating: 7, count: 3 * 4_000 * 4_000)
     try directory.write(Array("P6 4000 4000 255\n".utf8) + raster, to: "in/b.ppm")
     let wasSent = Atomic(false)

@@ -53,7 +53,7 @@ import TestingProcedureKit
       #expect(metrics[name]?.attempts == 3 && metrics[name]?.paused == .seconds(10), "\(name)")
       #expect(runs[name]?.executionTime == .zero, "\(name)")
     }
-    // The time of a node is a part of the time of its graph.
+    // The time of a node is part of the time of its graph.
     var sum = ProcedureMetrics()
     for (name, part) in metrics where name != "node" { sum += part }
     #expect(
@@ -160,7 +160,7 @@ import TestingProcedureKit
     queue.cancelAll()
   }
 
-  @Test("No queues, and queues without totals, are valid pages")
+  @Test("A page for no queues, or for queues without totals, is valid")
   func little() throws {
     #expect(try PrometheusSample.read(PrometheusText([]).text) == [])
     let snapshot = ProcedureQueue("plain").snapshot()

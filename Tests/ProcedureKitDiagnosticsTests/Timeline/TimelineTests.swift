@@ -107,7 +107,7 @@ import Testing
     #expect(names[0]?.has("from400") == false && names[2]?.has("from600") == true)
   }
 
-  @Test("The elements of a map have one colour, as have names that begin with the same word, whatever else is recorded")
+  @Test("The elements of a map, and names that begin with the same word, have one colour, whatever else is recorded")
   func colours() {
     func style(_ name: String, _ collection: String? = nil, among runs: [RunRecord]) -> String {
       var run = runs[0]
@@ -317,7 +317,7 @@ extension Markup.Element {
     return 48 + percent / 100 * Double(width)
   }
 
-  /// Returns the position of the right edge in a picture of the given width; for a text, the position that it has in a usual font.
+  /// Returns the position of the right edge in a picture of the given width; for text, the position that it has in a common font.
   fileprivate func right(_ width: Int) -> Double {
     guard attributes["x"] != nil else { return 0 }
     if name == "text" {

@@ -47,7 +47,7 @@ struct TraceFile {
 
   func lines(_ phase: String) -> [Line] { lines.filter { $0.ph == phase } }
 
-  /// The problems of the slices, which are slices that end without a beginning, do not end, or end before they begin.
+  /// The invalid slices: those that end without a beginning, do not end, or end before they begin.
   var problems: [String] {
     var problems: [String] = []
     var open: [String: [Double]] = [:]

@@ -148,7 +148,7 @@ import TestingProcedureKit
     }
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 4)
     recorder.record(queue.feed(bufferingNewest: 100))
-    // The procedures are far more than the buffer holds, and all of them end although the disk is blocked.
+    // There are far more procedures than the buffer holds, and all of them end although the disk is blocked.
     for _ in 0..<3_000 { try await queue.run(ProcedureTask("one") {}) }
     isOpen.withLock { $0 = true }
     gate.signal()

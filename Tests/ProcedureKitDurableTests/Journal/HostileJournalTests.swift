@@ -122,7 +122,7 @@ import TestingProcedureKit
     (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
   }
 
-  @Test("Errors show the texts of a journal without control characters")
+  @Test("Errors show the text of a journal without control characters")
   func hostileText() {
     let text = "\u{1b}[2J\u{9b}31m\u{202e}kitten"
     struct Failure: Error, CustomStringConvertible {

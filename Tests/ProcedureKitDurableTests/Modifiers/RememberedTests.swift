@@ -90,7 +90,7 @@ import TestingProcedureKit
     #expect(await journal.appendCount == 0)
   }
 
-  @Test("The end of a procedure without an input or a value is remembered")
+  @Test("A procedure without an input or a value is remembered as finished")
   func void() async throws {
     let work = ProcedureTask("work") { [count] in count.add() }.remembered(in: journal, as: "work")
     let number = ProcedureTask("number") { [count] in count.add(by: 10) }.map { 7 }.remembered(

@@ -24,7 +24,7 @@ private struct Broken: Error {}
     ProcedureQueueModel(queue, maxFinishedRows: maxFinishedRows, every: frame, clock: clock)
   }
 
-  /// Moves the clock frame by frame until the model has been updated as expected.
+  /// Moves the clock frame by frame until the model is updated as expected.
   func show(sourceLocation: SourceLocation = #_sourceLocation, until isShown: @MainActor () throws -> Bool) async throws
   {
     try await eventually(sourceLocation: sourceLocation) {

@@ -42,7 +42,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A signal has its previous effect after the last sequence has been released or stopped, but not before")
+  @Test("A signal has its previous effect after the last sequence is released or stopped, but not before")
   func restored() async {
     #expect(effect(of: .user1) == 0)
     var first: ProcessSignals? = ProcessSignals(.user1)

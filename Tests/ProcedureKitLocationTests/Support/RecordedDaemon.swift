@@ -63,10 +63,10 @@ final class RecordedDaemon: Sendable {
     }
   }
 
-  /// The text that the client has sent.
+  /// The text that the client sent.
   var received: String { requests.withLock { $0 } }
 
-  /// Waits until the script has ended.
+  /// Waits until the script ends.
   func waitUntilEnded() async {
     for await _ in ended {}
   }

@@ -207,7 +207,7 @@ import TestingProcedureKit
     #expect(ranges(server) == [nil, "bytes=30000-", "bytes=70000-"])
   }
 
-  @Test("No file is left behind when all attempts have failed, or when a pause is cancelled")
+  @Test("No file is left behind when all attempts fail, or when a pause is cancelled")
   func exhausted() async throws {
     let server = try LoopbackServer { _ in .file(Self.bytes, tag: "\"1\"").truncated(after: 1_000) }
     defer { server.stop() }
@@ -227,7 +227,7 @@ import TestingProcedureKit
     #expect(folder.names == [])
   }
 
-  @Test("A range that the caller has set is the whole download")
+  @Test("A range that the caller sets is the whole download")
   func ownRange() async throws {
     let server = try LoopbackServer { _ in .file(Self.bytes, tag: "\"1\"") }
     defer { server.stop() }

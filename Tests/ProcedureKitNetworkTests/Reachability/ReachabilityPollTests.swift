@@ -36,7 +36,7 @@ import Testing
         return running == count
       }
       try await poll.connect(to: "fast", UInt16(server.port))
-      // Names that no procedure is waiting for any longer are not connected.
+      // No connection is made for names that no procedure is waiting for any longer.
       group.cancelAll()
     }
     try await server.waitUntilUnconnected()

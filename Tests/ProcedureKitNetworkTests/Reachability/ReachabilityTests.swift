@@ -77,7 +77,7 @@ import TestingProcedureKit
     let outcome = await ProcedureQueue("network").add(
       work.condition(.reachable(server.url("/"), within: Duration(attoseconds: .min)))
     ).outcome
-    // The connection may be made before the time has expired.
+    // The connection may be made before the time expires.
     #expect(outcome.isFinished || outcome.isFailed)
   }
 

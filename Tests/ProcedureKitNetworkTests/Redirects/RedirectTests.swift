@@ -119,7 +119,7 @@ import Testing
     #expect(server.requests(to: "/host").count == 1)
   }
 
-  @Test("The body of a redirect counts neither for the limit nor for the length")
+  @Test("The body of a redirect counts neither towards the limit nor towards the length")
   func bodies() async throws {
     let server = try LoopbackServer { request in
       if request.path == "/new" { return .ok("a kitten") }

@@ -23,7 +23,7 @@ import Testing
         answer.method == "PUT"
         ? try await NetworkUploadProcedure("upload", settings)(HTTPPayloadRequest(.data(Data("a".utf8)), request))
         : try await NetworkDataProcedure("load", settings)(request)
-      // Foundation reads the fields when its object is asked for.
+      // Foundation reads the fields when its object is requested.
       return .value(response.response.statusCode, response.text)
     } catch let error as NetworkError {
       return .failure(error.kind, error.code)

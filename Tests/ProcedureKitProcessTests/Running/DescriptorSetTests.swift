@@ -28,7 +28,7 @@ import Testing
     #expect(Foundation.write(pipe.writing, text, text.utf8.count) == text.utf8.count)
   }
 
-  @Test("A descriptor is reported once, with the key of the last call, and again only after it has been added again")
+  @Test("A descriptor is reported once, with the key of the last call, and again only after it is added again")
   func once() throws {
     for set in try Self.sets {
       let (first, second) = (try PipeEnds(), try PipeEnds())

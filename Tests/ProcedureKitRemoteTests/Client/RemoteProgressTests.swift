@@ -72,7 +72,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "When another worker starts the work again, the progress stays where the lost worker had reported it",
+    "When another worker starts the work again, the progress stays where the lost worker left it",
     .timeLimit(.minutes(10)))
   func lostWorker() async throws {
     let messages = Record<RemoteProgress>()

@@ -31,7 +31,7 @@ import Testing
     #expect(try await engine.execute(Self.call(1)) == [1])
   }
 
-  @Test("No timer of a call remains when the call has ended, whether with a value or by a cancellation")
+  @Test("No timer of a call remains when the call ends, whether with a value or by cancellation")
   func timers() async throws {
     let engine = LocalEngine()
     try await withThrowingTaskGroup(of: Void.self) { group in

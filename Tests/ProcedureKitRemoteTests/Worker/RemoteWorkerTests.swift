@@ -143,7 +143,7 @@ import TestingProcedureKit
     func end(_ outcome: RemoteOutcome) async throws { answers.append(outcome) }
   }
 
-  @Test("A worker that learns by a heartbeat that another one has the call cancels the body, and sends no answer")
+  @Test("A worker that learns from a heartbeat that another one has the call cancels the body, and sends no answer")
   func superseded() async throws {
     let run = here.add(call, input: 4)
     let source = Superseded(task: try #require(await engine.nextTask()))
@@ -167,7 +167,7 @@ import TestingProcedureKit
     _ = await run.outcome
   }
 
-  @Test("When the last worker has been lost, the call fails after one heartbeat timeout for each worker")
+  @Test("When the last worker is lost, the call fails after one heartbeat timeout for each worker")
   func allLost() async throws {
     let run = here.add(call, input: 4)
     for _ in 0..<3 {
@@ -225,7 +225,7 @@ import TestingProcedureKit
     #expect(started.values.count == 1)
   }
 
-  @Test("A cancellation reaches the body with the next heartbeat, and the call ends when the body has ended")
+  @Test("A cancellation reaches the body with the next heartbeat, and the call ends when the body ends")
   func cancelled() async throws {
     let (started, ended) = (Record<Int>(), Record<Int>())
     let registry = ProcedureRegistry.doubling { number in

@@ -194,7 +194,7 @@ import TestingProcedureKit
     let byName = Dictionary(uniqueKeysWithValues: byRun.values.map { ($0[0].name, $0.map(\.shortName)) })
     #expect(Set(byName.keys) == ["graph", "a", "b", "bad", "skipped", "sum", "run", "add"])
     for name in ["a", "b", "bad", "sum", "run", "add"] { #expect(byName[name] == Self.complete, "\(name)") }
-    // The graph has waited for its nodes.
+    // The graph waited for its nodes.
     #expect(byName["graph"] == ["didAttach", "willExecute", "didAwait", "didExecute", "willFinish", "didFinish"])
     #expect(byName["skipped"] == ["didAttach", "willFinish", "didFinish"])
   }
@@ -232,7 +232,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("L2: the dependents of a node that a failure has cancelled have a didCancel event as well")
+  @Test("L2: the dependents of a node that a failure cancels have a didCancel event as well")
   func behindFailFast() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let events = queue.events

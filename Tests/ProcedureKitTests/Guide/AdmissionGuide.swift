@@ -54,7 +54,7 @@ import TestingProcedureKit
     let print = queue.add(printing.exclusive(Device.printer))
     try await printing.waitUntilStarted()
     let copy = queue.add(ProcedureTask("copy") {}.exclusive(Device.printer))
-    // It comes after the copy, and so the copy has claimed the printer when it is executed.
+    // It comes after the copy, so the copy has claimed the printer by the time it executes.
     try await queue.run(ProcedureTask {})
     let scan = queue.add(scanning)
     try await scanning.waitUntilStarted()

@@ -29,7 +29,7 @@ import TestingProcedureKit
     }
   }
 
-  /// Ready, when it is asked for the third time.
+  /// Ready when it is asked for the third time.
   private var status: ProcedureTask<Void, Status> {
     let count = Box(0)
     return ProcedureTask("status") {

@@ -260,7 +260,7 @@ struct HookTests {
     #expect(journal.all == ["n didCancel", "n willFinish cancelled", "n didFinish cancelled"])
   }
 
-  @Test("L3, C3: onDidCancel is called after the body has ended, in a task that is not cancelled")
+  @Test("L3, C3: onDidCancel is called after the body ends, in a task that is not cancelled")
   func cancelledDuring() async throws {
     let queue = ProcedureQueue("cancel")
     let journal = Journal()

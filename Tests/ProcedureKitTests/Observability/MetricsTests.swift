@@ -204,7 +204,7 @@ import TestingProcedureKit
     #expect(result["graph"]?.total == .seconds(6))
   }
 
-  @Test("Nodes of a graph that had started before the first subscriber came have no metrics, even if they are skipped")
+  @Test("Nodes of a graph that started before the first subscriber arrived have no metrics, even if they are skipped")
   func lateSubscriber() async throws {
     let queue = queue()
     let (started, release) = (Signal(), Signal())

@@ -237,7 +237,7 @@ import Testing
     }
   }
 
-  @Test("Metrics and durations of version 0.9 can be read, and what is no duration is an error")
+  @Test("Metrics and durations of version 0.9 can be read, and anything that is not a duration is an error")
   func earlier() throws {
     let old =
       #"{"pending":[0,0],"evaluating":[0,0],"waiting":[0,2000000000],"executing":[0,0],"paused":[0,0],"attempts":1}"#

@@ -124,7 +124,7 @@ struct SnapshotOfBodiesTests {
   }
 }
 
-@Suite("Snapshots of waits inside of bodies", .timeLimit(.atDepth))
+@Suite("Snapshots of waits inside bodies", .timeLimit(.atDepth))
 struct InnerWaitTests {
   @Test("A snapshot names the resource, its holder and the conditions that a body is waiting for")
   func innerWaits() async throws {
@@ -265,7 +265,7 @@ extension SnapshotTests {
     try await handle.value
   }
 
-  @Test("A snapshot of a graph that a failure has stopped has the nodes that still execute, and no others")
+  @Test("A snapshot of a graph that a failure stopped has the nodes that are still executing, and no others")
   func stoppedGraph() async throws {
     let (queue, fail, end) = (ProcedureQueue("q"), Signal(), Signal())
     let graph = ProcedureGraph("graph", returning: Void.self) { g in

@@ -74,7 +74,7 @@ import TestingProcedureKit
     #expect(try await handles[3].value == 1)
   }
 
-  @Test("D1: a run that executes, that pauses before another attempt, or that has finished takes no dependency")
+  @Test("D1: a run that is executing, is pausing before another attempt, or has finished accepts no dependency")
   func tooLate() async throws {
     let (queue, clock, started) = (ProcedureQueue("q"), VirtualClock(), Signal())
     var configuration = ProcedureQueue.Configuration("paused")
@@ -97,7 +97,7 @@ import TestingProcedureKit
     #expect(!executing.addDependency(other))
   }
 
-  @Test("R2: a run releases the resources that it holds in line for a slot, and claims them again")
+  @Test("R2: a run releases the resources that it holds while it is in line for a slot, and claims them again")
   func releasesClaim() async throws {
     let table = ResourceTable()
     var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1)

@@ -44,7 +44,7 @@ import TestingProcedureKit
     #expect("\(report)" == "3 procedures not started, 1 procedure interrupted" && !report.isEmpty)
   }
 
-  @Test("Without a cancellation the report is empty: the procedures finish, fail, or were cancelled before")
+  @Test("Without a cancellation, the report is empty: the procedures finish, fail, or were already cancelled")
   func empty() async throws {
     let queue = makeQueue(1)
     let release = Signal()
@@ -147,7 +147,7 @@ import TestingProcedureKit
     #expect(reason.kind == .queueShutDown && reason.procedure == handle.identity && reason.queue == "q")
   }
 
-  @Test("Each of several calls reports what any of them has cancelled, and so does a later one")
+  @Test("Each of several calls reports what any of them cancelled, and so does a later one")
   func severalCalls() async throws {
     let queue = makeQueue()
     let stuck = await addStuck(to: queue)

@@ -75,7 +75,7 @@ import TestingProcedureKit
     #expect(waitsForCondition.state == .evaluating)
     for handle in [waitsForDependency, waitsForSlot, waitsForCondition] {
       handle.cancel()
-      // The blocker still executes, so only the cancellation can have finished the run.
+      // The blocker is still executing, so only the cancellation can have finished the run.
       await #expect(throws: CancellationError.self) { try await handle.value }
       let events = await handle.events.reduce(into: [String]()) { $0.append($1.shortName) }
       #expect(events == ["didAttach", "didCancel", "willFinish", "didFinish"])

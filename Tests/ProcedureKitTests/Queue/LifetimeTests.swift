@@ -7,7 +7,7 @@ import TestingProcedureKit
 
 /// Each of these tests waits for the release by yielding, because the last steps of a worker cannot be awaited.
 @Suite(.timeLimit(.atDepth)) struct LifetimeTests {
-  @Test("D3: a graph releases a value as soon as its last consumer has taken it or was skipped")
+  @Test("D3: a graph releases a value when its last consumer takes it or is skipped")
   func valuesOfGraphs() async throws {
     let live = Box(0)
     let seen = Box<[Int]>([])
@@ -24,7 +24,7 @@ import TestingProcedureKit
     #expect(live.value == 0)
   }
 
-  @Test("A queue, its runs, graphs and their values are released when they have finished")
+  @Test("A queue, its runs, graphs and their values are released when they finish")
   func everythingIsReleased() async throws {
     let live = Box(0)
     weak var weakQueue: ProcedureQueue?
@@ -58,7 +58,7 @@ import TestingProcedureKit
     try await eventually { weakQueue == nil && weakRun == nil }
   }
 
-  @Test("The captures and the input of a body are released when it has ended, not when its handle is released")
+  @Test("The captures and the input of a body are released when it ends, not when its handle is released")
   func bodiesAreReleased() async throws {
     let live = Box(0)
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
@@ -76,7 +76,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "Captures of hooks and values of carriers are released when a run has ended, not when its handle is released",
+    "Captures of hooks and values of carriers are released when a run ends, not when its handle is released",
     arguments: [false, true])
   func endingsAreReleased(hasHooks: Bool) async throws {
     let live = Box(0)
@@ -106,7 +106,7 @@ import TestingProcedureKit
     withExtendedLifetime(handles) {}
   }
 
-  @Test("A layer that pauses while an outer layer holds a resource is released when it has ended")
+  @Test("A layer that pauses while an outer layer holds a resource is released when it ends")
   func pausesWhileHolding() async throws {
     let live = Box(0)
     let queue = ProcedureQueue("q", resources: ResourceTable())
@@ -126,7 +126,7 @@ import TestingProcedureKit
     try await eventually { live.value == 0 }
   }
 
-  @Test("No worker retains a run that has paused: the run is released when it has ended")
+  @Test("No worker retains a run that has paused: the run is released when it ends")
   func pausedRuns() async throws {
     weak var weakRun: Run?
     do {
@@ -183,7 +183,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A run that starts the next one in a task that outlives its body is released when it has finished",
+    "A run that starts the next one in a task that outlives its body is released when it finishes",
     arguments: [false, true])
   func chainOfLeftTasks(isExclusive: Bool) async throws {
     let chain = Chain(isExclusive: isExclusive)

@@ -415,7 +415,7 @@ import TestingProcedureKit
     try await queue.enqueue(ProcedureTask {}.keyed(by: "k")).value
   }
 
-  @Test("A nested run and a produced child do not count toward maxWaitingProcedures")
+  @Test("A nested run and a produced child do not count towards maxWaitingProcedures")
   func childrenTakeNoRoom() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, maxWaitingProcedures: 1)
     let (started, release) = (Signal(), Signal())

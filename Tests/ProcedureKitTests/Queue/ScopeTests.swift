@@ -40,7 +40,7 @@ import TestingProcedureKit
     #expect(outcomes == [true, true, true, true])
   }
 
-  @Test("A failure counts even if the body has caught it")
+  @Test("A failure counts even if the body catches it")
   func caught() async {
     await #expect(throws: TestError(code: 1)) {
       try await withProcedureQueue { queue in _ = try? await queue.add(Self.failing(1)).value }

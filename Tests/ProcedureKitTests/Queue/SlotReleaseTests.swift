@@ -5,7 +5,7 @@ import TestingProcedureKit
 
 @Suite("Q3: a body holds no slot while it waits", .timeLimit(.minutes(10)))
 struct SlotReleaseTests {
-  @Test("Q3: on a queue of width one, a body can iterate the events of a procedure that it has added")
+  @Test("Q3: on a queue of width one, a body can iterate over the events of a procedure that it added")
   func events() async throws {
     let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1)
     let names = try await queue.run(
@@ -107,7 +107,7 @@ struct SlotReleaseTests {
         }
         await endBody.wait()
       })
-    // The other procedure has the slot that the body has released for the wait of its task.
+    // The other procedure has the slot that the body released for the wait of its task.
     let other = queue.add(
       ProcedureTask("other") {
         hasSlot.set()

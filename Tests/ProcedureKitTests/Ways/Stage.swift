@@ -106,7 +106,7 @@ final class Stage: Sendable {
     }
   }
 
-  /// Waits in a body until the body has been cancelled. The clock can move in the meantime.
+  /// Waits in a body until the body is cancelled. The clock can move in the meantime.
   func untilCancelled(sourceLocation: SourceLocation = #_sourceLocation) async throws {
     try await eventually(sourceLocation: sourceLocation) {
       Task.isCancelled || ProcedureContext.current?.isCancelled ?? false || isOver.value

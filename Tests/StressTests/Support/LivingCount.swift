@@ -9,7 +9,7 @@ final class LivingCount: Sendable {
 
   private let contents = Mutex(Contents())
 
-  /// Waits until the last token has been released. If one leaks, the wait ends with the time limit of the tests.
+  /// Waits until the last token is released. If one leaks, the wait ends with the time limit of the tests.
   func waitUntilNone() async {
     await withCheckedContinuation { continuation in
       let isNone = contents.withLock { contents in

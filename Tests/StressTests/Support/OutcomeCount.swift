@@ -7,7 +7,7 @@ struct OutcomeCount {
   private(set) var cancelled = 0
   private(set) var ignored = 0
 
-  /// Counts all runs, as soon as they have finished.
+  /// Counts all runs when they have finished.
   init<Output>(of handles: [ProcedureHandle<Output>]) async {
     for handle in handles {
       switch await handle.outcome {

@@ -73,7 +73,7 @@ import Testing
     #expect(await Sandbox.isGone(process))
   }
 
-  @Test("After kill -9 of an outer runner, the next run also ends the commands that an inner runner has left behind")
+  @Test("After kill -9 of an outer runner, the next run also ends the commands that an inner runner left behind")
   func nestedKill() async throws {
     let sandbox = try Sandbox(
       #"[{"name": "outer", "command": "test -e again || { echo $PPID > outer; exec '\#(Sandbox.executable)' inner.json; }"}]"#

@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test("A run leaves nothing but its records behind, and removes the files that a killed run has left")
+  @Test("A run leaves nothing but its records behind, and removes the files that a killed run left behind")
   func partials() async throws {
     let sandbox = try Sandbox(#"[{"name": "a", "command": "true"}]"#)
     try sandbox.write("", to: ".tasks.json.records/records-abc.partial")

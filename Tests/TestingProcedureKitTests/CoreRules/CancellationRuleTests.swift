@@ -44,7 +44,7 @@ struct CancellationRuleTests {
     }
   }
 
-  @Test("C1, C6: a cancellation after the body has returned is ignored, even while the worker executes the next")
+  @Test("C1, C6: a cancellation after the body has returned is ignored, even while the worker executes the next run")
   func cancelAfterReturn() async throws {
     try await exploreRace("executing the next", "before the next", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)

@@ -29,7 +29,7 @@ struct ConditionRuleTests {
       let reason = outcome.procedureError?.underlying as? Reason
       env.check(outcome.procedureError?.kind == .conditionFailed, "\(outcome)")
       env.check(log.value.first { ["a", "b"].contains($0) } == reason?.text, "\(log.value), but \(outcome)")
-      // The run has not waited for the cancelled conditions.
+      // The run did not wait for the cancelled conditions.
       while log.value.count < 3 { await Task.yield() }
       env.check(log.value.contains(reason?.text == "a" ? "b was cancelled" : "a was cancelled"), "\(log.value)")
       env.check(body.startCount == 0)
@@ -65,7 +65,7 @@ struct ConditionRuleTests {
   }
 
   @Test(
-    "K1, C5: when a run has ended during its evaluation, the other conditions are cancelled",
+    "K1, C5: when a run ends during its evaluation, the other conditions are cancelled",
     arguments: ["failed", "cancelled", "cancelled with all"])
   func cancelledBeforeTheEnd(outcome: String) async throws {
     try await exploreRace("evaluating", "not yet", schedules: TestDepth.count(2_000)) { env in
@@ -170,7 +170,7 @@ struct ConditionRuleTests {
       let outcome = await queue.add(ProcedureTask {}.condition(alternatives[0] || alternatives[1])).outcome
       let expected = verdicts.contains(0) ? "finished" : verdicts.contains(2) ? "failed" : "ignored"
       env.check(outcome.label == expected, "\(outcome) of \(verdicts)")
-      // The run has not waited for the cancelled condition.
+      // The run did not wait for the cancelled condition.
       while log.value.count < 2 { await Task.yield() }
       env.tally(outcome.label)
       if log.value.contains(where: { $0.hasSuffix("cancelled") }) {

@@ -125,7 +125,7 @@ struct DependencyRuleTests {
     }
   }
 
-  @Test("C5: no node of a long chain starts after the graph was cancelled", arguments: [false, true])
+  @Test("C5: no node of a long chain starts after the graph is cancelled", arguments: [false, true])
   func cancelledChain(isStructured: Bool) async throws {
     try await exploreRace("cancelled", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)

@@ -28,7 +28,7 @@ struct QueueLimitTests {
     }
   }
 
-  @Test("Callers wait for room of their keys, in FIFO order for each key, and no room is lost")
+  @Test("Callers wait for room for their keys, in FIFO order for each key, and no room is lost")
   func enqueueByKey() async throws {
     try await exploreRace("cancelled", "all added", schedules: TestDepth.count(2_000)) { env in
       var configuration = ProcedureQueue.Configuration("keyed", maxConcurrentProcedures: 2)

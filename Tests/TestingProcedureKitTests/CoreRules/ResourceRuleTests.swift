@@ -135,7 +135,7 @@ struct ResourceRuleTests {
           }.uses(gpu, units: units))
       }
       for handle in handles { try await handle.value }
-      // Nothing has overtaken the largest claim.
+      // Nothing overtook the largest claim.
       env.check(order.value.firstIndex(of: 4) == 2, "\(order.value)")
       env.tally(isBeside.value ? "1 beside 3" : "3 alone")
       await queue.shutDown()

@@ -90,7 +90,7 @@ struct ShieldRuleTests {
     }
   }
 
-  @Test("A shield ends after its limit, which is a timeout, and the body continues")
+  @Test("A shield times out at its limit, and the body continues")
   func limit() async throws {
     try await exploreSchedules(TestDepth.count(200)) { env in
       let queue = env.makeQueue()

@@ -5,7 +5,7 @@ import TestingProcedureKit
 
 @Suite("Rule Q1: a queue of width one around stopped nodes and cancelled bodies", .timeLimit(.atDepth))
 struct WidthRuleTests {
-  @Test("After a node of a called graph has been stopped, the rest of the body waits for the slot", arguments: 0..<4)
+  @Test("After a node of a called graph is stopped, the rest of the body waits for the slot", arguments: 0..<4)
   func afterStoppedNode(way: Int) async throws {
     try await exploreRace("the slot is free", "another has the slot", schedules: TestDepth.count(1_000)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))

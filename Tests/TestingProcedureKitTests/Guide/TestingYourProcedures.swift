@@ -195,7 +195,7 @@ import TestingProcedureKit
     func write() { version += 1 }
   }
 
-  /// Keeps the value that a procedure has loaded, until the value is invalidated.
+  /// Keeps the value that a procedure loaded, until the value is invalidated.
   actor Cache {
     private var cached: Int?
 

@@ -1,6 +1,6 @@
 import TestingProcedureKit
 
-/// A store that notifies its observers of a new state before the state has changed.
+/// A store that notifies its observers of a new state before the state changes.
 actor NotifyBeforeChange: PlantedBug {
   private var state = "old"
 

@@ -2,7 +2,7 @@ import TestingProcedureKit
 
 /// A search field on the main actor that shows the last response to arrive instead of the response to the last query.
 ///
-/// The code knows nothing of the exploration: it uses unstructured tasks, real sleeps and the main actor.
+/// The code knows nothing about the exploration: it uses unstructured tasks, real sleeps and the main actor.
 actor StaleAnswer: PlantedBug {
   @MainActor private final class Field {
     private(set) var shown = ""

@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(
-  "After a nested run has been stopped during its pause, the rest of the body has a slot and its categories",
+  "After a nested run is stopped during its pause, the rest of the body has a slot and its categories",
   .timeLimit(.atDepth))
 struct StoppedPauseTests {
   enum Way: CaseIterable {
@@ -112,7 +112,7 @@ struct StoppedPauseTests {
   }
 
   @Test(
-    "Q1: after a nested run has been stopped while it was waiting in line, the rest of the body waits for a slot",
+    "Q1: after a nested run is stopped while it is waiting in line, the rest of the body waits for a slot",
     arguments: 0..<4)
   func stoppedInLine(way: Int) async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in

@@ -176,7 +176,7 @@ struct TimeoutRuleTests {
     }
   }
 
-  @Test("Children of the body count toward the time, and are cancelled with it", arguments: [false, true])
+  @Test("Children of the body count towards the time, and are cancelled with it", arguments: [false, true])
   func children(isInner: Bool) async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue()

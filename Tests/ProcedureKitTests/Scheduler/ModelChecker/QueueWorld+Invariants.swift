@@ -206,7 +206,7 @@ extension QueueWorld {
     }
   }
 
-  /// Returns whether a run has got its first slot for an execution in the latest step.
+  /// Returns whether a run received its first slot for an execution in the latest step.
   private func hasStarted(_ index: Int) -> Bool {
     let run = runs[index]
     return run.isPresent && machine[run.member].phase == .starting && run.seenPhase != .starting

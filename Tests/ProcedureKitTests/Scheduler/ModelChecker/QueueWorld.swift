@@ -198,7 +198,7 @@ final class QueueWorld: ModelWorld {
     return false
   }
 
-  /// Returns another run on which a run that has not started can depend, without a circle.
+  /// Returns another run on which a run that has not started can depend, without a cycle.
   func possibleDependency(of index: Int) -> Int? {
     let run = runs[index]
     guard run.isPresent, !run.hasStarted, !run.isCancelled, run.dependency < 0, run.notice == .none, run.parent < 0,

@@ -40,8 +40,8 @@ struct Violation: CustomStringConvertible {
 /// Visits every reachable state of a world, depth first, and checks the invariants in each state and of each change.
 ///
 /// A state is stored as a 63-bit hash, so two of n states are confused with a probability of less than n² / 2⁶⁴: 0.000006 for 10⁷ states.
-/// One further bit marks the states on the path to the current one. A step to such a state closes a circle, in which the runs could go
-/// round forever. Therefore, if the search finds no circle and no state without a next step, every run ends under fairness.
+/// One further bit marks the states on the path to the current one. A step to such a state closes a cycle, in which the runs could continue
+/// forever. Therefore, if the search finds no cycle and no state without a next step, every run ends under fairness.
 struct StateSearch {
   private(set) var stateCount = 0
   private(set) var transitionCount = 0

@@ -79,7 +79,7 @@ import TestingProcedureKit
     expectPaths(traces.withLock { $0 }, of: Self.keys)
   }
 
-  /// Checks that each trace is a path, and that it is none with one event less, or with a dependent that starts too early.
+  /// Checks that each trace is a path, and that it is no path with one event fewer, or with a dependent that starts too early.
   private func expectPaths(_ traces: Set<[TraceEvent]>, of bounds: QueueBounds) {
     let replay = TraceReplay(bounds)
     #expect(traces.count > 10)

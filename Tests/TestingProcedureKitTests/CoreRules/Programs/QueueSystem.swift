@@ -92,7 +92,7 @@ extension QueueSystem {
     for caller in callers.value { await caller.value }
     for handle in handles.value { await check(handle) }
     for queue in queues { await queue.shutDown() }
-    // A run that a body has added can outlive the body's wait for the run's value.
+    // A run that a body added can outlive the body's wait for the run's value.
     for (name, count) in started.value { world.check(ended.value[name] == count, "\(name) has not ended") }
     for recorder in recorders {
       try await recorder.waitUntilEnded()
