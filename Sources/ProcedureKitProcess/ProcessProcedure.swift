@@ -33,7 +33,7 @@ public struct ProcessProcedure: Procedure {
   public var name: String
   /// The maximum number of bytes to keep of each output. Any additional bytes are read, counted and discarded.
   public var outputLimit = 16 << 20
-  /// How long a program may take to end after SIGTERM, and how long its outputs may be silent after the program has ended.
+  /// How long a program may take to end after SIGTERM, and how long its outputs may be silent after the program ends.
   public var gracePeriod: Duration = .seconds(5)
   /// The clock that measures the grace period.
   public var clock: any Clock<Duration> = ContinuousClock()
@@ -42,7 +42,7 @@ public struct ProcessProcedure: Procedure {
   ///
   /// By default, only the exit status 0 counts as a success.
   public var acceptsStatus: @Sendable (ProcessStatus) -> Bool = \.isSuccess
-  /// A closure that is called when the program has started, with an object that can suspend, resume and signal the program.
+  /// A closure that is called when the program starts, with an object that can suspend, resume and signal the program.
   public var onLaunch: (@Sendable (ProcessControl) -> Void)?
   /// A closure that is called and awaited for each line of both outputs, one line at a time. If the closure is slow, the program has to
   /// wait.

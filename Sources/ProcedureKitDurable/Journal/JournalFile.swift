@@ -326,8 +326,8 @@ final class JournalFile {
     do {
       try Self.flushFolder(of: realPath)
     } catch {
-      // After a power failure, the path may refer to the old file again, which would not contain any entries appended after the compaction.
-      // Therefore, no more entries are accepted.
+      // After a power failure, the path may refer to the old file again, without the entries appended after the compaction. Therefore, no
+      // more entries are accepted.
       failure = error
       throw Self.error(.unwritable, path, "was compacted, but its folder cannot be flushed. Open it again", error)
     }

@@ -14,8 +14,8 @@ final class ReachabilityPoll: Sendable {
   /// The instance that is shared by the whole process.
   static let shared = ReachabilityPoll()
 
-  /// The maximum number of names that are looked up at a time. A lookup takes as long as the system's resolver needs, which can be 30
-  /// seconds.
+  /// The maximum number of names that are looked up at a time. A lookup takes as long as the system's resolver needs: up to 30 seconds, for
+  /// example.
   static let searchLimit = 64
   /// The maximum number of addresses that are tried for a host, because a name server may return thousands.
   static let addressLimit = 16

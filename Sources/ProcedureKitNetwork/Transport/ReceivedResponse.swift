@@ -74,7 +74,7 @@ final class ReceivedResponse: Sendable {
     // If the body is sent in chunks, the chunks determine where it ends, and a length is ignored (RFC 9112, section 6.3).
     if value(of: "Transfer-Encoding") != nil { return nil }
     guard value(of: "Content-Encoding")?.lowercased() ?? "identity" == "identity" else { return nil }
-    // An implausible length is ignored, so that sums with other lengths cannot overflow.
+    // An implausible length is ignored, because a sum with other lengths could overflow.
     return value(of: "Content-Length")
       .flatMap { text in text.utf8.allSatisfy { (48...57).contains($0) } ? Int64(text) : nil }
       .flatMap { 0...(1 << 60) ~= $0 ? $0 : nil }

@@ -12,7 +12,7 @@ import Synchronization
 final class RunningExchange: Sendable {
   private struct State {
     var continuation: CheckedContinuation<Void, any Error>?
-    /// The task; `nil` before it can be cancelled, and after the exchange has ended.
+    /// The task; `nil` before it can be cancelled, and after the exchange ends.
     var task: URLSessionTask?
     /// The reason why this side stopped the exchange.
     var reason: (any Error)?

@@ -18,7 +18,7 @@ final class TokenStore: Sendable {
     var renewals = 0
   }
 
-  /// The key of a renewal. Runs with the same key share one execution. The key retains the store, so that no other store can have the same
+  /// The key of a renewal. Runs with the same key share one execution. The key retains the store, so no other store can have the same
   /// identity.
   private struct Renewal: Hashable {
     let store: TokenStore

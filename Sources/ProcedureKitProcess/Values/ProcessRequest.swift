@@ -20,8 +20,8 @@ public struct ProcessRequest: Hashable, Sendable {
   public var workingDirectory: SystemText?
   /// The bytes that the program can read from its standard input; `nil` for an empty input.
   public var standardInput: Data?
-  /// Whether the standard error is merged into the standard output, as with `2>&1`. In that case, all output is in the order in which it
-  /// was written.
+  /// Whether the standard error is merged into the standard output, as with `2>&1`. If so, all output is in the order in which it was
+  /// written.
   public var mergesErrorOutput = false
 
   /// Creates a request.

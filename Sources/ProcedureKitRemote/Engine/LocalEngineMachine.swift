@@ -2,7 +2,7 @@ internal import ProcedureKit
 
 /// The state machine for the calls of a local engine. It is a value type that contains no lock, clock, or closure.
 ///
-/// A call is first waiting, then executing, and finally closed; if its worker is lost, it waits again. Each step gets a new stamp, so that
+/// A call is first waiting, then executing, and finally closed; if its worker is lost, it waits again. Each step gets a new stamp, so
 /// tokens and timers from earlier steps can be recognized as outdated.
 struct LocalEngineMachine {
   typealias Key = RemoteCall.Key

@@ -98,7 +98,7 @@ public final class EventRecorder: Sendable {
     try await wait(for: "events that satisfy the condition") { isSatisfied($0) ? () : nil }
   }
 
-  /// Waits until the stream has ended. Cancelling the caller ends the wait.
+  /// Waits until the stream ends. Cancelling the caller ends the wait.
   ///
   /// - Throws: `CancellationError` if the task is cancelled while it is waiting.
   public func waitUntilEnded() async throws {

@@ -17,7 +17,7 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
   ///
   /// - Parameter env: The environment of the schedule, for its clock and executor.
   /// - Returns: The system.
-  /// - Throws: Any error, which makes the schedule fail.
+  /// - Throws: Any error. The schedule then fails.
   func makeSystem(_ env: ExplorationEnvironment) async throws -> System
 
   /// Returns a random command. The same random numbers must give the same command.
@@ -28,7 +28,7 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
   /// In a random program, a command that waits for another command may wait forever. This is reported as a deadlock. Therefore, limit the
   /// wait with `env.clock`, and return a response that represents the timeout.
   ///
-  /// - Throws: Any error, which makes the schedule fail. If an error is expected, return it as a response instead.
+  /// - Throws: Any error. The schedule then fails. If an error is expected, return it as a response instead.
   func execute(_ command: Command, on system: System, _ env: ExplorationEnvironment) async throws -> Response
 
   /// Returns commands that are simpler than `command`, starting with the simplest. They are used to simplify a failing program. By default,
@@ -38,7 +38,7 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
   /// Checks an execution with `env.check` after all tasks have ended. The default implementation does nothing. For a
   /// ``SequentialSpecification``, it checks that the history is linearizable.
   ///
-  /// - Throws: Any error, which makes the schedule fail.
+  /// - Throws: Any error. The schedule then fails.
   func check(
     _ history: ProgramHistory<Command, Response>, of system: System, _ env: ExplorationEnvironment
   ) async throws

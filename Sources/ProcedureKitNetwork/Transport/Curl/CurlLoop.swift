@@ -35,7 +35,7 @@ final class CurlLoop: Sendable {
 
     init(_ set: OpaquePointer) {
       self.set = set
-      // This wake-up ends the first wait immediately, which is harmless.
+      // This wake-up also ends the first wait, which does no harm.
       isWakeable = pk_curl_multi_wakeup(set) == 0
     }
 

@@ -54,7 +54,7 @@ public final class CurlTransport: HTTPTransport {
     /// The maximum number of connections to a host that may be open at a time. Additional transfers have to wait.
     ///
     /// The wait counts towards `timeoutInterval` and ``totalTimeout``. If you have many transfers, limit the number of concurrent
-    /// procedures of their queue instead, because these limits apply only once a procedure has started.
+    /// procedures of their queue instead, because these limits apply only once a procedure starts.
     ///
     /// For `http` URLs that are requested through a proxy, the limit applies to the proxy, so the hosts behind it share the connections.
     public var maxConnectionsPerHost = 256

@@ -215,7 +215,7 @@ extension ExplorationEnvironment {
     return configuration
   }
 
-  /// Adds the state of the run to a deadlock report. Returns `handle`, so that you can write `env.watch(queue.add(p))`.
+  /// Adds the state of the run to a deadlock report. Returns `handle`, so you can write `env.watch(queue.add(p))`.
   @discardableResult
   public func watch<Output>(_ handle: ProcedureHandle<Output>) -> ProcedureHandle<Output> {
     explainDeadlock { handle.state == .finished ? nil : "\(handle)" }

@@ -92,7 +92,7 @@ public struct ScheduleExplorer: Sendable {
   /// concurrently. Locks that are always acquired while a common lock is held do not form a cycle.
   public var checksLockOrder = true
 
-  /// Whether schedules may perform uncontrolled work, which makes replay strings unreliable.
+  /// Whether schedules may perform uncontrolled work. Such work makes replay strings unreliable.
   public var allowsUncontrolledJobs = false
 
   /// Creates an explorer.
@@ -139,8 +139,8 @@ public struct ScheduleExplorer: Sendable {
 
   /// Runs `body` under one schedule after another until a schedule fails or all schedules have been run.
   ///
-  /// The body's task inherits the task-local values of the caller. A schedule ends when the body has returned and no more jobs are ready.
-  /// Sleeps that are still in progress are cancelled. Cancelling the caller ends the exploration after the current schedule.
+  /// The body's task inherits the task-local values of the caller. A schedule ends when the body returns and no more jobs are ready. Sleeps
+  /// that are still in progress are cancelled. Cancelling the caller ends the exploration after the current schedule.
   ///
   /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if one of `expectedOutcomes` never occurred, except
   ///   in a replay; `ReplayDiverged` if the order of tasks in a replay differs from the order in the failure; `CancellationError` if the

@@ -72,7 +72,7 @@ struct ThreadMoment {
 
   /// Records the current moment.
   ///
-  /// - Parameter measuresProcessorTime: Whether the processor time is noted, too, which takes a system call.
+  /// - Parameter measuresProcessorTime: Whether the processor time is recorded as well. Recording it takes a system call.
   init(measuresProcessorTime: Bool = false) {
     processorTime = measuresProcessorTime ? Platform.processorTimeOfThread : nil
   }

@@ -197,7 +197,7 @@ final class ScheduleExecutor: TaskExecutor {
 
   private func visit(_ actor: DefaultActor, _ job: ReadyJob) -> [UnownedJob] {
     guard actor.lock() else {
-      // A thread outside the exploration is running the actor, and serves the job, too.
+      // A thread outside the exploration is running the actor, and also serves the job.
       actor.enqueue(job.job)
       return []
     }

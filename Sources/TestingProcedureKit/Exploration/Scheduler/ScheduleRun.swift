@@ -64,7 +64,7 @@ struct ScheduleRun: Sendable {
     return (second, isEqual ? nil : first.record.steps)
   }
 
-  /// The result of the body, once the body has ended.
+  /// The result of the body; `nil` until the body ends.
   private final class Ending: Sendable {
     let result = Mutex<Result<Void, any Error>?>(nil)
     var isKnown: Bool { result.withLock { $0 != nil } }
@@ -182,7 +182,7 @@ struct ScheduleRun: Sendable {
 
   private enum Stop { case finished, stuck, endless, abandoned }
 
-  /// Runs jobs until none can run. Virtual time passes only until the body has finished.
+  /// Runs jobs until none can run. Virtual time passes only until the body finishes.
   private func drive(
     _ executor: ScheduleExecutor, _ environment: ExplorationEnvironment, until ending: Ending, limit: Int
   ) -> Stop {
