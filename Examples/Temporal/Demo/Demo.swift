@@ -4,7 +4,7 @@ import ProcedureKitDiagnostics
 import ProcedureKitFoundation
 import ProcedureKitRemote
 
-/// A tool that runs a graph, which resizes the kitten in two worker processes, through a Temporal server.
+/// A tool that runs a graph that resizes the kitten in two worker processes, through a Temporal server.
 @main struct Demo {
   static func main() async {
     Diagnostics.start()

@@ -88,7 +88,7 @@ enum CRC32 {
     return checksum.value
   }
 
-  /// Computes the checksum of bytes that are added in chunks.
+  /// A checksum of bytes that are added in chunks.
   struct Checksum {
     private var state = UInt32.max
 

@@ -545,7 +545,7 @@ extension ScheduleState {
 // MARK: - The run token
 
 extension ScheduleState {
-  /// Whether `thread` has the run token.
+  /// Returns whether `thread` has the run token.
   func isHolding(_ thread: Platform.Thread) -> Bool { holder != nil && holderThread == thread }
 
   mutating func didTakeRunToken(_ worker: WorkerThread, on thread: Platform.Thread) {
