@@ -1,4 +1,4 @@
-// error: the procedure has an input: pass it with input:, or the handle that provides it with from:
+// error: the procedure has an input: pass it with input:, or use from: to pass the handle that provides it
 import ProcedureKit
 
 func add(to queue: ProcedureQueue) {

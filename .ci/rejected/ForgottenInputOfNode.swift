@@ -1,4 +1,4 @@
-// error: the procedure has an input: pass it with input:, or the node that provides it with from:
+// error: the procedure has an input: pass it with input:, or use from: to pass the node that provides it
 import ProcedureKit
 
 let graph = ProcedureGraph("graph") { g in

@@ -9,7 +9,7 @@ extension ProcedureQueue {
   /// Unavailable: the procedure has an input.
   @available(
     *, unavailable,
-    message: "the procedure has an input: pass it with input:, or the handle that provides it with from:"
+    message: "the procedure has an input: pass it with input:, or use from: to pass the handle that provides it"
   )
   @_disfavoredOverload
   @discardableResult
@@ -20,7 +20,7 @@ extension ProcedureQueue {
   /// Unavailable: the procedure has an input.
   @available(
     *, unavailable,
-    message: "the procedure has an input: pass it with input:, or the handle that provides it with from:"
+    message: "the procedure has an input: pass it with input:, or use from: to pass the handle that provides it"
   )
   @_disfavoredOverload
   @discardableResult
@@ -32,7 +32,7 @@ extension ProcedureQueue {
 extension GraphBuilder {
   /// Unavailable: the procedure has an input.
   @available(
-    *, unavailable, message: "the procedure has an input: pass it with input:, or the node that provides it with from:"
+    *, unavailable, message: "the procedure has an input: pass it with input:, or use from: to pass the node that provides it"
   )
   @_disfavoredOverload
   @discardableResult
@@ -42,7 +42,7 @@ extension GraphBuilder {
 
   /// Unavailable: the procedure has an input.
   @available(
-    *, unavailable, message: "the procedure has an input: pass it with input:, or the node that provides it with from:"
+    *, unavailable, message: "the procedure has an input: pass it with input:, or use from: to pass the node that provides it"
   )
   @_disfavoredOverload
   @discardableResult

@@ -18,7 +18,7 @@ package final class ModifierLayer: Sendable {
     var isEmpty: Bool { isEmptyAtEnd && willExecute.isEmpty && didExecute.isEmpty }
   }
 
-  /// The closures of a layer. They can capture the user's objects, so they are released when a run has ended.
+  /// The closures of a layer. They can capture the user's objects, so they are released when a run ends.
   @usableFromInline
   final class Closures: Sendable {
     let conditions: SharedList<Condition>
@@ -47,7 +47,7 @@ package final class ModifierLayer: Sendable {
     }
   }
 
-  /// An existing value, which replaces the execution of the body.
+  /// An existing value that is used instead of executing the body.
   package struct Reused: Sendable {
     let value: any Sendable
 
@@ -66,14 +66,14 @@ package final class ModifierLayer: Sendable {
     var timeout: Duration?
     var deadline: Deadline?
     var failurePolicy: FailurePolicy?
-    /// The name of the collection of which the run is an element.
+    /// The name of the collection that the run belongs to, if it is an element.
     var collection: String?
-    /// The exchange to which the end of the run is sent, if the run is an element of an unordered result sequence.
+    /// The exchange that is notified when the run ends, if the run is an element of an unordered result sequence.
     var exchange: ResultExchange?
     var conditions = SharedList<Condition>()
     var hooks = Hooks()
     package var reuse: Reuse?
-    /// A retry or a repetition, whose executions form the body.
+    /// A function that creates the retry or the repetition that executes the body.
     var repetition: MakeRepetition?
   }
 
@@ -125,11 +125,11 @@ package final class ModifierLayer: Sendable {
 
   var name: String { traits.name }
 
-  /// Returns the layer with the name of a node. Only the nodes of a `map` have names that differ from the name of the task that they share,
-  /// whose layer has only a priority and a key (`ElementWork`).
+  /// Returns the layer, renamed for a node. Only the nodes of a `map` need their own names: they share one task, whose layer has only a
+  /// name, a priority and a key (`ElementWork`).
   func named(_ name: String) -> ModifierLayer {
     if name == self.name { return self }
-    // `traits` has no closures, so the new layer would lose them.
+    // `traits` does not contain the closures, so the new layer would lose them.
     assert(needs.isEmpty && canStartInCallersTask, "ModifierLayer: a layer with modifiers cannot be renamed")
     var traits = traits
     traits.name = name
@@ -139,8 +139,8 @@ package final class ModifierLayer: Sendable {
 
 /// A list that shares its storage with the lists from which it was created.
 ///
-/// The elements are stored in arrays, each longer than the next one. Appending n elements one by one, and keeping a copy of each list,
-/// costs O(n log n) in total.
+/// The elements are stored in arrays, each longer than the next. Appending n elements one by one, and keeping a copy of each list, costs
+/// O(n log n).
 struct SharedList<Element: Sendable>: Sendable {
   private var parts: [[Element]] = []
 

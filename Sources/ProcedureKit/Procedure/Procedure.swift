@@ -23,8 +23,8 @@ public protocol Procedure<Input, Output>: Sendable {
 
   /// Performs the work once.
   ///
-  /// Cancellation is cooperative: cancelling an added run cancels the run's task. A body that ``ProcedureQueue/run(_:input:)`` executes has
-  /// to check ``ProcedureContext/isCancelled`` as well, because a queue cannot cancel the caller's task. The value or the error of a
+  /// Cancellation is cooperative: cancelling an added run cancels the run's task. A body that ``ProcedureQueue/run(_:input:)`` executes
+  /// must also check ``ProcedureContext/isCancelled``, because a queue cannot cancel the caller's task. The value or the error of a
   /// cancelled body is discarded. A queue calls the function on the queue's executor or on the global executor, never on the caller's
   /// actor.
   ///
@@ -62,9 +62,8 @@ extension Procedure {
   /// ```
   ///
   /// The run has an id, events and hooks, like a run on a queue without limits. Cancelling the caller cancels the run. A cancelled body can
-  /// still call procedures to clean up: an earlier cancellation of the body does not cancel procedures that the body calls afterwards,
-  /// unless the body was stopped because a child failed. In these procedures, ``ProcedureContext/isCancelled`` is `false`, while
-  /// `Task.isCancelled` is `true`.
+  /// still call procedures to clean up: the cancellation does not affect procedures that the body calls afterwards, unless the body was
+  /// stopped because a child failed. In these procedures, ``ProcedureContext/isCancelled`` is `false`, while `Task.isCancelled` is `true`.
   ///
   /// - Parameter input: The input of the procedure.
   /// - Returns: The result.

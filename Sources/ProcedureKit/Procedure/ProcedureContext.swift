@@ -1,7 +1,7 @@
-/// A body's view of the procedure to which the body belongs.
+/// A body's view of the procedure that it belongs to.
 ///
-/// `current` is bound while a body, a hook or a condition executes. Child tasks inherit the context. A task that outlives the body also
-/// keeps the context, but no longer belongs to the procedure.
+/// `current` is bound while a body, a hook or a condition executes. Child tasks inherit the context. A task that outlives the body keeps
+/// the context but no longer belongs to the procedure.
 public struct ProcedureContext: Sendable {
   @usableFromInline static let bound = TaskLocal(wrappedValue: Bound(nil))
 
@@ -20,7 +20,7 @@ public struct ProcedureContext: Sendable {
   /// The context of the procedure that is executing in the current task, or `nil` outside of any procedure.
   public static var current: ProcedureContext? { bound.get().context }
 
-  /// Calls a function without the context of the procedure, so that tasks that the function creates do not belong to the procedure.
+  /// Calls a function without the procedure's context, so tasks that the function creates do not belong to the procedure.
   ///
   /// By default, `Task { … }` inherits the context. `ProcedureContext.detached { Task { … } }` creates a task that does not belong to the
   /// procedure. Other task-local values are kept.
@@ -76,7 +76,7 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// Whether the procedure or its task was cancelled, or the procedure is being stopped because a child that it produced has failed.
+  /// Whether the procedure or its task was cancelled, or the procedure is being stopped because a child that it produced failed.
   ///
   /// In a procedure that a cancelled body calls to clean up, the earlier cancellation does not count, although `Task.isCancelled` is
   /// `true`.
@@ -112,7 +112,7 @@ public struct ProcedureContext: Sendable {
   /// the function is equivalent to `withTaskCancellationHandler`.
   ///
   /// - Parameters:
-  ///   - operation: The operation, which is awaited even after `onCancel` has been called.
+  ///   - operation: The operation, which is awaited even after `onCancel` is called.
   ///   - onCancel: The function to call. It is called in the task that requests the cancellation, and must return quickly. It is called
   ///     twice if both the task and the procedure are cancelled.
   /// - Returns: The result of `operation`.
@@ -139,12 +139,12 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// Waits for the next event, or the next progress value, of a run. If the wait is part of a deadlock, the waiting run is cancelled, and
+  /// Waits for the next event, or the next progress value, of a run. If the wait is part of a deadlock, the waiting run is cancelled and
   /// fails (R4).
   ///
   /// - Parameters:
   ///   - awaited: The run whose events or progress are read.
-  ///   - hasWaited: Whether a body has waited for an event of this subscription, and the run has not ended since.
+  ///   - hasWaited: Whether a body has waited for an event from this subscription, and the run has not ended since.
   ///   - mayReadItself: Whether another task of the body can cause the event, in which case the body may wait for it.
   ///   - wait: A function that waits for the event.
   /// - Returns: The event; `nil` after the last one.
@@ -172,7 +172,7 @@ public struct ProcedureContext: Sendable {
       } else if !mayReadItself {
         awaited.failIfAwaitingOwnEvents(run)
       }
-      // The body may execute in its caller's task, which a cancellation of the run does not cancel (C3).
+      // The body may execute in its caller's task, which cancelling the run does not cancel (C3).
       await run.withRunCancellationHandler {
         await work.execute(startsAtOnce: true) { event.store(.success(await wait())) }
       } onCancel: {
@@ -214,13 +214,13 @@ public struct ProcedureContext: Sendable {
 extension ProcedureContext {
   /// Adds a procedure as a child of the executing procedure. The parent does not finish before the child.
   ///
-  /// The child is added to the queue of the parent and takes the parent's position in the order of the queue. If the parent has no queue,
-  /// the child is added to ``ProcedureQueue/shared``. Cancelling the parent cancels the child.
+  /// The child is added to the parent's queue and takes the parent's position in the queue's order. If the parent has no queue, the child
+  /// is added to ``ProcedureQueue/shared``. Cancelling the parent cancels the child.
   ///
   /// If the child fails, the parent's failure policy (``Procedure/onFailure(_:)``) determines what happens. By default, the body and all
   /// other children are cancelled, and the parent fails with the child's error. A child that is ignored, or that is cancelled separately,
   /// does not affect the parent. A body that executes in the task of a caller, or of a graph, must check ``isCancelled`` to detect that a
-  /// child has failed, because the parent does not own that task and cannot cancel it.
+  /// child failed, because the parent does not own that task and cannot cancel it.
   ///
   /// A body that is waiting for its children holds no slot, nor does a parent whose body has ended. The children can claim the resources of
   /// the parent; see ``Procedure/exclusive(_:_:)``.
@@ -275,8 +275,8 @@ extension ProcedureContext {
 extension ProcedureContext {
   /// The log of the procedure: the log of the queue, or ``ProcedureLog/shared``.
   ///
-  /// Each message has the metadata `procedure.id`, `procedure.name` and `attempt`. On a queue, it also has `queue.name`; for a child or a
-  /// node, it also has `parent`, which is the id of the parent or the graph.
+  /// Each message has the metadata `procedure.id`, `procedure.name` and `attempt`. A message from a procedure on a queue also has
+  /// `queue.name`. A message from a child or a node also has `parent`, the id of the parent or the graph.
   public var log: ProcedureLog {
     switch frame {
     case .run(let run): run.log

@@ -7,7 +7,7 @@ import Synchronization
 public struct ProcedureID: Hashable, Comparable, Sendable, CustomStringConvertible {
   package let number: UInt64
 
-  /// Returns whether the identity `lhs` was created before `rhs`.
+  /// Returns whether `lhs` was created before `rhs`.
   public static func < (lhs: ProcedureID, rhs: ProcedureID) -> Bool {
     lhs.number < rhs.number
   }

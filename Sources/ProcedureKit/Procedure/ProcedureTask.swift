@@ -6,7 +6,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   @usableFromInline let layer: ModifierLayer
   @usableFromInline let closures: ModifierLayer.Closures?
   @usableFromInline let operation: @concurrent @Sendable (Input) async throws -> Output
-  /// The body of a task without an input, created once, so that adding the task allocates no closure.
+  /// The body of a task without an input, created once, so adding the task allocates no closure.
   @usableFromInline let body: Run.Body?
   /// A function that creates the task for an input; `nil` if the modifiers do not depend on the input.
   @usableFromInline let configure: (@Sendable (Input) -> ProcedureTask)?
@@ -35,7 +35,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
       ModifierLayer(named: name, priority), { _ in try await operation() }, body: { _, _ in try await operation() })
   }
 
-  /// Creates a task that has only a body. `body` is created where its types are known, so that calling the body requires no conversion.
+  /// Creates a task that has only a body. `body` is created where its types are known, so calling the body requires no conversion.
   @usableFromInline
   init(
     _ layer: ModifierLayer, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output, body: Run.Body?
@@ -79,7 +79,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
 
   /// Runs the task without a queue: in the caller's task, or, within a body, as part of that body.
   ///
-  /// Cancelling the calling task cancels the run; the function returns when the body has ended.
+  /// Cancelling the calling task cancels the run; the function returns when the body ends.
   ///
   /// - Throws: Any error that the body throws; `CancellationError`, or the reason for the cancellation; `ProcedureError` for an error from
   ///   the library.

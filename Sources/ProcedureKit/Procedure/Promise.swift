@@ -8,9 +8,9 @@ import Synchronization
 /// let parsed = queue.add(parse, from: queue.add(reply))
 /// ```
 ///
-/// Any code can finish the promise, on any thread and without `await`. A callback of a C library, for example, can store the promise in its
-/// context pointer by means of `Unmanaged`. The order does not matter: the promise can be finished before, during or after a run, and all
-/// runs have the same outcome. A run holds no slot while it waits for the promise.
+/// Any code can finish the promise, on any thread and without `await`. For example, a C callback can use `Unmanaged` to pass the promise in
+/// its context pointer. The order does not matter: the promise can be finished before, during or after a run, and all runs have the same
+/// outcome. A run holds no slot while it waits for the promise.
 ///
 /// - *Finished twice:* only the first call has an effect; later calls return `false`.
 /// - *Never finished:* when the last reference to the promise is released, each waiting run fails with
@@ -31,7 +31,7 @@ public final class Promise<Value: Sendable>: InputlessProcedure {
 
   deinit { state.release() }
 
-  /// Whether the promise has been finished.
+  /// Whether the promise is finished.
   public var isFinished: Bool { state.isFinished }
 
   /// Finishes the promise with a value. Returns `false`, and has no effect, if the promise has already been finished.
@@ -89,7 +89,7 @@ private final class PromiseState<Value: Sendable>: Sendable {
       defer { contents.waiters = [:] }
       return contents.waiters
     }
-    // The signals are sent after the lock has been released, in the order in which the waits began.
+    // The signals are sent after the lock is released, in the order in which the waits began.
     for waiter in (waiters ?? [:]).inOrder { waiter.signal() }
     return waiters != nil
   }
