@@ -30,7 +30,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// The current state of the run.
   public var state: ProcedureState { run.state }
 
-  /// The value of the procedure, available once it has finished.
+  /// The value of the procedure, available after the procedure finishes.
   ///
   /// A body releases its slot while it waits for the value. Cancelling the waiting task ends the wait immediately; the procedure continues.
   ///
@@ -46,7 +46,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     }
   }
 
-  /// The value of a run that has succeeded, unless the handle derives another value from it.
+  /// The value of a run that succeeded, unless the handle derives another value from it.
   @usableFromInline var ownValue: (any Sendable)? { derive == nil ? run.value : nil }
 
   @usableFromInline
@@ -63,7 +63,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     try finishedOutcome.get(of: identity)
   }
 
-  /// The outcome of the procedure, available once it has finished. Cancelling the waiting task does not end the wait.
+  /// The outcome of the procedure, available after the procedure finishes. Cancelling the waiting task does not end the wait.
   ///
   /// If the procedure is itself waiting for the body that reads the outcome, the wait would never end. The body instead receives a failure
   /// with ``ProcedureError/Kind/exclusionDeadlock``, which is not the outcome of the procedure.
@@ -74,7 +74,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     }
   }
 
-  /// The value or the error of the procedure, available once it has finished, like `Task.result`.
+  /// The value or the error of the procedure, available after the procedure finishes, like `Task.result`.
   ///
   /// Cancelling the waiting task does not end the wait. A deadlock is reported as a failure, as for ``outcome``.
   public var result: Result<Output, any Error> {
@@ -85,12 +85,12 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   }
 
   var finishedOutcome: ProcedureOutcome<Output> {
-    guard let outcome = run.outcome else { preconditionFailure("\(identity) was read before it had finished") }
+    guard let outcome = run.outcome else { preconditionFailure("\(identity) was read before it finished") }
     run.setObserved()
     return derive?(outcome) ?? outcome.map { $0 as! Output }
   }
 
-  /// The value of a dependency that has succeeded.
+  /// The value of a dependency that succeeded.
   @usableFromInline var successfulValue: Output {
     guard case .finished(let value) = finishedOutcome else {
       preconditionFailure("ProcedureHandle: \(identity) was read as a dependency although it did not succeed")
@@ -117,17 +117,17 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     }
   }
 
-  /// Adds a dependency to a procedure that has not started: the procedure starts only after the dependency has finished successfully.
+  /// Adds a dependency to a procedure that has not started: the procedure starts only after the dependency finishes successfully.
   ///
   /// ```swift
   /// let upload = queue.add(UploadAll())
   /// for photo in photos { upload.addDependency(queue.add(Resize(), input: photo)) }
   /// ```
   ///
-  /// The dependency acts like a dependency that was passed to `add`: if it fails, is cancelled or is ignored, the procedure shares that
-  /// outcome. Until the dependency has finished, the state of the procedure is ``ProcedureState/pending`` again, and the procedure releases
-  /// the resources that it has claimed. A step that is in progress (the evaluation of conditions, a delay, or a claim) is completed first.
-  /// If the dependency closes a cycle, none of the procedures in the cycle could start, so the youngest dependent fails with
+  /// The dependency acts like a dependency passed to `add`: if it fails, is cancelled or is ignored, the procedure shares that outcome.
+  /// Until the dependency finishes, the state of the procedure is ``ProcedureState/pending`` again, and the procedure releases the
+  /// resources that it has claimed. A step that is in progress (the evaluation of conditions, a delay, or a claim) is completed first. If
+  /// the dependency closes a cycle, none of the procedures in the cycle can start, so the youngest dependent fails with
   /// ``ProcedureError/Kind/exclusionDeadlock``.
   ///
   /// - Parameter dependency: The other procedure, on any queue.
@@ -162,11 +162,10 @@ extension ProcedureHandle: CustomStringConvertible {
   public var description: String { "\(identity), \(state)" }
 }
 
-/// A run on which another procedure can depend: a ``ProcedureHandle`` of any type. The dependent procedure starts after the run has
-/// finished.
+/// A run on which another procedure can depend: a ``ProcedureHandle`` of any type. The dependent procedure starts after the run finishes.
 ///
-/// The protocol allows handles of different types in one array. Only the library's own types should conform, because depending on a value
-/// of any other type traps. To wait for something else, add a procedure that waits for it, and depend on that procedure.
+/// The protocol allows one array to contain handles of different types. Only the library's own types should conform, because depending on a
+/// value of any other type traps. To wait for something else, add a procedure that waits for it, and depend on that procedure.
 public protocol ProcedureDependency: Sendable {
   /// The id and the name of the run.
   var identity: ProcedureIdentity { get }

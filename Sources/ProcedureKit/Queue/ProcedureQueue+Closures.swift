@@ -1,4 +1,4 @@
-/// Functions in place of procedures: `queue.add("index") { … }` is short for `queue.add(ProcedureTask("index") { … })`.
+/// Overloads that take functions instead of procedures: `queue.add("index") { … }` is short for `queue.add(ProcedureTask("index") { … })`.
 extension ProcedureQueue {
   /// Runs a function in the caller's task; see ``run(_:input:)``, which also lists the errors.
   ///
@@ -12,7 +12,7 @@ extension ProcedureQueue {
   ///   - name: The name in events, errors and snapshots.
   ///   - operation: The function, which never executes on the caller's actor.
   /// - Returns: The value of the function.
-  /// - Throws: The errors of ``run(_:input:)``.
+  /// - Throws: The same errors as ``run(_:input:)``.
   @inlinable
   public nonisolated(nonsending) final func run<Output: Sendable>(
     _ name: String = "ProcedureTask", operation: @escaping @concurrent @Sendable () async throws -> Output

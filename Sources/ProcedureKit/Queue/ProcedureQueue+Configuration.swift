@@ -74,8 +74,8 @@ extension ProcedureQueue {
     ///
     /// The interceptor is called after the hooks that precede the body, while the procedure holds its slot and resources. If a procedure
     /// retries or repeats, the interceptor is called for each attempt, and sees the error of each attempt. If the interceptor throws, the
-    /// procedure fails. The interceptor cannot change the result of the body. If it returns without having called `next`, the procedure
-    /// fails with ``ProcedureError/Kind/bodySkipped``. To intercept a single procedure, use ``Procedure/intercepted(_:)``.
+    /// procedure fails. The interceptor cannot change the result of the body. If it returns without calling `next`, the procedure fails
+    /// with ``ProcedureError/Kind/bodySkipped``. To intercept a single procedure, use ``Procedure/intercepted(_:)``.
     public var interceptor:
       (
         @concurrent @Sendable (
@@ -96,19 +96,19 @@ extension ProcedureQueue {
 
     /// The function that is called with each failure that can no longer be observed through a handle; `nil` to log a warning.
     ///
-    /// A failure is unobserved if the last handle to the procedure is released before any code has read the handle's `value`, `result` or
-    /// `outcome`, subscribed to its events, or depended on the procedure, and before a model of the queue (`ProcedureQueueModel` in
-    /// `ProcedureKitFoundation`) has shown it. Within ``withProcedureQueue(_:onFailure:_:)``, a failure is thrown instead. The function is
-    /// called in the task that releases the last handle, and must return quickly.
+    /// A failure is unobserved if the last handle to the procedure is released before any code reads the handle's `value`, `result` or
+    /// `outcome`, subscribes to its events, or depends on the procedure, and before a model of the queue (`ProcedureQueueModel` in
+    /// `ProcedureKitFoundation`) shows the failure. Within ``withProcedureQueue(_:onFailure:_:)``, a failure is thrown instead. The
+    /// function is called in the task that releases the last handle, and must return quickly.
     public var onUnobservedFailure: (@Sendable (ProcedureFailure) -> Void)?
 
     /// The time without progress after which the queue is considered stalled and calls ``onStall``; `nil` to disable the check. A duration
     /// of zero or less traps.
     ///
-    /// A queue has stalled if it has procedures but, within this time, none of them has started, begun or ended a wait, or finished. For
+    /// A queue is stalled if it has procedures but none of them has started, begun or ended a wait, or finished within this time. For
     /// example, a body may be waiting for an answer that never arrives, or may be computing for longer than this time. A suspended queue
-    /// does not stall, nor does a queue stall while a timer for any of its procedures is pending, because the end of a pause, a timeout or
-    /// a deadline will cause progress. Adding procedures to a stalled queue does not count as progress.
+    /// does not stall. While a timer for any of its procedures is pending, a queue does not stall either, because it will make progress
+    /// when the pause ends or the timeout or deadline expires. Adding procedures to a stalled queue does not count as progress.
     ///
     /// While the queue has procedures, the check keeps one timer pending on ``clock``. A stall is reported after this time at the earliest,
     /// and after twice this time at the latest.
@@ -116,7 +116,7 @@ extension ProcedureQueue {
 
     /// The function that is called with a snapshot of the queue when the queue stalls; `nil` to log the snapshot as a warning.
     ///
-    /// The function is called once for each stall, and not again until the queue has made progress.
+    /// The function is called once for each stall, and not again until the queue makes progress.
     ///
     /// The function is called in the task that runs the queue's timers, and must return quickly.
     public var onStall: (@Sendable (QueueSnapshot) -> Void)?
@@ -168,9 +168,9 @@ public enum QueueFairness: Sendable, Hashable {
   case admissionOrder
   /// Keys take turns, and procedures with the same key start in order of admission. ``Procedure/keyed(by:)`` sets the key.
   ///
-  /// When a key receives work, it is placed behind the other keys that have work, and it is placed behind them again each time one of its
-  /// procedures starts. If k keys have work, the first procedure with a new key therefore starts after at most k other procedures of the
-  /// same priority, however long the backlogs of the other keys are. All procedures without a key share one turn. Nested runs and nodes of
+  /// A key that receives work is placed behind the other keys that have work, and moves behind them again each time one of its procedures
+  /// starts. If k keys have work, the first procedure with a new key therefore starts after at most k other procedures of the same
+  /// priority, however long the backlogs of the other keys are. All procedures without a key share one turn. Nested runs and nodes of
   /// graphs do not take turns: they belong to the turn of the enclosing body.
   case byKey
 }

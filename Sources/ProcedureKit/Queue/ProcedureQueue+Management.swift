@@ -2,7 +2,7 @@
 extension ProcedureQueue {
   /// Cancels a procedure on the queue together with its children, nested runs and nodes, as ``ProcedureHandle/cancel(_:)`` does.
   ///
-  /// A node without modifiers has no run that could be cancelled on its own; cancel its graph instead.
+  /// A node without modifiers has no run that can be cancelled on its own; cancel its graph instead.
   ///
   /// - Parameters:
   ///   - id: The id of the run: ``ProcedureHandle/id``, ``ProcedureEvent/id``, or the id in a ``QueueSnapshot``.
@@ -17,14 +17,14 @@ extension ProcedureQueue {
     return true
   }
 
-  /// Cancels all procedures on the queue that a predicate selects. They are cancelled together, so cancelling one does not let another one
+  /// Cancels all procedures on the queue that a predicate selects. They are cancelled together, so cancelling one does not let another
   /// start.
   ///
   /// ```swift
   /// queue.cancel { $0.key == "tenant 7" && $0.state != .executing }
   /// ```
   ///
-  /// The predicate is applied to one ``snapshot()``. If a selected procedure has since finished, it is not affected; if it has since
+  /// The predicate is applied to a single ``snapshot()``. If a selected procedure has since finished, it is not affected; if it has since
   /// started, it is nevertheless cancelled. The children, nested runs and nodes of a selected procedure are cancelled with it.
   ///
   /// - Parameters:

@@ -14,9 +14,9 @@ extension ProcedureQueue {
   /// as values, use ``Procedure/catchingErrors()``; to omit them, ``Procedure/replacingErrorsWithNil()`` and `compactMap`.
   ///
   /// The first element that fails or is cancelled ends the iteration: the other elements are cancelled, and the error is thrown when they
-  /// have finished. If the values are ordered, those of the elements before the failed one are returned first. Cancelling the iterating
-  /// task has the same effect and throws `CancellationError`. Leaving the loop early cancels the remaining elements without waiting for
-  /// them.
+  /// have finished. If the values are ordered, the values of all elements before the failed element are returned first. Cancelling the
+  /// iterating task has the same effect and throws `CancellationError`. Leaving the loop early cancels the remaining elements without
+  /// waiting for them.
   ///
   /// A body that is iterating releases its slot while it waits. The elements are children of the body: they are cancelled with the body,
   /// can claim its resources, and need no room on the queue. The body's run does not finish before them, and their failures are thrown only
@@ -107,7 +107,7 @@ struct ResultSequence<Output: Sendable>: AsyncSequence, Sendable {
   @inlinable
   func makeAsyncIterator() -> Iterator { Iterator(flow: ResultFlow(self)) }
 
-  /// An iteration, which is used by one task.
+  /// An iteration, used by a single task.
   @usableFromInline
   struct Iterator: AsyncIteratorProtocol {
     @usableFromInline let flow: ResultFlow
@@ -125,7 +125,7 @@ struct ResultSequence<Output: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// How a result sequence reads its inputs.
+/// The way a result sequence reads its inputs.
 @usableFromInline
 enum ResultInputs {
   /// The inputs are read by the iterating task, whenever it asks for a value.
@@ -142,7 +142,7 @@ enum ResultInputs {
 }
 
 extension ProcedureQueue {
-  /// Runs a procedure for each element of a collection, in the caller's task and in workers of the queue, and returns the values.
+  /// Runs a procedure for each element of a collection, in the caller's task and in the queue's workers, and returns the values.
   ///
   /// Cancelling the caller cancels all elements.
   ///

@@ -1,5 +1,5 @@
 extension ProcedureQueue {
-  /// Refuses further procedures, returns when all procedures on the queue have finished, and reports which of them it has cancelled.
+  /// Refuses further procedures, returns when all procedures on the queue have finished, and reports which of them it cancelled.
   ///
   /// ```swift
   /// let report = await queue.shutDown(grace: .seconds(10))
@@ -7,22 +7,21 @@ extension ProcedureQueue {
   /// ```
   ///
   /// Later calls to `run` and `add` fail with ``ProcedureError/Kind/queueShutDown``, except for calls from bodies that are still executing
-  /// on the queue, because these calls belong to the bodies. The streams of ``events`` end after the last procedure has finished. A
-  /// suspended queue is resumed.
+  /// on the queue, because these calls belong to the bodies. The streams of ``events`` end after the last procedure finishes. A suspended
+  /// queue is resumed.
   ///
   /// When the grace period ends, all remaining procedures are cancelled, as are procedures that bodies add later. The reason for the
   /// cancellation is ``ProcedureError/Kind/queueShutDown``, which contains the name of the cancelled procedure. The function still waits
   /// for bodies that are slow to respond to the cancellation, and for ``Procedure/cleanup(atMost:_:)`` and
   /// ``ProcedureContext/shielded(atMost:_:)``, each of which may take up to its own limit. A body that is itself waiting for the shutdown
   /// of its queue is neither awaited nor cancelled. If there are several calls, the shortest grace period applies, and each call reports
-  /// all procedures that have been cancelled because of the shutdown.
+  /// all procedures that were cancelled because of the shutdown.
   ///
   /// Cancelling the caller shortens neither the wait nor the grace period. To shorten the wait, call ``cancelAll(_:)``.
   ///
-  /// - Parameter grace: How long procedures may take to finish after the call, measured on the clock of the queue. With zero or less, they
-  ///   are cancelled immediately; with `nil`, they are not cancelled.
-  /// - Returns: The procedures that were cancelled because the grace period ended. The report is empty if all procedures have finished in
-  ///   time.
+  /// - Parameter grace: How long procedures may take to finish after the call, measured on the clock of the queue. If the value is zero or
+  ///   less, they are cancelled immediately; if it is `nil`, they are not cancelled.
+  /// - Returns: The procedures that were cancelled because the grace period ended. The report is empty if all procedures finished in time.
   @discardableResult @concurrent
   public nonisolated func shutDown(grace: Duration? = nil) async -> CancellationReport {
     core.shutDown()
@@ -30,7 +29,7 @@ extension ProcedureQueue {
     return CancellationReport(core.read { $0.cancelledByShutdown } ?? [])
   }
 
-  /// Waits until the queue is idle, and cancels the remaining procedures at the end of the grace period.
+  /// Waits until the queue is idle, and cancels the remaining procedures when the grace period ends.
   @concurrent private nonisolated func waitUntilIdle(cancellingRestAfter grace: Duration) async {
     let callers = ProcedureContext.current?.run.nearestUnfinished.map { Array($0.ancestors) } ?? []
     let cancelRest: @Sendable () -> Void = { [core] in core.cancelForShutDown(sparing: callers) }
@@ -54,7 +53,7 @@ extension ProcedureQueue {
   /// for room are not cancelled; they are admitted as cancelled procedures make room.
   ///
   /// - Parameter reason: The reason for the cancellation; `nil` for `CancellationError`.
-  /// - Returns: The procedures that this call has cancelled. Those that were pausing between two attempts count as interrupted.
+  /// - Returns: The procedures that this call cancelled. A procedure that was pausing between two attempts counts as interrupted.
   /// - Complexity: O(n log n) for n procedures on the queue.
   @discardableResult
   public nonisolated func cancelWaiting(_ reason: (any Error)? = nil) -> CancellationReport {
@@ -67,11 +66,11 @@ extension ProcedureQueue {
 }
 
 extension ProcedureQueue {
-  /// The procedures that a call to ``ProcedureQueue/shutDown(grace:)`` or ``ProcedureQueue/cancelWaiting(_:)`` has cancelled.
+  /// The procedures that a call to ``ProcedureQueue/shutDown(grace:)`` or ``ProcedureQueue/cancelWaiting(_:)`` cancelled.
   ///
-  /// A procedure is in exactly one of the two lists if it ends as cancelled because of the call. Procedures that finish, that fail, or that
-  /// have been cancelled for another reason are not listed. Nodes, children, nested runs, and the elements of a sequence that a body
-  /// processes are parts of that body, and are not listed separately.
+  /// A procedure whose outcome is `cancelled` because of the call is in exactly one of the two lists. Procedures that finish, fail, or are
+  /// cancelled for another reason are not listed. Nodes, children, nested runs, and the elements of a sequence that a body processes are
+  /// parts of that body, and are not listed separately.
   public struct CancellationReport: Sendable, Hashable, CustomStringConvertible {
     /// A cancelled procedure.
     public struct Entry: Sendable, Hashable {
@@ -90,7 +89,7 @@ extension ProcedureQueue {
       }
     }
 
-    /// The procedures whose bodies have not been called, in the order of admission.
+    /// The procedures whose bodies were not called, in the order of admission.
     ///
     /// They can be executed later, or by another process, without being executed twice.
     public let notStarted: [Entry]
@@ -104,13 +103,13 @@ extension ProcedureQueue {
     /// Creates a report, for tests of code that receives one.
     ///
     /// - Parameters:
-    ///   - notStarted: The procedures whose bodies have not been called.
+    ///   - notStarted: The procedures whose bodies were not called.
     ///   - interrupted: The procedures that had started.
     public init(notStarted: [Entry] = [], interrupted: [Entry] = []) {
       (self.notStarted, self.interrupted) = (notStarted, interrupted)
     }
 
-    /// Creates the report. The description of a key can call the user's code, so the lock must have been released.
+    /// Creates the report. The description of a key can call the user's code, so the lock must be released first.
     init(_ runs: [QueueCore.CancelledRun]) {
       func entries(haveStarted: Bool) -> [Entry] {
         runs.filter { $0.hasStarted == haveStarted }.map { run in
@@ -131,7 +130,7 @@ extension ProcedureQueue {
 }
 
 extension QueueCore {
-  /// Cancels all procedures that a shutdown has to wait for. Nested runs, nodes and children are cancelled with their bodies.
+  /// Cancels all procedures that a shutdown must wait for. Nested runs, nodes and children are cancelled with their bodies.
   fileprivate func cancelForShutDown(sparing callers: [Run]) {
     cancelRuns(includesLater: true, isForShutdown: true) { run, entry in
       if entry.isNested || entry.idleWaits > 0 || run.cancellationScope.isShielded { return nil }

@@ -87,8 +87,8 @@ public actor ProcedureQueue {
 
   /// Runs a task in the caller's task.
   ///
-  /// A run that needs only resources and a slot, and finds them free, starts here, where the types are known. No metadata is looked up, and
-  /// no value is boxed. `Run.drive` drives all other runs.
+  /// A run that needs only resources and a slot, and finds them free, starts here, where the types are known, so no metadata is looked up
+  /// and no value is boxed. `Run.drive` drives all other runs.
   ///
   /// The function leaves the actor of the caller before it calls the body. Otherwise, the compiler could omit the hop for a body that only
   /// calls functions that stay on their caller's actor.
@@ -217,7 +217,7 @@ public actor ProcedureQueue {
     try await enqueue(procedure.procedureTask, given: (), after: dependencies)
   }
 
-  /// Adds a task at once if the queue has room, which takes one critical section; otherwise, waits for room first.
+  /// Adds a task immediately, in one critical section, if the queue has room; otherwise, waits for room first.
   @inlinable @concurrent
   nonisolated final func enqueue<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, given input: Input, after dependencies: [any ProcedureDependency]
@@ -309,9 +309,9 @@ public actor ProcedureQueue {
 
   /// Subscribes to the future events of every procedure on the queue.
   ///
-  /// The stream ends when the queue has been shut down or released. A slow subscriber does not delay any run: when more than `limit` events
-  /// are waiting to be read, the oldest are dropped, and one ``ProcedureEvent/Kind-swift.struct/gap`` event takes their place and reports
-  /// how many were dropped. The subscriber takes all waiting events in one batch, so up to twice as many events can be in memory. A body
+  /// The stream ends after the queue is shut down or released. A slow subscriber does not delay any run: when more than `limit` events are
+  /// waiting to be read, the oldest are dropped, and one ``ProcedureEvent/Kind-swift.struct/gap`` event takes their place and reports how
+  /// many were dropped. The subscriber takes all waiting events in one batch, so up to twice as many events can be in memory. A body
   /// releases its slot while it waits for an event. Cancelling the task that iterates over the stream ends the stream, and releasing the
   /// stream ends the subscription. The stream is meant for a single consumer: if two tasks iterate over it, each event is delivered to one
   /// of them.

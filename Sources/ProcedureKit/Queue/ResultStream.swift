@@ -1,6 +1,6 @@
 /// One iteration over a result sequence, which adds procedures, at most `limit` at a time, and returns the finished runs.
 ///
-/// The class contains no types of the user: `ResultInputs` creates the elements, and `ResultSequence.Iterator` reads the values. An
+/// The class does not depend on the user's types: `ResultInputs` creates the elements, and `ResultSequence.Iterator` reads the values. An
 /// iteration is used by one task at a time. When it is released, the unfinished procedures are cancelled.
 @usableFromInline
 final class ResultFlow {
@@ -8,7 +8,7 @@ final class ResultFlow {
   private let limit: Int
   private let iteration: ResultIteration
   private let reader = CancellableTask()
-  /// A signal that is sent when the reader has ended.
+  /// A signal that is sent when the reader ends.
   private let readerEnd = OneShotSignal()
   private var inputs: ResultInputs?
   /// An element that is waiting for room on the queue.
@@ -42,7 +42,7 @@ final class ResultFlow {
     cancelAdded()
   }
 
-  /// Returns the next run that has succeeded; `nil` after the last one.
+  /// Returns the next run that succeeded; `nil` after the last one.
   @usableFromInline
   func next() async throws -> Run? {
     guard !isOver else { return nil }

@@ -80,7 +80,7 @@ struct ResultIteration: Sendable {
                 _ = try await reserveRoom(for: element, waiting: true)
                 let run = add(element)
                 exchange.send(.added(run))
-                // The iteration may have ended without having received the procedure.
+                // The iteration may have ended without receiving the procedure.
                 if Task.isCancelled { run.cancel(nil) }
               }
               exchange.send(.inputEnded(nil))
@@ -114,7 +114,7 @@ final class ResultExchange: Sendable {
     var credit = 0
     var consumer: OneShotSignal?
     var reader: OneShotSignal?
-    /// Whether the iteration has ended. Later ends of procedures are not stored, because a run refers to this object through its layer.
+    /// Whether the iteration has ended. Procedures that finish later are not stored, because a run refers to this object through its layer.
     var isClosed = false
   }
 

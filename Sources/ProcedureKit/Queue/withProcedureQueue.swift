@@ -29,14 +29,14 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 /// procedure that is executed by `run` does not count, either, because `run` throws the error to its caller.
 ///
 /// If `body` throws, all procedures on the queue are cancelled before the function waits for them. Cancelling the caller cancels all
-/// procedures on the queue, including those that are added later. A queue that is suspended when `body` ends is resumed. Once the function
-/// has returned, the queue admits no further procedures.
+/// procedures on the queue, including those that are added later. A queue that is suspended when `body` ends is resumed. After the function
+/// returns, the queue admits no further procedures.
 ///
 /// If the function is called in the body of a procedure, the body releases its slot while the function waits.
 ///
 /// - Parameters:
 ///   - configuration: The settings of the queue. `onUnobservedFailure` is called only for procedures that are refused because they were
-///     added after `withProcedureQueue` had returned.
+///     added after `withProcedureQueue` returned.
 ///   - policy: The policy that determines how the scope responds to the failure of an added procedure.
 ///   - body: The function that adds procedures to the queue. The failure of a procedure does not cancel the task that executes `body`.
 /// - Returns: The value of `body`.
