@@ -25,7 +25,7 @@ extension Procedure {
   /// Returns a procedure that executes this procedure and then `next`, which receives this procedure's value as its input.
   ///
   /// The returned procedure has the name and the priority of this procedure. The conditions of `next` are evaluated after this procedure's
-  /// body has ended.
+  /// body ends.
   public func then<Next: Procedure>(_ next: Next) -> ProcedureTask<Input, Next.Output> where Next.Input == Output {
     let next = next.procedureTask
     return map { try await next.executeAsLayer($0) }

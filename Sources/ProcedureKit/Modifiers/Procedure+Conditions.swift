@@ -2,7 +2,7 @@ extension Procedure {
   /// Returns the procedure with a condition: the body is executed only if `condition` is satisfied.
   ///
   /// Adjacent conditions form one layer and are evaluated concurrently. A modifier between them that wraps the procedure, such as
-  /// `recover`, begins a new layer. The conditions of an outer layer are evaluated before those of an inner one.
+  /// `recover`, begins a new layer. The conditions of an outer layer are evaluated before the conditions of an inner layer.
   public func condition(_ condition: Condition) -> ProcedureTask<Input, Output> {
     procedureTask.changing { $0.conditions.append(condition) }
   }
@@ -47,7 +47,7 @@ extension Procedure {
 }
 
 extension Procedure {
-  /// Returns the procedure with a policy for the failure of its children or nodes.
+  /// Returns the procedure with a policy for failures of its children or nodes.
   ///
   /// If the procedure is a graph with modifiers, the policy applies to the nodes, unless the graph sets a separate policy with
   /// ``ProcedureGraph/onFailure(_:)``.

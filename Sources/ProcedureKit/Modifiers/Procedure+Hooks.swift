@@ -13,8 +13,8 @@ extension Procedure {
 
   /// Returns the procedure with a hook that is called and awaited after the body, while the run still holds its slot and resources.
   ///
-  /// The hook receives the outcome of the body, which a cancellation during the hook does not change. If there are several hooks, the first
-  /// one applied is called first. If a hook throws, the procedure fails.
+  /// The hook receives the outcome of the body. Cancellation during the hook does not change this outcome. If there are several hooks, the
+  /// first one applied is called first. If a hook throws, the procedure fails.
   public func onDidExecute(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async throws -> Void
   ) -> ProcedureTask<Input, Output> {
@@ -23,7 +23,7 @@ extension Procedure {
 
   /// Returns the procedure with a hook that is called and awaited when the procedure is cancelled.
   ///
-  /// If the body was executing, the hook is called after the body has ended.
+  /// If the body was executing, the hook is called after the body ends.
   ///
   /// The hook receives the reason for the cancellation. The run holds no slot and no resources at that time. A timeout or a deadline in the
   /// same layer as the hook counts as a failure, so the hook is not called.
@@ -33,10 +33,10 @@ extension Procedure {
     procedureTask.changing { $0.hooks.didCancel.append { await hook($0) } }
   }
 
-  /// Returns the procedure with a hook that is called and awaited after the outcome has been decided and before it is published.
+  /// Returns the procedure with a hook that is called and awaited after the outcome is decided and before it is published.
   ///
-  /// The hook receives the outcome so far. It is called once the children of the run have ended, and the run holds no slot and no resources
-  /// at that time. If the hook throws, the procedure fails, unless it has been cancelled.
+  /// The hook receives the outcome so far. It is called after the children of the run end, when the run holds no slot and no resources. If
+  /// the hook throws, the procedure fails, unless the procedure was cancelled.
   ///
   /// The hook is also called if the body was not executed because the procedure failed, or was cancelled or ignored. The hook is not called
   /// for a node that a graph never reaches, nor for a run that is refused because the queue is shut down or full, or because its parent has
@@ -47,10 +47,10 @@ extension Procedure {
     procedureTask.changing { $0.hooks.willFinish.append { try await hook($0.map { $0 as! Output }) } }
   }
 
-  /// Returns the procedure with a hook that is called and awaited after the outcome has been published.
+  /// Returns the procedure with a hook that is called and awaited after the outcome is published.
   ///
-  /// The hook receives the outcome. The run holds no slot and no resources at that time. Until the hook has ended, `run` does not return,
-  /// and the queue does not become idle. Dependents, and tasks that await a handle, continue without waiting for the hook.
+  /// The hook receives the outcome. The run holds no slot and no resources at that time. Until the hook ends, `run` does not return, and
+  /// the queue does not become idle. Dependents, and tasks that await a handle, continue without waiting for the hook.
   public func onDidFinish(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async -> Void
   ) -> ProcedureTask<Input, Output> {

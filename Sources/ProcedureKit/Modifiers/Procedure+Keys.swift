@@ -1,5 +1,5 @@
 extension Procedure {
-  /// Returns the procedure with a key that identifies the entity for which it runs, such as a tenant, a user or a document.
+  /// Returns the procedure with a key that identifies the entity that it runs for, such as a tenant, a user or a document.
   ///
   /// On a queue whose fairness is ``QueueFairness/byKey``, keys take turns. ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``
   /// and ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey`` set limits for each key, and a full queue replaces only procedures

@@ -7,10 +7,11 @@ extension Procedure {
   /// GetStatus().repeating(.constant(.seconds(1)), maxCount: 60) { $0 == .pending }
   /// ```
   ///
-  /// The repetition ends when the schedule ends, after `maxCount` executions, or when `shouldRepeat` returns `false`; its value is that of
-  /// the last execution. A failure ends the repetition, and its error is thrown. During a pause, the run holds neither a slot nor any of
-  /// the procedure's resources, including those of modifiers that are applied later. A pause of the outermost layer does not occupy a task,
-  /// either. Cancellation ends a pause immediately. To receive all values, use ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
+  /// The repetition ends when the schedule ends, after `maxCount` executions, or when `shouldRepeat` returns `false`. The procedure returns
+  /// the value of the last execution. A failure ends the repetition, and its error is thrown. During a pause, the run holds neither a slot
+  /// nor any of the procedure's resources, including those of modifiers that are applied later. A pause of the outermost layer does not
+  /// occupy a task, either. Cancellation ends a pause immediately. To receive all values, use
+  /// ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
   ///
   /// - Parameters:
   ///   - schedule: The delays between the end of an execution and the start of the next one.
@@ -26,8 +27,8 @@ extension Procedure {
 
   /// Returns a procedure that repeats this one after each success, at a fixed rate; see ``repeating(_:maxCount:while:)``.
   ///
-  /// `period` is the time from one start to the next; with a value of zero or less, there is no pause. If an execution takes longer than
-  /// the period, the next one starts at the next multiple of the period, and the missed multiples are skipped.
+  /// `period` is the time from one start to the next; if it is zero or less, there is no pause. If an execution takes longer than the
+  /// period, the next one starts at the next multiple of the period, and the missed multiples are skipped.
   public func repeating(
     every period: Duration, maxCount: Int = .max,
     while shouldRepeat: @escaping @concurrent @Sendable (Output) async -> Bool = { _ in true }
@@ -102,7 +103,7 @@ private enum RepetitionPace {
   /// which the latest execution started.
   case beats(period: Duration, start: ProcedureInstant, latest: Int128)
 
-  /// Returns the delay from `now`, the end of an execution, to the next start; `nil` at the end of the schedule.
+  /// Returns the delay from `now`, the end of an execution, to the next start; `nil` when the schedule ends.
   ///
   /// Multiples of the period that have already passed are skipped.
   mutating func delay(at now: ProcedureInstant) -> Duration? {
@@ -131,7 +132,7 @@ struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Se
 
   func makeAsyncIterator() -> Iterator { Iterator(repetition: self) }
 
-  /// An iterator, which only one task uses.
+  /// An iterator, used by a single task.
   struct Iterator: AsyncIteratorProtocol {
     let repetition: ProcedureRepetition
     /// The delays, which are created for the first run.
@@ -186,15 +187,15 @@ extension ProcedureQueue {
   /// ```
   ///
   /// Each execution is a separate run on the queue and executes in the iterating task. A run starts only when the loop asks for the next
-  /// value, so a loop that spends time on a value delays the next run. Leaving the loop ends the repetition. A failure also ends it, and
-  /// its error is thrown. Otherwise, the repetition ends when the schedule ends, or after `maxCount` runs. Cancelling the iterating task
-  /// immediately ends the pause, or cancels the procedure if it is running, and the iteration throws. To repeat a procedure at a fixed
-  /// rate, use ``Procedure/repeating(every:maxCount:while:)``; its function receives each value.
+  /// value, so a loop that spends time on a value delays the next run. Leaving the loop ends the repetition. A failure also ends the
+  /// repetition, and its error is thrown. Otherwise, the repetition ends when the schedule ends, or after `maxCount` runs. Cancelling the
+  /// iterating task immediately ends the pause, or cancels the procedure if it is running, and the iteration throws. To repeat a procedure
+  /// at a fixed rate, use ``Procedure/repeating(every:maxCount:while:)``; its function receives each value.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
   ///   - input: The input of each run.
-  ///   - schedule: The delays before the second run and all later runs, measured from the moment at which the loop asks for the value.
+  ///   - schedule: The delays before the second run and all later runs, measured from the moment when the loop asks for the value.
   ///   - maxCount: The maximum number of runs.
   /// - Returns: The values, in the order of the runs.
   public nonisolated func repeating<P: Procedure>(

@@ -53,10 +53,10 @@ extension Procedure {
   ///
   /// If `delay` is zero or negative, both copies start immediately. Hedging reduces the latency of the slowest reads.
   ///
-  /// The first success becomes the result; the other copy is cancelled and awaited. If one copy fails, the result is that of the other
-  /// copy; if both fail, the later error is thrown. If the first copy fails before the second one has started, its error is thrown, and the
-  /// second copy does not start. Each copy waits in line for a separate slot. Both copies belong to the same run. If a modifier that was
-  /// applied before this one claims a category exclusively, the copies exclude each other.
+  /// The first success becomes the result; the other copy is cancelled and awaited. If one copy fails, the result of the other copy is
+  /// used; if both fail, the later error is thrown. If the first copy fails before the second copy starts, the error of the first copy is
+  /// thrown, and the second copy does not start. Each copy waits in line for a separate slot. Both copies belong to the same run. If a
+  /// modifier that was applied before this one claims a category exclusively, the copies exclude each other.
   public func hedged(after delay: Duration) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
@@ -66,12 +66,12 @@ extension Procedure {
 }
 
 extension Run {
-  /// Executes an operation that waits. The procedure holds neither its slot nor its resources in the meantime, as in a pause (Q3, R1).
+  /// Executes an operation that waits. As in a pause, the procedure holds neither its slot nor its resources during the wait (Q3, R1).
   ///
-  /// If the operation fails, the resources are not claimed again: the procedure is about to end.
+  /// If the operation fails, the resources are not claimed again, because the procedure is about to end.
   ///
-  /// - Throws: The error of the operation; the reason for the cancellation if the run was cancelled; an error if the resources cannot be
-  ///   claimed again.
+  /// - Throws: The error that the operation throws; the reason for the cancellation if the run was cancelled; an error if the resources
+  ///   cannot be claimed again.
   package func withSlotAndResourcesReleased<R>(_ operation: () async throws -> R) async throws -> R {
     try await withSlotAndResourcesReleased(for: nil, at: nil, operation)
   }
@@ -86,8 +86,8 @@ extension Run {
     return result
   }
 
-  /// Waits for a signal until the run is cancelled or `limit` has passed, which resolves the signal, too. Snapshots report a pause. The
-  /// caller has released the slot.
+  /// Waits for a signal until the run is cancelled or `limit` has passed, both of which also resolve the signal. Snapshots report the wait
+  /// as a pause. The caller must already have released the slot.
   package func pause(until signal: OneShotSignal, atMost limit: Duration) async {
     let timer = core.timers.schedule(after: limit) { signal.signal() }
     addWait(.pause(until: instant.advanced(by: limit)), signal)
@@ -98,8 +98,8 @@ extension Run {
     core.timers.cancel(timer)
   }
 
-  /// Waits for a signal that another run sends, until this run is cancelled. The search for deadlocks includes the wait. The caller has
-  /// released the slot.
+  /// Waits for a signal that another run sends, until this run is cancelled. The search for deadlocks includes the wait. The caller must
+  /// already have released the slot.
   ///
   /// - Throws: The error with which the wait is refused if it is part of a deadlock (R4).
   package func wait(for leader: Run, at signal: OneShotSignal) async throws {
@@ -112,7 +112,7 @@ extension Run {
     if let refusal = signal.refusal { throw refusal }
   }
 
-  /// Executes a task within the body, with its slot and its resources. The cancellation of this run only calls `onCancel`.
+  /// Executes a task within the body, with its slot and its resources. Cancelling this run only calls `onCancel`.
   package func executeShielded<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, onCancel: @escaping @Sendable () -> Void
   ) async throws -> Output {
@@ -123,7 +123,7 @@ extension Run {
     }
   }
 
-  /// The current instant of the clock of the queue.
+  /// The current instant on the queue's clock.
   package var instant: ProcedureInstant { core.time.now }
 
   /// The run of the whole procedure, of which this run is a layer, an attempt, or a copy. It is also that of a call, which is not reported
@@ -185,9 +185,9 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
     self.run = run
   }
 
-  /// Executes the first copy and, after the delay, the second one. Returns when both have ended.
+  /// Executes the first copy and, after the delay, the second one. Returns when both copies have ended.
   ///
-  /// - Throws: The error from the copy that ended last, if none has succeeded; `CancellationError` after a cancellation.
+  /// - Throws: The error from the copy that ended last, if neither succeeded; `CancellationError` after a cancellation.
   func execute(after delay: Duration) async throws -> Output {
     let start = OneShotSignal()
     let timer = run.core.timers.schedule(after: delay) { start.signal() }
@@ -200,7 +200,7 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
     return try result.get()
   }
 
-  /// Returns the first success, or the last failure; `nil` if no copy has executed.
+  /// Returns the first success, or the last failure; `nil` if no copy executed.
   private func firstSuccess(secondStartsAt start: OneShotSignal) async -> Result<Output, any Error>? {
     await withTaskGroup(of: Result<Output, any Error>?.self) { group in
       group.addTask { await executeCopy() }
@@ -216,8 +216,8 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
         result = ended
         if ended.isSuccess {
           group.cancelAll()
-          // Cancelling the tasks is not enough: if a cancelled body calls the procedure to clean up, a copy ignores the cancellation of its
-          // task, which was cancelled before the copy started.
+          // Cancelling the tasks is not enough: if a cancelled body calls the procedure to clean up, the task of a copy is already
+          // cancelled when the copy starts, so the copy ignores the cancellation of its task.
           run.cancelChildren(.copy)
         }
         start.cancel()

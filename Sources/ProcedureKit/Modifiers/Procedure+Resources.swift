@@ -3,10 +3,10 @@ extension Procedure {
   ///
   /// A category can be any hashable value, such as a string or an enum case. Strings are compared byte by byte. Categories apply to the
   /// whole process, whether or not a procedure runs on a queue, unless a queue has a separate ``ResourceTable``. A run claims the resources
-  /// that adjacent modifiers declare together, either all at once or not at all, and releases them when the body has ended. Claims are
-  /// granted in order of arrival.
+  /// that adjacent modifiers declare together, either all at once or not at all, and releases them when the body ends. Claims are granted
+  /// in order of arrival.
   ///
-  /// During a pause for a retry, a repetition or a rate limiter, the run releases all resources that the modifiers of the procedure have
+  /// During a pause for a retry, a repetition or a rate limiter, the run releases all resources that the modifiers of the procedure
   /// claimed. Afterwards, it claims them again, all at once. Resources are not released if they are held by a graph that contains the
   /// procedure as a node, by a hedge that wraps it, or by another procedure whose body calls it.
   ///
@@ -15,7 +15,7 @@ extension Procedure {
   ///
   /// A procedure that a body adds to a queue is not part of the body. A body must therefore not wait for an added procedure that needs a
   /// resource that the body holds, nor for the queue on which the body executes. The framework detects such deadlocks, even across queues
-  /// and tables, and makes one procedure in the cycle fail. A task that a body creates with `Task { }` inherits the body's context, and its
+  /// and tables, and fails one procedure in the cycle. A task that a body creates with `Task { }` inherits the body's context, and its
   /// waits count as waits by the body. For a task that the body does not await, use `Task.detached`, or create the task inside
   /// ``ProcedureContext/detached(_:)``.
   ///

@@ -112,7 +112,7 @@ private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
 }
 
 extension Run {
-  /// Reports that an attempt has failed, and that another one will follow after a delay.
+  /// Reports that an attempt failed and that another one will follow after a delay.
   fileprivate func willRetry(attempt: Int, _ error: any Error, _ delay: Duration) {
     // The layers of a procedure publish their events under the name of the procedure.
     if isReported { bodyEnded(nil) }
@@ -130,7 +130,7 @@ extension Run {
 public enum RetryDecision<Input: Sendable, Output: Sendable>: Sendable {
   /// Make another attempt after the schedule's next delay.
   case retry
-  /// Make another attempt after the given delay instead of the schedule's, for example a delay that a server asked for.
+  /// Make another attempt after the given delay instead of the schedule's, for example a delay that a server requested.
   case retryAfter(Duration)
   /// Throw the error without another attempt.
   case stop

@@ -49,7 +49,7 @@ extension Procedure {
   /// immediately.
   ///
   /// If a modifier that claims resources directly follows this one, as in `work.delay(.seconds(1)).exclusive("disk")`, the resources are
-  /// claimed when the pause has ended. The resources of a layer around the pause are held during the pause. For example, the modifier `map`
+  /// claimed when the pause ends. The resources of a layer around the pause are held during the pause. For example, the modifier `map`
   /// opens such a layer in `work.delay(.seconds(1)).map { … }.exclusive("disk")`.
   public func delay(_ duration: Duration) -> ProcedureTask<Input, Output> {
     procedureTask.inLayer { $0.delay = duration }

@@ -2,26 +2,25 @@ extension ProcedureTask {
   /// Creates a procedure that starts several procedures with the same input, and returns the values of the first ones that succeed.
   ///
   /// The procedures are children of the run: each has its own id, events and modifiers, and waits in line for its own slot, like a child
-  /// that a body produces (``ProcedureContext/produce(_:input:)``). As soon as the result is certain, the others are cancelled, and
-  /// awaited. This is the case when `count` procedures have succeeded, and also when so many have failed that `count` can no longer
-  /// succeed. A procedure that is ignored, or cancelled by other code, counts as failed.
+  /// that a body produces (``ProcedureContext/produce(_:input:)``). The result is certain when `count` procedures have succeeded, or when
+  /// so many have failed that `count` can no longer succeed. The other procedures are then cancelled and awaited. A procedure that is
+  /// ignored, or cancelled by other code, counts as failed.
   ///
   /// If too few procedures succeed, the run fails with ``ProcedureError/Kind/childrenFailed``, whose ``ProcedureError/Details/failures``
-  /// contain all errors. Cancelling the run cancels all procedures, and awaits them.
+  /// contain all errors. Cancelling the run cancels all procedures, and the run awaits them.
   ///
-  /// If one of the procedures is itself waiting for the run, the run would wait forever. In that case, one of the waits in the cycle is
-  /// refused. If it is the wait of the run, the procedures are cancelled, and the run fails with
-  /// ``ProcedureError/Kind/exclusionDeadlock``.
+  /// If one of the procedures is itself waiting for the run, neither would ever end, so one of the waits in the cycle is refused. If the
+  /// run's own wait is refused, the procedures are cancelled, and the run fails with ``ProcedureError/Kind/exclusionDeadlock``.
   ///
   /// - Parameters:
   ///   - count: The number of values. Passing a number below 1, or above the number of procedures, traps.
   ///   - procedures: The procedures, in the order in which they are started.
-  /// - Returns: A procedure that returns the values in the order of their arrival.
+  /// - Returns: A procedure that returns the values in the order in which they arrive.
   public static func first<P: Procedure>(_ count: Int, of procedures: [P]) -> ProcedureTask
   where P.Input == Input, Output == [P.Output] {
     require(
       1...max(1, procedures.count) ~= count && !procedures.isEmpty,
-      "first(_:of:): the count must be between 1 and the number of procedures, \(procedures.count), got \(count)")
+      "first(_:of:): the count must be between 1 and the number of procedures (\(procedures.count)), got \(count)")
     let tasks = procedures.map(\.procedureTask)
     return ProcedureTask("first of \(tasks[0].name)") { input in
       let context = ProcedureContext.requireCurrent(for: "first of \(tasks[0].name)")
@@ -49,7 +48,7 @@ private struct Race: Sendable {
   var isWon: Bool { successCount == count }
   var isCertain: Bool { isWon || unfinishedCount + successCount < count }
 
-  /// Records that a procedure has finished. Returns whether that makes the result certain.
+  /// Records that a procedure finished. Returns whether this makes the result certain.
   mutating func ended(_ index: Int, isSuccess: Bool) -> Bool {
     let wasCertain = isCertain
     unfinishedCount -= 1
@@ -78,18 +77,18 @@ extension ProcedureContext {
         if isCertain { for other in started.withLock({ $0 }) { other.cancel() } }
         if isLast { isOver.signal() }
       }
-      // The result became certain before this procedure was in the list.
+      // The result became certain before this procedure was added to the list.
       if race.withLock({ $0.isCertain }) { handle.cancel() }
     }
     let handles = started.withLock { $0 }
     let refusal = await run.withSlotReleased { () -> ProcedureError? in
       for handle in handles {
         guard case .refused(let error) = await handle.run.waitForEnd(endsOnCancellation: false) else { continue }
-        // A procedure is waiting for this run. To wait for the others would prolong that, so the run ends now (R4).
+        // A procedure is waiting for this run. Waiting for the others would prolong that wait, so the run ends immediately (R4).
         for other in handles { other.cancel() }
         return error
       }
-      // The run may have finished shortly before its function above is called.
+      // A procedure may have finished before its observer above is called.
       await isOver.waitUntilResolved()
       return nil
     }

@@ -165,7 +165,7 @@ struct ShieldRuleTests {
       queue.resume()
       let outcome = await handle.outcome
       env.check(isCancelled ? outcome.isCancelled : outcome.error is Reason, "\(outcome)")
-      let texts = collector.texts(.warning).filter { $0.contains("has not cleaned up") }
+      let texts = collector.texts(.warning).filter { $0.contains("cleanup failed") }
       env.check(texts.count == (isCancelled ? 1 : 0), "\(texts)")
       await queue.shutDown()
     }
