@@ -1,4 +1,4 @@
-// error: a limit belongs to the graph
+// error: the limit belongs to the graph
 import ProcedureKit
 
 let graph = ProcedureGraph("graph") { g in g.add("one") { 1 } }

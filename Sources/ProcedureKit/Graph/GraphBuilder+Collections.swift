@@ -71,7 +71,8 @@ extension GraphBuilder {
 
   /// Adds a node for each element of an array, all of which execute the same task.
   ///
-  /// The function is compiled in the client, where the types are known. Otherwise, they would be looked up at run time for each element.
+  /// The function is compiled in the client, where the types are known. Otherwise, the types would be looked up at run time for each
+  /// element.
   @inlinable
   func add<Element, Output>(
     _ task: ProcedureTask<Element, Output>, forEach elements: [Element], elementName: (@Sendable (Element) -> String)?
@@ -202,7 +203,7 @@ extension GraphBuilder {
   }
 }
 
-/// The work on each element of an array, which executes as a graph that is created when the array is known.
+/// The work for each element of an array. It executes as a graph that is created when the array is known.
 @usableFromInline
 struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   @usableFromInline let element: ProcedureTask<Element, Output>

@@ -34,7 +34,7 @@ extension GraphBuilder {
     add(procedure, from: nodes, after: [dependency])
   }
 
-  /// Adds a procedure that has no input, and that starts after one node has finished.
+  /// Adds a procedure that has no input and starts after one node finishes.
   ///
   /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
@@ -45,7 +45,7 @@ extension GraphBuilder {
     add(procedure, after: [dependency])
   }
 
-  /// Adds a procedure that has a constant input, and that starts after one node has finished.
+  /// Adds a procedure that has a constant input and starts after one node finishes.
   ///
   /// See ``add(_:input:after:)-(_,_,[GraphDependency])``.
   @discardableResult

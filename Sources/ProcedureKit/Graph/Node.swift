@@ -1,6 +1,6 @@
 /// A future value in a graph, which is either the value of a procedure or the input of the graph.
 ///
-/// A ``GraphBuilder`` creates nodes and accepts only nodes that it has created itself. Because a node can be created only after its
+/// A ``GraphBuilder`` creates nodes and accepts only nodes that it created itself. Because a node can be created only after its
 /// dependencies, a graph cannot contain a cycle.
 public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
   @usableFromInline let builder: ProcedureID
@@ -35,8 +35,7 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
 
   /// Returns the node as a dependency that never fails, for recovery and for work that must follow every outcome.
   ///
-  /// If the node fails or is ignored, the result carries the error. A failure that all consumers take as a result does
-  /// not fail the graph.
+  /// If the node fails or is ignored, the result contains the error. A failure that all consumers take as a result does not fail the graph.
   public func catchingErrors() -> Node<Result<Value, any Error>> {
     let source = source
     let result = Node<Result<Value, any Error>>.Source.Making { values in
@@ -61,7 +60,7 @@ extension Node {
   }
 }
 
-/// The builder, the slot, and the kind of edge of a node, without the type of its value.
+/// A node's builder, slot and kind of edge, without the type of its value.
 @usableFromInline
 struct NodeReference: Sendable {
   let builder: ProcedureID
@@ -88,8 +87,8 @@ extension GraphDependency {
 }
 
 extension ProcedureTask {
-  /// The traits and the function of a node that executes this task. The function is the body itself or, if the task has modifiers, executes
-  /// a run.
+  /// The traits and the function of a node that executes this task. If the task has modifiers, the function executes a run; otherwise, the
+  /// function is the body itself.
   @usableFromInline var node: (traits: NodeTraits, operation: @concurrent @Sendable (Input) async throws -> Output) {
     let traits = NodeTraits(
       name: name, priority: layer.traits.rawPriority,

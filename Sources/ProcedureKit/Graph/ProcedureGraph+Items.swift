@@ -19,7 +19,7 @@ extension ProcedureGraph where Input == Void {
   ///   - operation: A function that returns the value of an item, given the values of the needed items in the order of `needs`. It never
   ///     executes on the caller's actor.
   /// - Throws: ``GraphItemsError`` if items need each other in a cycle, an item needs an unknown id, or several items have the same id.
-  /// - Complexity: O(n + e) for n items that need e ids in total.
+  /// - Complexity: O(n + e) for n items and a total of e needed ids.
   public init<Items: Sequence, ID: Hashable & Sendable, Value: Sendable>(
     _ name: String, _ items: Items, id: (Items.Element) -> ID,
     needs: (Items.Element) -> [ID],
@@ -132,13 +132,13 @@ struct ItemOrder: Sendable {
 public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConvertible {
   /// The name of the graph.
   public let graph: String
-  /// The ids of items whose id is also the id of an earlier item.
+  /// The ids of items that have the same id as an earlier item.
   public private(set) var duplicates: [ID] = []
   /// The needed ids that no item has, each with the item that needs it.
   public private(set) var unknownNeeds: [(item: ID, need: ID)] = []
   /// The cycles. Each item in a cycle needs the next item, and the last item needs the first.
   ///
-  /// No item is listed in more than one cycle. If cycles share items, another cycle can remain after one has been fixed.
+  /// No item is listed in more than one cycle. If cycles share items, another cycle can remain after one is fixed.
   public private(set) var cycles: [[ID]] = []
 
   /// A message that contains the name of the graph and all the reasons.

@@ -12,7 +12,7 @@
 ///
 /// A graph is built once and can run many times, even concurrently. A node executes as soon as its dependencies have finished. Independent
 /// nodes execute concurrently, as far as the width of the queue permits. The graph finishes when all nodes have finished. A value is
-/// released as soon as its last consumer has taken it.
+/// released when its last consumer takes it.
 ///
 /// When a graph is cancelled, it cancels the executing nodes, starts no further ones, and waits for the executing nodes to end. A node can
 /// execute in the task that called ``ProcedureQueue/run(_:input:)``. If the queue cancels such a run, that task itself is not cancelled, so
@@ -154,7 +154,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// - Throws: The first failure, or, with ``FailurePolicy/collect``,
   ///   ``ProcedureError/Kind/childrenFailed`` with all failures. A failure that all consumers take as
   ///   ``Node/catchingErrors()`` does not fail the graph.
-  /// - Complexity: O(n + e) for n nodes and e edges; with different priorities, O(log n) more for each node.
+  /// - Complexity: O(n + e) for n nodes and e edges; if priorities differ, an additional O(log n) for each node.
   @concurrent public func execute(_ input: Input) async throws -> Output {
     try await procedureTask.execute(input)
   }
@@ -185,7 +185,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
 extension ProcedureGraph: InputlessProcedure where Input == Void {
   /// Runs a graph that has no input; see ``execute(_:)``.
   ///
-  /// - Throws: The errors that ``execute(_:)`` throws.
+  /// - Throws: The same errors as ``execute(_:)``.
   @concurrent public func execute() async throws -> Output {
     try await execute(())
   }
@@ -194,7 +194,7 @@ extension ProcedureGraph: InputlessProcedure where Input == Void {
 extension ProcedureTask {
   /// Unavailable, because only a graph has this limit.
   @available(
-    *, unavailable, message: "a limit belongs to the graph: write graph.maxConcurrentNodes(2) before the modifiers"
+    *, unavailable, message: "the limit belongs to the graph: call maxConcurrentNodes(_:) before applying modifiers"
   )
   public func maxConcurrentNodes(_ count: Int) -> ProcedureTask { self }
 }

@@ -32,7 +32,8 @@ extension ProcedureQueue {
 extension GraphBuilder {
   /// Unavailable: the procedure has an input.
   @available(
-    *, unavailable, message: "the procedure has an input: pass it with input:, or use from: to pass the node that provides it"
+    *, unavailable,
+    message: "the procedure has an input: pass it with input:, or use from: to pass the node that provides it"
   )
   @_disfavoredOverload
   @discardableResult
@@ -42,7 +43,8 @@ extension GraphBuilder {
 
   /// Unavailable: the procedure has an input.
   @available(
-    *, unavailable, message: "the procedure has an input: pass it with input:, or use from: to pass the node that provides it"
+    *, unavailable,
+    message: "the procedure has an input: pass it with input:, or use from: to pass the node that provides it"
   )
   @_disfavoredOverload
   @discardableResult

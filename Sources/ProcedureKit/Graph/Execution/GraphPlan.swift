@@ -52,7 +52,7 @@ package struct NodeBody: Sendable {
 @usableFromInline
 package struct NodeTraits: Sendable {
   private var label: String
-  /// The index of the element, if the node is one of those that a `map` creates; -1 for any other node.
+  /// The index of the element, if the node belongs to a `map`; -1 for any other node.
   private var element: Int32 = -1
   /// The raw value of the priority. The layout of `TaskPriority` itself is not known at compile time.
   package let priority: UInt8?
@@ -85,7 +85,7 @@ package struct NodeTraits: Sendable {
 ///
 /// The type is `package` because `ProcedureKitDurable` uses it.
 package struct GraphShape: Sendable {
-  /// The effect on a node of a dependency that does not succeed (D1).
+  /// The effect of an unsuccessful dependency on a node (D1).
   enum Edge: Sendable {
     /// The node is skipped.
     case requiresSuccess

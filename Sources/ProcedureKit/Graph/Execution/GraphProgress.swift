@@ -1,7 +1,6 @@
-/// The progress of a run of a graph, which decides which node executes next, whether another worker is needed, and when the graph has
-/// ended.
+/// The progress of a graph's run. It decides which node executes next, whether another worker is needed, and when the graph ends.
 ///
-/// When a worker finishes a node, it continues with a successor that this node has made ready, as reported by ``GraphCountdown``. All other
+/// When a worker finishes a node, it continues with a successor that this node made ready, as reported by ``GraphCountdown``. All other
 /// ready nodes wait in a queue, ordered by priority and then by when they became ready. While nodes are waiting, workers are added one at a
 /// time: each worker requests the next one when it starts.
 struct GraphProgress {
@@ -30,7 +29,7 @@ struct GraphProgress {
   private(set) var ready = ReadyQueue()
   /// The ordering keys that were most recently assigned at the front and at the back of the ready queue.
   private var orders: (first: UInt64, last: UInt64) = (1 << 32, 1 << 32)
-  /// The number of nodes that workers have taken. A worker that continues with a successor is counted without interruption.
+  /// The number of nodes that workers have taken. A worker that continues with a successor remains counted.
   private(set) var executing = 0
   private(set) var workerIsStarting = false
 
@@ -57,7 +56,7 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// Returns a node that a worker has taken, but will not execute, to the front of the ready queue.
+  /// Puts a node that a worker has taken but will not execute back at the front of the ready queue.
   mutating func nodePutBack(_ node: Int32) {
     executing -= 1
     countdown.values.nodePutBack(node)
@@ -76,8 +75,8 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// Records that a node has succeeded, and returns the next node for its worker. This is a released node if all priorities are equal, and
-  /// otherwise the first ready node.
+  /// Records that a node succeeded, and returns the next node for its worker: a released node if all priorities are equal, and otherwise
+  /// the first ready node.
   mutating func nodeSucceeded(releasing released: GraphCountdown.Released) -> Advance {
     let continuesAtOnce = released.first >= 0 && shape.priorities.isEmpty && !isStopping
     if continuesAtOnce {
@@ -90,7 +89,7 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// Records that a node has not succeeded, and returns the next node for its worker (D4).
+  /// Records that a node did not succeed, and returns the next node for its worker (D4).
   ///
   /// `released` contains the nodes that accept the failure and have no other unfinished dependencies. `isUnaccepted` is `true` if the
   /// failure leaves the graph.
@@ -184,7 +183,7 @@ final class GraphCountdown: Sendable {
   /// Whether the graph has failed or was cancelled, so that no further nodes start.
   var isStopping: Bool { values.isStopping }
 
-  /// Counts down the dependents of a node that has succeeded, and returns the nodes that become ready.
+  /// Counts down the dependents of a node that succeeded, and returns the nodes that become ready.
   func nodeSucceeded(_ node: Int32) -> Released {
     var released = Released()
     for position in shape.successorRange(of: node) {
@@ -194,14 +193,14 @@ final class GraphCountdown: Sendable {
     return released
   }
 
-  /// Returns the released node with which the worker can continue without taking the lock; `nil` if ``GraphProgress`` has to choose a node.
+  /// Returns the released node that the worker can execute without taking the lock; `nil` if ``GraphProgress`` has to choose a node.
   func successor(among released: Released) -> Int32? {
     guard released.first >= 0, released.others == nil, shape.priorities.isEmpty, !isStopping else { return nil }
     values.nodeTaken(released.first)
     return released.first
   }
 
-  /// Skips the dependents of a node that has not succeeded. The caller must record the errors of the skipped nodes, and then call
+  /// Skips the dependents of a node that did not succeed. The caller must record the errors of the skipped nodes, and then call
   /// `release(byStopping:_:)`.
   ///
   /// - Returns: All nodes that are skipped as a result. A node follows the node that caused it to be skipped.
@@ -243,7 +242,7 @@ final class GraphCountdown: Sendable {
     }
   }
 
-  /// Counts down a dependency that permits a node to execute. Returns whether the dependency was the last one of the node.
+  /// Counts down a dependency that permits a node to execute. Returns whether it was the node's last dependency.
   private func settlesLast(_ target: Int32) -> Bool {
     shape.dependencyCounts[Int(target)] == 1 || values.dependencySettled(of: target)
   }

@@ -104,7 +104,7 @@ extension GraphRun {
     return part
   }
 
-  /// Updates the progress of the graph after an unfinished node has reported progress.
+  /// Updates the progress of the graph after an unfinished node reports progress.
   func nodeReported(_ id: ProcedureID) {
     let node = Int(id.number - firstID.number)
     progressNode.nodeReported(node, id, weight: Double(plan.traits[node].weight))

@@ -6,7 +6,7 @@ final class GraphRun: Sendable {
     var progress: GraphProgress
     var failures: [ProcedureFailure] = []
     var isCancelled = false
-    /// The node that has ended most recently; -1 if none has.
+    /// The node that ended most recently; -1 if no node has ended.
     var latest: Int32 = -1
     /// The additional workers; `nil` while the graph has none.
     var workers: WorkerGroup?
@@ -92,7 +92,7 @@ final class GraphRun: Sendable {
     state.withLock { $0.workers = nil }
   }
 
-  /// Throws an error if the graph was cancelled or has failed: the first failure, or all collected failures (D4).
+  /// Throws an error if the graph was cancelled or failed: the first failure, or all collected failures (D4).
   private func throwIfFailed() throws {
     let (failures, isCancelled) = state.withLock { ($0.failures, $0.isCancelled) }
     if isCancelled { throw CancellationError() }

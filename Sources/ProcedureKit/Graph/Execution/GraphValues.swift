@@ -42,8 +42,8 @@ struct ValueKind: Sendable {
 /// value nor given it up, plus `unproduced` until the value is written. The last consumer to count down takes the value or destroys it.
 ///
 /// The invariant of a node: its counter starts at the number of its dependencies. Each dependency subtracts one when it settles, after its
-/// value or error has been written. The last dependency releases the node, whose worker then sees everything that the dependencies wrote.
-/// The counter of a skipped node is `skipped` or slightly less, so that no dependency counts it down to zero. After a worker has taken the
+/// value or error is written. The last dependency releases the node, whose worker then sees everything that the dependencies wrote. The
+/// counter of a skipped node is `skipped` or slightly less, so that no dependency counts it down to zero. After a worker has taken the
 /// node, the counter holds the node's stage: `executing`, `held` (the queue is suspended), `executingAsRun` (a run was created for the
 /// body), `isRun` (the node has modifiers), or `ended`.
 ///
@@ -166,7 +166,7 @@ package final class GraphValues: @unchecked Sendable {
   /// Stops the graph, so that no further nodes start.
   func stop() { counters[stopIndex].bitwiseOr(1, ordering: .releasing) }
 
-  /// Whether nodes are counted when they end. If the value is `false` after a node has ended, `countEnds` has not been called yet, and its
+  /// Whether nodes are counted when they end. If the value is `false` after a node ends, `countEnds` has not been called yet, and its
   /// caller will count the node.
   var countsEnds: Bool { counters[stopIndex].load(ordering: .sequentiallyConsistent) & 2 == 2 }
 

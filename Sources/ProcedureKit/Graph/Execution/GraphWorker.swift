@@ -1,4 +1,4 @@
-/// A worker that executes nodes of a graph one after the other, in one task and with one slot.
+/// A worker that executes nodes of a graph one after another, in one task and with one slot.
 struct GraphWorker {
   private let graph: GraphRun
   private let worker: Run
