@@ -68,7 +68,7 @@ extension ClaimTable {
     numbers[merged.run] = own
   }
 
-  /// Removes a claim, and then those of its ended ancestors that held units only for this claim.
+  /// Removes a claim, and then the claims of its ended ancestors that held units only for this claim.
   mutating func remove(_ claim: Int32, _ vacated: inout [ResourceNumber]) {
     forEachEntry(of: claim) { table, index in
       let entry = table.entries[index]
@@ -249,7 +249,7 @@ extension ClaimTable {
   ) {
     guard let claim = numbers[run] else { return }
     _ = allEntries(of: claim) { entry in
-      // A holder finishes only after the runs inside it have finished.
+      // A holder finishes only after the runs inside it finish.
       guard claims[claim].phase == .waiting else {
         guard entry.innerPool >= 0 else { return true }
         let inner = pools[entry.innerPool]

@@ -1,11 +1,11 @@
 /// The number of a run. It is never reused.
 typealias RunNumber = UInt64
 
-/// The number of an open resource. It can be reused once the resource has been closed.
+/// The number of an open resource. It can be reused after the resource is closed.
 typealias ResourceNumber = Int32
 
 /// The number of units of one resource that a run needs. A run that excludes others needs the entire capacity of a category; a run that
-/// shares it needs one unit.
+/// shares the category needs one unit.
 struct ClaimDemand: Equatable {
   let resource: ResourceNumber
   let units: Int32
@@ -25,7 +25,7 @@ struct ClaimDemand: Equatable {
 /// a category, whose capacity is `Int32.max`, an inner pool has the same capacity, so readers inside a reader share the inner pool. A
 /// writer inside a reader waits for the readers inside its ancestors, and for all holders that are not its ancestors.
 ///
-/// Each event takes O(e) for the e entries of the claims that it grants or ends, and constant time for a claim for a single resource.
+/// Each event takes O(e) for the e entries of the claims that it grants or ends, and constant time for a claim on a single resource.
 struct ClaimTable {
   /// The runs that block a waiting run in one pool.
   struct Blocker: Equatable {
@@ -248,7 +248,7 @@ struct ClaimTable {
     serve(&granted)
   }
 
-  /// Raises the priorities of the runs that are delaying a run, after that run's priority was raised or the run has started to wait (Q7).
+  /// Raises the priorities of the runs that are delaying a run, after that run's priority is raised or the run starts to wait (Q7).
   ///
   /// Raises the holders and the earlier waiting runs, direct and indirect, to `priority`, and appends them to `raised`, so that a run never
   /// waits for a run that has a lower priority.
@@ -305,7 +305,7 @@ struct ClaimTable {
     }
   }
 
-  /// Returns whether the claim of a run has been granted and has not ended.
+  /// Returns whether the claim of a run was granted and has not ended.
   func isGranted(_ run: RunNumber) -> Bool { numbers[run].map { claims[$0].phase == .granted } ?? false }
 
   func isWaiting(_ run: RunNumber) -> Bool { numbers[run].map { claims[$0].phase == .waiting } ?? false }

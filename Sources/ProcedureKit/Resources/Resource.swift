@@ -1,4 +1,4 @@
-/// A resource with a number of units, which procedures hold while they execute.
+/// A resource with a number of units that procedures hold while they execute.
 ///
 /// ```swift
 /// let gpu = Resource("gpu", capacity: 4)
@@ -40,11 +40,11 @@ public struct Resource: Sendable, Hashable {
   }
 }
 
-/// The key by which a table identifies a resource.
+/// The key that a table uses to identify a resource.
 enum ResourceKey: Hashable, Sendable {
-  /// A category, which is identified by a value that the user provides.
+  /// A category, identified by a value that the user provides.
   case category(InternedKey)
-  /// A resource that consists of units, which is identified by its name.
+  /// A resource with units, identified by its name.
   case units(name: ByteText)
 }
 

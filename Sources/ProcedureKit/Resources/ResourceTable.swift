@@ -48,7 +48,7 @@ public final class ResourceTable: Sendable {
   ///
   /// - Parameters:
   ///   - capacity: The number of units, from 1 to 2,147,483,646. Passing any other number traps.
-  ///   - resource: The resource. Only its name is used, to identify the resource.
+  ///   - resource: The resource. Only its name is used.
   /// - Complexity: O(w) for w claims that are waiting for the resource.
   public func setCapacity(_ capacity: Int, of resource: Resource) {
     let new = Int32(Resource(resource.name, capacity: capacity).capacity)
@@ -171,7 +171,7 @@ public final class ResourceTable: Sendable {
     return granted
   }
 
-  /// Withdraws the claim of a run if it is waiting. Returns whether it was.
+  /// Withdraws the claim of a run if the claim is waiting. Returns whether it was waiting.
   func withdraw(_ run: Run) -> Bool {
     let (withdrawn, granted) = state.withLock { $0.table.isWaiting(run.id.number) ? $0.giveBack(run) : (nil, []) }
     for other in granted { other.resumeClaimants() }
@@ -202,8 +202,8 @@ public final class ResourceTable: Sendable {
 
   /// Returns the resources that a run is waiting for, each paired with a run that blocks it.
   ///
-  /// A caller that holds a lock must keep the returned runs alive until it has released the lock, because releasing the last reference to a
-  /// run can call the user's code.
+  /// A caller that holds a lock must keep the returned runs alive until it releases the lock, because releasing the last reference to a run
+  /// can call the user's code.
   func holders(of run: Run) -> [(key: ResourceKey, holder: Run)] {
     state.withLock { state in
       state.table.blockers(of: run.id.number).flatMap { blocker in
@@ -247,8 +247,7 @@ extension ResourceTable.State {
     return (released, granted.compactMap { claimants[$0] })
   }
 
-  /// Returns the error with which a claim is refused, because it declares a different capacity or demands more units than there are;
-  /// otherwise `nil`.
+  /// Returns the error for a claim that declares a different capacity or demands more units than there are; `nil` for any other claim.
   func refusal(
     of demands: [ResourceRequest.Demand], for run: Run, inside ancestors: [RunNumber]
   ) -> ProcedureError? {

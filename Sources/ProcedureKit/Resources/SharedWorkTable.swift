@@ -78,12 +78,12 @@ final class SharedWorkTable: Sendable {
       return execution
     }
     for follower in execution?.waiting ?? [] {
-      // The follower has been cancelled in the meantime, so it does not take its assignment.
+      // The follower was cancelled in the meantime, so it does not take its assignment.
       if !follower.signal.signal() { _ = take(follower) }
     }
   }
 
-  /// Makes the next follower the leader after the leader was cancelled, or ends the execution if there is no follower.
+  /// Makes the next follower the leader after the leader is cancelled, or ends the execution if there is no follower.
   ///
   /// The new leader receives the highest priority of all followers (Q7).
   func abandoned(_ key: Key) {
@@ -103,12 +103,12 @@ final class SharedWorkTable: Sendable {
       next.run.setAwaited()
       next.run.core.raise(next.run.slotOwner, to: priority)
       if next.signal.signal() { return }
-      // The follower has been cancelled in the meantime, so another one has to lead.
+      // The follower was cancelled in the meantime, so another follower must lead.
       _ = take(next)
     }
   }
 
-  /// Removes and returns the assignment of a follower that has been signalled.
+  /// Removes and returns the assignment of a follower that was signalled.
   func take(_ follower: Follower) -> Assignment? {
     state.withLock { $0.assignments.removeValue(forKey: ObjectIdentifier(follower)) }
   }

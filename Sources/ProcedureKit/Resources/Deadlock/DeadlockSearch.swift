@@ -1,8 +1,8 @@
 /// The search for deadlocks, which begins when a run starts to wait (R4). The runs in a deadlock can be waiting for claims and for each
 /// other.
 ///
-/// Runs continue while a snapshot is being collected. Therefore, a deadlock is real only if a second snapshot contains the same cycle: each
-/// wait in the cycle then lasted from the first snapshot to the second, so all of the waits existed at the same time in between.
+/// Runs continue while a snapshot is being collected. Therefore, a deadlock is real only if a second snapshot contains the same cycle. In
+/// that case, each wait in the cycle lasted from the first snapshot to the second, so all of the waits existed at the same time.
 enum DeadlockSearch {
   /// Refuses waits until the run is no longer in a deadlock, so that the other runs can continue. A run that is waiting for several runs
   /// can be in several cycles.
@@ -169,7 +169,7 @@ extension Run {
   /// Records that another procedure is waiting for this run.
   func setAwaited() { core.update { $0[self].details.observers.isAwaited = true } }
 
-  /// Searches for a deadlock after the body has started to wait, and refuses waits to resolve it (R4).
+  /// Searches for a deadlock after the body starts to wait, and refuses waits to resolve it (R4).
   ///
   /// In a cycle, another procedure is waiting for the body, or for a resource that the body holds. That procedure records this fact before
   /// it registers its wait, so whichever procedure registers its wait last finds the cycle. Without such a record, no search is needed.
@@ -209,7 +209,7 @@ extension Run {
 protocol RunDependency: ProcedureDependency {
   var dependencyRun: Run { get }
 
-  /// Calls `notify` when the dependency has finished, unless the dependent finishes first.
+  /// Calls `notify` when the dependency finishes, unless the dependent finishes first.
   func whenFinished(by dependent: ProcedureID, _ notify: @escaping RunDetails.Listener)
 }
 

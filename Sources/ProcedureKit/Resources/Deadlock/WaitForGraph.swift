@@ -1,4 +1,4 @@
-/// A snapshot of the runs that are waiting for claims and for each other, in order to find deadlocks (R4).
+/// A snapshot of the runs that are waiting for claims and for each other, used to find deadlocks (R4).
 ///
 /// A run that has no waits in the graph can finish. A waiting run can finish when all the runs that it is waiting for have finished, one
 /// run in each set of alternatives has finished, and all the units that it needs are free. A finished run releases its units. The runs that
@@ -18,7 +18,7 @@ struct WaitForGraph {
     let delayed: Set<RunNumber>
   }
 
-  /// Identifies a pool across tables.
+  /// A key that identifies a pool across tables.
   struct PoolKey: Hashable {
     let table: ObjectIdentifier?
     let serial: UInt64
@@ -38,7 +38,7 @@ struct WaitForGraph {
   }
 
   var awaited: [RunNumber: Set<RunNumber>] = [:]
-  /// For each run, sets of runs. One run in each set has to finish before the run can continue.
+  /// For each run, sets of runs. One run in each set must finish before the run can continue.
   var alternatives: [RunNumber: [Set<RunNumber>]] = [:]
   var needs: [RunNumber: [Need]] = [:]
   var pools: [PoolKey: Pool] = [:]
@@ -78,7 +78,7 @@ struct WaitForGraph {
   /// Returns a wait cycle that blocks a run forever, regardless of the order in which claims are granted; `nil` if the run can continue.
   ///
   /// The result is the shortest cycle through the run. If the run itself is not in a cycle but is waiting for deadlocked runs, the result
-  /// is their cycle: their own search may not have ended yet, and no run overtakes others until all deadlocks have been resolved.
+  /// is their cycle: their own search may not have ended yet, and no run overtakes others until all deadlocks are resolved.
   ///
   /// - Complexity: O(e log e) for e waits and holders in the graph, plus O(w · h) to find a cycle among w waits in pools with h holders.
   func deadlock(from run: RunNumber) -> [Link]? {
@@ -122,7 +122,8 @@ struct WaitForGraph {
   /// Returns the runs that must overtake others, in this order, so that a run that is blocked only by the order of lines can continue.
   ///
   /// The result is empty if the order does not block the run. This function must be called only when there is no deadlock. A run overtakes
-  /// others only if a stuck run is waiting for it, and it overtakes only stuck runs. These depend on the overtaking run, so no run starves.
+  /// others only if a stuck run is waiting for it, and it overtakes only stuck runs. The overtaken runs depend on the overtaking run, so no
+  /// run starves.
   ///
   /// - Complexity: O(e log e) for e waits and holders in the graph, plus O(e) for each run that overtakes others.
   func overtakings(for run: RunNumber) -> [Overtaking] {
@@ -138,7 +139,7 @@ struct WaitForGraph {
     return overtakings
   }
 
-  /// Returns links for the waits of a stuck run for other stuck runs.
+  /// Returns the links from a stuck run to the other stuck runs that it is waiting for.
   private func stuckLinks(of run: RunNumber, _ reduction: Reduction) -> [Link] {
     var links = (awaited[run] ?? []).filter(reduction.stuck.contains).sorted().map {
       Link(run: run, resource: nil, blocker: $0)
