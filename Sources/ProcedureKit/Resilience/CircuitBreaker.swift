@@ -33,8 +33,8 @@ public final class CircuitBreaker: Sendable {
   ///   - failureRatio: The fraction of the most recent calls that must fail before the breaker opens, for example 0.5 for half of them.
   ///     With a ratio above 1, the breaker never opens.
   ///   - minimumCalls: The number of calls that must end within the window before the breaker can open.
-  ///   - window: How long a call counts after it has ended. The actual time can be up to a tenth shorter.
-  ///   - cooldown: The time between the opening of the breaker and the first probe.
+  ///   - window: How long a call counts after it ends. The actual time can be up to a tenth shorter.
+  ///   - cooldown: The time from when the breaker opens until the first probe.
   ///   - clock: The clock for the window and the cooldown.
   public init(
     _ name: String = "circuit breaker", failureRatio: Double = 0.5, minimumCalls: Int = 10,

@@ -34,8 +34,8 @@ public final class RateLimiter: Sendable {
   ///   - period: The length of a period. A value of zero or less disables the limit.
   ///   - burst: The number of calls that can be admitted together after a period without calls. Values below 1 count as 1. The default is
   ///     `count`.
-  ///   - longestWait: The maximum time that a call may wait. A call that would wait longer is refused immediately; with zero, every call
-  ///     that would have to wait is refused. With `nil`, no call is refused for this reason.
+  ///   - longestWait: The maximum time that a call may wait. A call that would wait longer is refused immediately; if the value is zero,
+  ///     every call that would have to wait is refused. If the value is `nil`, no call is refused for this reason.
   ///   - clock: The clock for the period and the waits.
   public init(
     _ count: Int, per period: Duration, burst: Int? = nil, longestWait: Duration? = nil,
@@ -120,7 +120,7 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Applies an event, and signals the calls that the event has admitted and the new head of the line, if there is one.
+  /// Applies an event, and signals the calls that the event admitted and the new head of the line, if there is one.
   private func change<R: Sendable>(_ event: (inout Contents, Duration) -> R) -> R {
     let now = time.now.sinceStart
     let (result, called) = contents.withLock { contents in

@@ -60,7 +60,7 @@ public final class RetryBudget: Sendable {
     bucket.withLock { $0.add(oneOf: 1, at: now) }
   }
 
-  /// Records a successful attempt, whether it is the first one or a retry.
+  /// Records a successful attempt, whether it is the first attempt or a retry.
   public func recordSuccess() {
     let now = time.now.sinceStart
     bucket.withLock { $0.add(oneOf: successesPerRetry, at: now) }

@@ -23,7 +23,7 @@ public struct Schedule: Sendable {
   /// - Parameters:
   ///   - state: The state before the first delay.
   ///   - next: A function that updates the state and returns the next delay, or `nil` to end the schedule. It is not called again after it
-  ///     has returned `nil`. For random numbers, it must use the generator that it receives.
+  ///     returns `nil`. For random numbers, it must use the generator that it receives.
   public init<State: Sendable>(
     from state: State,
     next: @escaping @Sendable (_ state: inout State, _ generator: inout any RandomNumberGenerator) -> Duration?

@@ -1,13 +1,13 @@
 /// The state of one use of a schedule. Copies advance independently.
 ///
 /// The parts are stored in an array, and a part is added when its first delay is requested. The evaluation is iterative instead of
-/// recursive, so that a schedule of 100,000 steps does not overflow the stack.
+/// recursive, so a schedule of 100,000 steps does not overflow the stack.
 ///
 /// The type is `package` because `ProcedureKitDurable` uses it.
 package struct ScheduleEvaluation: Sendable {
   private enum Side: Sendable { case first, second }
 
-  /// A step of the schedule that has been asked for a delay and has not ended.
+  /// A step of the schedule that was asked for a delay and has not ended.
   private struct Part: Sendable {
     var step: ScheduleExpression.Step
     /// The first operand; `nil` if there is none, or if it has ended and the second operand is used instead.
@@ -62,7 +62,7 @@ package struct ScheduleEvaluation: Sendable {
         part = position(of: side, in: part)
         answer = asked(part, &generator)
       case .delay(let delay):
-        // A part is not used after it has ended.
+        // A part is not used after it ends.
         if delay == nil { (parts[part], sources[part]) = (nil, nil) }
         guard let frame = frames.popLast() else { return delay?.saturated }
         part = frame.part
@@ -85,7 +85,7 @@ package struct ScheduleEvaluation: Sendable {
     }
   }
 
-  /// Passes the delay of an operand to the part that has requested it.
+  /// Passes the delay of an operand to the part that requested it.
   private mutating func answered(
     _ frame: Frame, _ delay: Duration?, _ generator: inout any RandomNumberGenerator
   ) -> Answer {

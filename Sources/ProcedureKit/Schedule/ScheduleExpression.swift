@@ -2,8 +2,8 @@
 ///
 /// A combinator adds one node, regardless of the size of its operands. Nodes do not change, so one node can be part of many schedules.
 ///
-/// The conformance to `@unchecked Sendable` relies on an invariant: operands change only in `deinit`, and only in nodes to which there are
-/// no other references.
+/// The conformance to `@unchecked Sendable` relies on an invariant: operands change only in `deinit`, and only in nodes that have no other
+/// references.
 ///
 /// The class is `package` because `ProcedureKitDurable` uses it.
 package final class ScheduleExpression: @unchecked Sendable {
