@@ -126,8 +126,8 @@ extension Run {
   /// The current instant on the queue's clock.
   package var instant: ProcedureInstant { core.time.now }
 
-  /// The run of the whole procedure, of which this run is a layer, an attempt, or a copy. It is also that of a call, which is not reported
-  /// itself.
+  /// The run of the whole procedure that this run is a layer, an attempt, or a copy of. For a call, this is the run of the call itself,
+  /// even though that run is not reported.
   package var whole: Run {
     var run = self
     while run.kind == .layer || run.kind == .copy, let parent = run.parent { run = parent }
