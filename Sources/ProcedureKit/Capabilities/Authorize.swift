@@ -24,7 +24,7 @@ public struct Authorize<C: Capability>: InputlessProcedure {
 
   /// Reads the status, requests authorization if the status is insufficient, and reads the status again.
   ///
-  /// If the caller is waiting for other requests, cancelling it ends the wait immediately.
+  /// If the caller is waiting for other requests, cancelling the caller ends the wait immediately.
   ///
   /// - Returns: A status that meets the requirement.
   /// - Throws: ``ProcedureError/Kind/capabilityUnavailable`` or ``ProcedureError/Kind/capabilityUnauthorized``, each with the

@@ -24,7 +24,7 @@ public protocol Capability<Status>: Sendable {
   /// slot during the request. The function can run procedures and can itself request other authorizations.
   ///
   /// - Parameter requirement: The required authorization.
-  /// - Throws: An error if the request could not be made. A refusal by the user is not an error; it is reported by the status.
+  /// - Throws: An error if the request could not be made. A refusal by the user is not an error; the status reports it.
   func requestAuthorization(_ requirement: Status.Requirement) async throws
 }
 

@@ -4,10 +4,9 @@
 /// not satisfied, the run is *ignored*: the body is not executed, and the run does not count as failed. If the condition throws an error,
 /// the run fails, and the body is not executed.
 ///
-/// Conditions are evaluated after the dependencies have finished, and before the run claims its resources and a slot. No condition is
-/// evaluated while the queue is suspended. The conditions that adjacent modifiers add form one layer, and are evaluated concurrently. The
-/// first failure cancels the other evaluations, and the run fails. If no condition fails but at least one is not satisfied, the run is
-/// ignored.
+/// Conditions are evaluated after the dependencies finish and before the run claims its resources and a slot. No condition is evaluated
+/// while the queue is suspended. The conditions that adjacent modifiers add form one layer, and are evaluated concurrently. The first
+/// failure cancels the other evaluations, and the run fails. If no condition fails but at least one is not satisfied, the run is ignored.
 ///
 /// If a condition ignores cancellation, its evaluation continues in a separate task. The evaluation delays neither the decision of an
 /// enclosing `||`, `&&` or `!`, nor the end of an added run or of that run's layers, nodes and children. `run`, and direct calls to a
@@ -52,8 +51,8 @@ public struct Condition: Sendable {
 
   /// Evaluates the condition once, and calls `decide` as soon as the result is certain.
   ///
-  /// The function returns when all tasks of the evaluation have ended, which is later than the decision if an operand of `||` or `&&`
-  /// ignores cancellation. Cancelling the caller cancels the evaluation, but `decide` is still called.
+  /// The function returns when all tasks of the evaluation have ended. If an operand of `||` or `&&` ignores cancellation, this happens
+  /// after the decision. Cancelling the caller cancels the evaluation, but `decide` is still called.
   ///
   /// - Parameters:
   ///   - prepares: Whether the `prepare` step is performed.
@@ -72,7 +71,7 @@ public struct Condition: Sendable {
     }
   }
 
-  /// Evaluates all conditions concurrently, until all have been evaluated or one evaluation is conclusive.
+  /// Evaluates all conditions concurrently, until all conditions are evaluated or one evaluation is conclusive.
   ///
   /// If an evaluation is conclusive, the others are cancelled before `decide` is called. `decide` receives only the conclusive evaluation,
   /// or, if there is none, all evaluations in the order of the conditions. The function returns when all tasks of the evaluations have
@@ -114,7 +113,7 @@ private struct ConditionTally {
 
   /// Records that a condition was evaluated.
   ///
-  /// - Returns: The evaluations on which the decision is based; `nil` if there is no decision yet, or if it has already been made.
+  /// - Returns: The evaluations that the decision is based on; `nil` if there is no decision yet, or if the decision was made earlier.
   mutating func evaluated(_ index: Int, _ evaluation: ConditionEvaluation, concludes: Bool) -> [ConditionEvaluation]? {
     guard !isDecided else { return nil }
     precondition(evaluations[index] == nil, "\(#function): condition \(index) has already been evaluated")
@@ -131,7 +130,7 @@ enum ConditionEvaluation: Sendable {
   case satisfied
   /// The condition is not satisfied: the body is not executed, and the run does not fail.
   case ignored(by: String)
-  /// The condition has failed: the body is not executed, and the run fails.
+  /// The condition failed: the body is not executed, and the run fails.
   case failed(condition: String, error: any Error)
 
   var isSatisfied: Bool {
