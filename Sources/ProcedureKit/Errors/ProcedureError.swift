@@ -15,7 +15,7 @@
 /// }
 /// ```
 ///
-/// Future versions can add kinds, so a `switch` needs a `default`. The ``description`` states what happened and why, and the ``advice``
+/// Future versions may add kinds, so a `switch` needs a `default`. The ``description`` states what happened and why, and the ``advice``
 /// suggests what the developer can do. The details are available as properties of the error, for example `error.duration`.
 @dynamicMemberLookup
 public struct ProcedureError: Error, Sendable {
@@ -34,8 +34,8 @@ public struct ProcedureError: Error, Sendable {
     public static let dependencyFailed = Kind("dependencyFailed")
     /// The queue was shut down. The procedure was refused, or was cancelled when the grace period ended.
     public static let queueShutDown = Kind("queueShutDown")
-    /// With the policy ``FailurePolicy/collect``, one or more nodes, elements of a collection, procedures in a scope, or children have
-    /// failed; or too few of the procedures of ``ProcedureTask/first(_:of:)`` have succeeded.
+    /// With the policy ``FailurePolicy/collect``, one or more nodes, elements of a collection, procedures in a scope, or children failed;
+    /// or too few of the procedures passed to ``ProcedureTask/first(_:of:)`` succeeded.
     public static let childrenFailed = Kind("childrenFailed")
     /// The procedure would have waited forever.
     ///
@@ -52,7 +52,7 @@ public struct ProcedureError: Error, Sendable {
     public static let queueFull = Kind("queueFull")
     /// The run was cancelled because another run replaced it on a full queue.
     public static let replaced = Kind("replaced")
-    /// With the policy ``FailurePolicy/failFast``, a node of a graph, or a child of a body, has failed. The other nodes or children are
+    /// With the policy ``FailurePolicy/failFast``, a node of a graph, or a child of a body, failed. The other nodes or children are
     /// cancelled with this error as the reason.
     public static let stopped = Kind("stopped")
     /// The capability does not exist on this system, so it could not be authorized.
@@ -122,8 +122,8 @@ public struct ProcedureError: Error, Sendable {
     public var key: String?
     /// The run that replaced the procedure on the full queue, for ``Kind/replaced``.
     public var replacement: ProcedureIdentity?
-    /// The time after which the procedure timed out, for ``Kind/timedOut``. It is measured from the start of the body, or, for a deadline,
-    /// from admission.
+    /// The time after which the procedure timed out, for ``Kind/timedOut``, measured from the start of the body, or, for a deadline, from
+    /// admission.
     ///
     /// The value is zero if the deadline had passed before the procedure was added.
     public var duration: Duration?
@@ -155,7 +155,7 @@ public struct ProcedureError: Error, Sendable {
   ///
   /// - Parameters:
   ///   - kind: The kind.
-  ///   - procedure: The run concerned.
+  ///   - procedure: The run that the error concerns.
   ///   - set: A function that sets the details.
   public init(_ kind: Kind, procedure: ProcedureIdentity, _ set: (inout Details) -> Void = { _ in }) {
     var details = Details()
@@ -166,7 +166,7 @@ public struct ProcedureError: Error, Sendable {
   /// The kind of the error.
   public var kind: Kind { content.all.kind }
 
-  /// The run concerned.
+  /// The run that the error concerns.
   public var procedure: ProcedureIdentity { content.all.procedure }
 
   /// Returns a detail of the error.
@@ -318,7 +318,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .timedOut where self.hasStarted == false:
       "Give the procedure a later deadline, or use a timeout, which starts only when the body does"
     case .bodySkipped: "Make sure that the interceptor calls next() or throws an error"
-    case .promiseReleased: "Keep the promise until the callback that finishes it has been called"
+    case .promiseReleased: "Keep the promise until the callback that finishes it is called"
     default: nil
     }
   }

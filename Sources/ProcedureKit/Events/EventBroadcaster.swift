@@ -84,7 +84,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     return EventSubscription(number, of: self, limit: limit)
   }
 
-  /// Ends each subscription once its buffered events have been read.
+  /// Ends each subscription once its buffered events are read.
   func close() {
     let readers = contents.withLock { contents -> [Waiter] in
       // A closed broadcaster has no waiting readers.
@@ -242,6 +242,6 @@ extension BroadcastEvent {
 struct EventLimit<Event: BroadcastEvent>: Sendable {
   /// The maximum number of buffered events; at least one.
   let newest: Int
-  /// A function that returns the event that replaces `count` dropped events, which were followed by `next`.
+  /// A function that returns the event that replaces the `count` dropped events before `next`.
   let gap: @Sendable (_ count: Int, _ next: Event) -> Event
 }

@@ -1,7 +1,7 @@
-/// One step of a run, as delivered to the subscribers to the run's handle and to its queue.
+/// One step of a run, as delivered to subscribers to the run's handle and to the run's queue.
 ///
 /// Every event identifies its run by the properties ``id``, ``name``, ``attempt``, ``parent`` and, for a node, ``graph``. The
-/// ``step-swift.property`` states what has happened, together with the associated values:
+/// ``step-swift.property`` states what happened, and contains the associated values:
 ///
 /// ```swift
 /// for await event in queue.events {
@@ -14,12 +14,12 @@
 /// ```
 ///
 /// The ``kind-swift.property`` is the step without its values and is useful for comparing and counting events. The other properties are
-/// details of certain kinds, and are `nil` for all others. Later versions can add steps, kinds and properties.
+/// details of certain kinds, and are `nil` for all others. Later versions may add steps, kinds and properties.
 ///
 /// The events of one run are totally ordered. The first one is ``Kind-swift.struct/didAttach``, and the last one is `didFinish`.
 /// `didCancel` occurs at most once, before `willFinish`. A run that a queue refuses has only the events `willFinish` and `didFinish`, which
-/// are delivered to the subscribers to its handle, but not to the subscribers to the queue. Events of different runs are ordered only if
-/// one event causes the other.
+/// are delivered to subscribers to the run's handle, but not to subscribers to the queue. Events of different runs are ordered only if one
+/// event causes the other.
 ///
 /// The modifier layers and the attempts of a procedure, and the copies of a hedge, publish their events under the id of the run that
 /// encloses them.
@@ -48,7 +48,7 @@ public struct ProcedureEvent: Sendable {
 
     private let name: Name
 
-    /// The run was admitted to the queue; for a node, the graph has started.
+    /// The run was admitted to the queue; for a node, the graph started.
     public static var didAttach: Kind { Kind(name: .didAttach) }
     /// The body is about to start; see ``ProcedureEvent/attempt``.
     public static var willExecute: Kind { Kind(name: .willExecute) }
@@ -56,8 +56,7 @@ public struct ProcedureEvent: Sendable {
     public static var didExecute: Kind { Kind(name: .didExecute) }
     /// An existing value is used, so the body is not executed; see ``Procedure/reusing(_:_:)`` and ``ProcedureEvent/reuseName``.
     public static var reused: Kind { Kind(name: .reused) }
-    /// The ``ProcedureEvent/attempt`` has failed with ``ProcedureEvent/error``, and the next attempt follows after
-    /// ``ProcedureEvent/delay``.
+    /// The ``ProcedureEvent/attempt`` failed with ``ProcedureEvent/error``, and the next attempt follows after ``ProcedureEvent/delay``.
     ///
     /// See ``Procedure/retry(_:maxAttempts:budget:when:)``.
     public static var retrying: Kind { Kind(name: .retrying) }
@@ -71,9 +70,9 @@ public struct ProcedureEvent: Sendable {
     ///
     /// A run can wait for the value or the end of a procedure (including through its events or its progress), for a procedure that the body
     /// runs on a queue, for the run that performs a shared execution, for the nodes of a graph, for a queue to become idle, or, after the
-    /// body, for produced children. If the run has waited for several runs, ``ProcedureEvent/awaited`` is the run that ended last. Only
-    /// code that is subscribed at that moment receives the event: storing it for later subscribers would take an unlimited amount of memory
-    /// if a run waits repeatedly.
+    /// body, for produced children. If the run waited for several runs, ``ProcedureEvent/awaited`` is the run that ended last. Only code
+    /// that is subscribed at that moment receives the event: storing it for later subscribers could take an unlimited amount of memory if a
+    /// run waits repeatedly.
     public static var didAwait: Kind { Kind(name: .didAwait) }
     /// The progress of the run has increased by at least one percent; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
     public static var progress: Kind { Kind(name: .progress) }
@@ -86,7 +85,7 @@ public struct ProcedureEvent: Sendable {
     /// events.
     ///
     /// A gap does not belong to a run: its ``ProcedureEvent/id`` identifies no run, its ``ProcedureEvent/name`` is the name of the queue,
-    /// and its ``ProcedureEvent/instant`` is that of the next event. See ``ProcedureQueue/events(bufferingNewest:)``.
+    /// and its ``ProcedureEvent/instant`` is the instant of the next event. See ``ProcedureQueue/events(bufferingNewest:)``.
     public static var gap: Kind { Kind(name: .gap) }
 
     /// The name of the kind, such as `didFinish`.
@@ -99,7 +98,7 @@ public struct ProcedureEvent: Sendable {
 extension ProcedureEvent {
   /// A step of a run, with its associated values.
   ///
-  /// Later versions can add steps, so a `switch` in another package needs a `default`. They never add values to an existing step; new
+  /// Later versions may add steps, so a `switch` in another package needs a `default`. Existing steps never receive additional values; new
   /// values become properties of the event instead.
   @nonexhaustive
   public enum Step: Sendable {
@@ -107,11 +106,11 @@ extension ProcedureEvent {
     case didAttach
     /// The body is about to start this attempt; see ``Kind-swift.struct/willExecute``.
     case willExecute(attempt: Int)
-    /// The body has ended this attempt.
+    /// This attempt of the body ended.
     case didExecute(attempt: Int)
     /// An existing value is used, so the body is not executed; see ``Kind-swift.struct/reused``.
     case reused(by: String)
-    /// The attempt has failed, and the next one follows after the delay; see ``Kind-swift.struct/retrying``.
+    /// The attempt failed, and the next one follows after the delay; see ``Kind-swift.struct/retrying``.
     case retrying(attempt: Int, delay: Duration, error: any Error)
     /// The run was cancelled, with this reason if a reason was given; see ``Kind-swift.struct/didCancel``.
     case didCancel(reason: (any Error)?)
@@ -127,7 +126,7 @@ extension ProcedureEvent {
     case willFinish(ProcedureOutcome<Void>)
     /// The outcome is available; see ``Kind-swift.struct/didFinish``.
     case didFinish(ProcedureOutcome<Void>)
-    /// The subscriber was too slow and has missed this number of events; see ``Kind-swift.struct/gap``.
+    /// The subscriber was too slow and missed this number of events; see ``Kind-swift.struct/gap``.
     case gap(lostCount: Int)
   }
 
@@ -166,8 +165,8 @@ extension ProcedureEvent {
 extension ProcedureEvent {
   /// The number of the attempt, starting at 1.
   ///
-  /// For ``Kind-swift.struct/retrying``, this is the attempt that has failed. For every other event, it is the latest attempt that has
-  /// started, or 0 before the first.
+  /// For ``Kind-swift.struct/retrying``, this is the attempt that failed. For every other event, it is the latest attempt that started, or
+  /// 0 before the first.
   public var attempt: Int { Int(number) }
 
   /// The run whose body called or produced this run, or, for a node, the run of its graph; `nil` for a top-level run.
@@ -230,7 +229,7 @@ extension ProcedureEvent {
     }
   }
 
-  /// The name of the collection of which the run is an element, for ``Kind-swift.struct/didAttach``.
+  /// The name of the collection that the run belongs to as an element, for ``Kind-swift.struct/didAttach``.
   ///
   /// This is the name of the procedure that ``ProcedureQueue/map(_:with:maxConcurrentElements:onFailure:elementName:)``,
   /// ``ProcedureQueue/results(of:over:maxConcurrentElements:ordered:elementName:)-4dpvx`` or the functions of a ``GraphBuilder`` execute
@@ -257,7 +256,7 @@ extension ProcedureEvent {
     if case .didAttach(let dependencies, _)? = details?.content { dependencies } else { [] }
   }
 
-  /// The time that the run has spent in each phase, for ``Kind-swift.struct/didFinish``.
+  /// The time that the run spent in each phase, for ``Kind-swift.struct/didFinish``.
   ///
   /// The sum is the time since `didAttach`. The value is `nil` for a run that was refused, or that was admitted before the queue had a
   /// subscriber, unless the queue collects totals.
@@ -294,7 +293,7 @@ extension ProcedureEvent {
     case progress(ProcedureProgress)
   }
 
-  /// The run to which an event belongs.
+  /// The run that an event belongs to.
   struct Subject {
     let id: ProcedureID
     let name: String
@@ -380,7 +379,7 @@ public enum ExecutionCause: Hashable, Sendable, CustomStringConvertible {
   case dependenciesChanged([String])
   /// These dependencies are being executed, so their values are not known yet.
   case dependenciesExecuted([String])
-  /// The value is needed by the caller or by a node that is being executed, but its type, which has this name, is not `Codable`.
+  /// The caller, or a node that is being executed, needs the value, but the value's type, which has this name, is not `Codable`.
   case notCodable(String)
 
   /// The reason in words, such as "the journal has no value for it".
