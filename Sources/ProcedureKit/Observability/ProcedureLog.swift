@@ -83,7 +83,7 @@ public struct ProcedureLog: Sendable {
 }
 
 extension ProcedureLog {
-  /// The importance of a message. The names and their order are those of swift-log.
+  /// The importance of a message. The names and their order match those of swift-log.
   @frozen
   public enum Level: Int, CaseIterable, Codable, Comparable, Sendable, CustomStringConvertible {
     /// Every step, for following a single run.

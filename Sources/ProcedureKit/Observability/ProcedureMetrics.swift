@@ -1,4 +1,4 @@
-/// The time that one run has spent in each phase, and the number of its attempts.
+/// The time that one run spent in each phase, and the number of its attempts.
 ///
 /// The times include the waits and pauses of every layer of modifiers. While one layer of a procedure is pausing and another is executing,
 /// which can happen with the copies of a hedge, the time counts towards ``executing``.
@@ -17,7 +17,7 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
   public var executing: Duration
   /// The time that the run spent pausing: in delays, and between attempts and repetitions.
   public var paused: Duration
-  /// The time that the run spent, after the body had ended, waiting for children that the body had produced, and calling its end hooks.
+  /// The time that the run spent, after the body ended, waiting for children that the body had produced, and calling its end hooks.
   public var finishing: Duration
   /// The number of attempts that have started, including the retries of every layer of the procedure and of the procedures that its body
   /// calls. It is 0 if the body was never called.
@@ -84,15 +84,15 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   public private(set) var ignoredCount = 0
   /// The number of procedures that have finished with an existing value.
   public private(set) var reusedCount = 0
-  /// The number of procedures that the queue has refused because the queue was full or shut down, or because a deadline had passed.
+  /// The number of procedures that were refused because the queue was full or shut down, or because a deadline had passed.
   ///
-  /// The number includes the errors that ``ProcedureQueue/tryAdd(_:input:after:)-(_,_,[ProcedureDependency])`` has thrown.
+  /// The number includes the errors that ``ProcedureQueue/tryAdd(_:input:after:)-(_,_,[ProcedureDependency])`` threw.
   public private(set) var refusedCount = 0
   /// The number of retries, in any layer of a procedure, and in the nodes of graphs.
   public private(set) var retryCount = 0
   /// The sums of the times of all procedures.
   public private(set) var times = ProcedureMetrics()
-  /// The distribution of the total time that each procedure has spent waiting for dependencies, conditions, resources and slots.
+  /// The distribution of the total time that each procedure spent waiting for dependencies, conditions, resources and slots.
   public private(set) var waiting = DurationHistogram()
   /// The distribution of the execution times of the bodies of all procedures that have started.
   public private(set) var executing = DurationHistogram()

@@ -1,5 +1,5 @@
 extension QueueCore {
-  /// The log of the queue, or of the process if the queue has none.
+  /// The log of the queue, or of the process if the queue has no log.
   package var log: ProcedureLog { configuration.log ?? .shared }
 
   /// Returns the metadata for the log messages of a run.
@@ -51,7 +51,7 @@ extension QueueCore.State {
 }
 
 extension Run {
-  /// Returns the metrics of the run at its end; `nil` if the run was not measured from its beginning.
+  /// Returns the metrics of the run when it ends; `nil` if the run was not measured from its beginning.
   func metrics(at instant: ProcedureInstant, _ state: borrowing QueueCore.State) -> ProcedureMetrics? {
     let member = state.runs[self].member
     guard var metrics = state.machine.meters?.metrics(of: member, at: instant.nanoseconds) else { return nil }
@@ -69,7 +69,7 @@ extension Run {
     return state.runs[self].hasStarted ? pause.latestAttempt + pause.innerRetryCount : 0
   }
 
-  /// Returns how long the body has waited for its slot, in nanoseconds; negative if that is not known.
+  /// Returns how long the body waited for its slot, in nanoseconds; negative if that is not known.
   func slotWait(_ state: borrowing QueueCore.State) -> Int64 {
     // The wait for the slot of an enclosing body does not belong to this run.
     slotOwner === self ? state.machine.meters?.slotWait(of: state.runs[self].member) ?? -1 : -1

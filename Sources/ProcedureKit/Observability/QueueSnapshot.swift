@@ -82,7 +82,7 @@ public struct QueueSnapshot: Sendable {
     case room(on: String)
     /// The body is waiting for an event of the procedure or the queue with this name.
     case events(of: String)
-    /// The body has ended or is waiting, and these children, which it has produced, have not finished.
+    /// The body has ended or is waiting, and these children that it produced have not finished.
     case children([ProcedureIdentity])
     /// The graph is waiting for its nodes.
     case nodes

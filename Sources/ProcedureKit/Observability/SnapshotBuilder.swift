@@ -6,7 +6,7 @@ extension QueueCore {
   package struct ModelDetails: Sendable {
     /// The number of attempts that have started.
     package let attempts: Int
-    /// The progress; `nil` if the body has reported none, and has neither children nor nodes.
+    /// The progress; `nil` if the body has reported no progress and has neither children nor nodes.
     package let progress: Double?
   }
 
@@ -60,8 +60,8 @@ extension QueueCore {
 
 /// The data for a snapshot about one run, or one layer of a run.
 ///
-/// A builder is created under the lock, and kept until the lock has been released, because releasing the last reference to another run can
-/// call the user's code.
+/// A builder is created under the lock, and kept until the lock is released, because releasing the last reference to another run can call
+/// the user's code.
 private struct SnapshotEntryBuilder: Sendable {
   let run: Run
   let state: ProcedureState

@@ -40,7 +40,7 @@ extension String {
 extension Hasher {
   /// Adds the bytes of a string, followed by a terminator.
   package mutating func combine(bytesOf text: String) {
-    // A string in another encoding, which can occur on Apple's platforms, is converted to UTF-8.
+    // A string in another encoding, which can occur on Apple platforms, is converted to UTF-8.
     var text = text
     text.withUTF8 { combine(bytes: UnsafeRawBufferPointer($0)) }
     combine(0xff as UInt8)

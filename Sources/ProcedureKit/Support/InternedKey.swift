@@ -1,13 +1,13 @@
 import Synchronization
 
-/// A key of any type that the user has provided. All equal values share one object for as long as the object is referenced.
+/// A key of any type, provided by the user. All equal values share one object for as long as the object is referenced.
 ///
 /// Comparing, hashing and releasing a key can call the user's code. A key is therefore looked up only once, outside of all locks; after
 /// that, its object can be compared anywhere.
 ///
 /// The type is `package` because `ProcedureKitPacing` uses it.
 package final class InternedKey: Hashable, Sendable {
-  /// The value with which the key was created.
+  /// The value that the key was created from.
   let value: any Hashable & Sendable
   private let userHash: Int
   private let number: UInt64

@@ -1,4 +1,4 @@
-/// A collection whose elements are identified by numbers. The number of an element is reused after the element has been removed.
+/// A collection whose elements are identified by numbers. The number of an element is reused after the element is removed.
 struct Slots<Element> {
   private var elements: ContiguousArray<Element> = []
   private var vacant: ContiguousArray<Int32> = []

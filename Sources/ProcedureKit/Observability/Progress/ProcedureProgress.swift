@@ -1,6 +1,6 @@
 /// The progress of a procedure.
 public struct ProcedureProgress: Hashable, Sendable {
-  /// The completed fraction of the work, from 0 to 1. It never decreases in the course of a run.
+  /// The completed fraction of the work, from 0 to 1. It never decreases during a run.
   public internal(set) var fraction = 0.0
   /// The number of completed units, if the body reports units.
   public internal(set) var completedUnits: Int?
@@ -39,17 +39,17 @@ extension ProcedureContext {
 /// ```
 ///
 /// The progress of a body with children or nodes is the weighted sum of their progress; see ``Procedure/progressWeight(_:)``. Once the body
-/// itself reports progress, the body counts as an additional part with weight 1. A child counts as completed when it has ended, regardless
-/// of its outcome. Attempts, layers, copies of a hedge, and procedures that the body calls without a queue report to the procedure that
+/// itself reports progress, the body counts as an additional part with weight 1. A child counts as completed when it ends, regardless of
+/// its outcome. Attempts, layers, copies of a hedge, and procedures that the body calls without a queue report to the procedure that
 /// encloses them.
 ///
 /// The published progress never decreases: the progress of a second attempt, which starts again from zero, becomes visible only when it
-/// exceeds that of the first. A finished run has a progress of 1; a run that has failed or was cancelled keeps the last value. For each
-/// whole percent, an event of kind ``ProcedureEvent/Kind-swift.struct/progress`` is published for the procedure and for each procedure
-/// that encloses it.
+/// exceeds the progress of the first. A finished run has a progress of 1; a run that failed or was cancelled keeps the last value. For each
+/// whole percent, an event of kind ``ProcedureEvent/Kind-swift.struct/progress`` is published for the procedure and for each procedure that
+/// encloses it.
 ///
 /// Progress tracking costs nothing for a procedure whose progress is neither reported nor read. All functions can be called from any task,
-/// return quickly, and have no effect after the run has ended.
+/// return quickly, and have no effect after the run ends.
 public struct ProgressReporter: Sendable {
   let context: ProcedureContext
 
@@ -107,7 +107,7 @@ extension Procedure {
     let task = procedureTask
     require(
       weight >= 0 && weight.isFinite,
-      "Procedure \"\(task.name)\": its progress weight must be a finite number of at least 0, got \(weight)")
+      "Procedure \"\(task.name)\": its progress weight must be finite and at least 0, got \(weight)")
     return task.relabelled { $0.weight = weight }
   }
 }

@@ -187,8 +187,8 @@ package final class ProgressNode: Sendable {
 
 /// The progress of one run with its children, or of one graph with its nodes.
 ///
-/// Once the body of a run has reported progress, it counts as a part with weight 1; each child counts as a part with the child's weight.
-/// The nodes of a graph are parts of the graph, and its weight is the sum of their weights. The published progress never decreases.
+/// Once the body of a run reports progress, the body counts as a part with weight 1; each child counts as a part with the child's weight.
+/// The nodes of a graph are parts of the graph, and the graph's weight is the sum of their weights. The published progress never decreases.
 struct ProgressState {
   private struct Child {
     let weight: Double
@@ -200,7 +200,7 @@ struct ProgressState {
   private(set) var hasEnded = false
   /// The number of changes to the published progress.
   private(set) var version = 0
-  /// The fraction that the body has reported, if it has.
+  /// The fraction that the body has reported, if any.
   private var reported: Double?
   /// The children that have not ended.
   private var children: [ProcedureID: Child] = [:]

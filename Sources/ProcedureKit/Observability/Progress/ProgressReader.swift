@@ -29,14 +29,15 @@ final class ProgressReader: EventReader {
 }
 
 extension Run {
-  /// The node of the reporting run in the tree of progress. If there is none, it is created, together with the nodes of all enclosing runs.
+  /// The node of the reporting run in the tree of progress. If there is no such node, it is created, together with the nodes of all
+  /// enclosing runs.
   package var progressNode: ProgressNode {
     let run = reported
     let (existing, started) = run.core.read { ($0.runs[run].details.extensions.progress, $0.runs[run].started) }
     if let existing { return existing }
     let isNode = run.kind == .node || run.kind == .bareNode
     let graph = isNode ? run.parent?.currentGraph : nil
-    // A node that is still running after its graph has ended has no parent.
+    // A node that is still running after its graph ends has no parent.
     let around = graph?.progressNode ?? (isNode ? nil : run.parent?.progressNode)
     let made = ProgressNode(
       run.id, in: around, ProgressState(start: started < 0 ? nil : ProcedureInstant(nanoseconds: started)),
