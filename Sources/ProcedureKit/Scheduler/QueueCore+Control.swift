@@ -63,7 +63,7 @@ extension QueueCore {
   var width: Int { read { $0.machine.width } }
   var isSuspended: Bool { read { $0.machine.isSuspended } }
 
-  /// Cancels all runs, except those within a shield, in one critical section, so that the end of one run does not let another one start.
+  /// Cancels all runs, except those within a shield, in one critical section, so that ending one run does not let another start.
   func cancelAll(_ reason: (any Error)?, includesLater: Bool = false) {
     cancelRuns(includesLater: includesLater) { run, _ in
       run.cancellationScope.isShielded ? nil : RunDetails.Cancellation(reason: reason)
@@ -187,8 +187,8 @@ extension QueueCore {
 
   // MARK: Priority
 
-  /// Returns the unfinished run with an id; `nil` if this queue has none. Layers and attempts are skipped, because they report under the id
-  /// of their run.
+  /// Returns the unfinished run with an id; `nil` if this queue has no such run. Layers and attempts are skipped, because they report under
+  /// the id of their run.
   func unfinishedRun(_ id: ProcedureID) -> Run? {
     read { state in
       for member in state.machine.present {

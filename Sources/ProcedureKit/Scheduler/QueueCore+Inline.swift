@@ -36,7 +36,7 @@ extension QueueCore {
     return (run, (step == .claim ? run.claim(startsInline: true) : step) == .start)
   }
 
-  /// Ends a run that `startStructured` started, after its body has succeeded, in one critical section.
+  /// Ends a run that `startStructured` started, in one critical section, after the run's body succeeds.
   ///
   /// - Returns: Whether the run has ended. If it has not, the caller has to call `finish`.
   @usableFromInline
@@ -60,7 +60,7 @@ extension QueueCore {
     return send { state, effects in takeNext(for: worker, isStarting: isStarting, at: reading, &state, &effects) }
   }
 
-  /// Returns the next run for a worker that has executed `run`; `nil` if there is none, in which case the worker ends.
+  /// Returns the next run for a worker that executed `run`; `nil` if there is none, in which case the worker ends.
   func nextJob(for worker: Worker, after run: Run) -> Job? {
     let reading = time.reading()
     return send { state, effects in
@@ -90,7 +90,7 @@ extension QueueCore {
   struct Following: ~Copyable, Sendable {
     /// The next job of the worker, if there is one.
     let job: Job?
-    /// The references that the ended run no longer needs. They are released after the lock has been released.
+    /// The references that the ended run no longer needs. They are released after the lock is released.
     let released: Run.ReleasedReferences
   }
 
@@ -100,7 +100,7 @@ extension QueueCore {
   ///   - run: The run.
   ///   - outcome: The outcome of its body.
   ///   - reading: The instant at which the run ends.
-  ///   - worker: The worker that has executed the body; `nil` if the caller's task has.
+  ///   - worker: The worker that executed the body; `nil` if the caller's task executed it.
   /// - Returns: The next job of the worker; `nil` if the run has children, listeners, or a cancellation, and therefore cannot end inline.
   @inline(__always)
   func endInline(

@@ -27,7 +27,7 @@ extension QueueCore {
     }
     let refusal = signal.refusal
     guard signal.wasCancelled || refusal != nil else { return }
-    // The caller no longer waits, so the room can go to another caller.
+    // The caller is no longer waiting, so the room can go to another caller.
     send { state, _ in state.limiter.callerCancelled() }
     throw refusal ?? ProcedureContext.current?.cancellationReason ?? CancellationError()
   }

@@ -10,12 +10,12 @@ extension QueueCore {
     return try await run.driveToEnd(admitted: task.layer.traits.rawPriority)
   }
 
-  /// Ends a run that `startStructured` started and `endInline` could not end: it has failed, was cancelled, or has children.
+  /// Ends a run that `startStructured` started and `endInline` could not end, because the run failed, was cancelled, or has children.
   @usableFromInline @concurrent
   func finish<Output: Sendable>(_ run: Run, _ result: Result<Output, any Error>) async throws -> Output {
     run.bodyEnded(result.map { $0 })
     await run.finish()
-    guard let outcome = run.outcome else { preconditionFailure("\(run.identity) has ended without an outcome") }
+    guard let outcome = run.outcome else { preconditionFailure("\(run.identity) ended without an outcome") }
     return try outcome.map { $0 as! Output }.get(of: run.identity)
   }
 
@@ -60,7 +60,7 @@ extension QueueCore {
     throw error
   }
 
-  /// The rule by which a run gets room on a queue that limits its waiting runs.
+  /// The rule that determines how a run gets room on a queue that limits its waiting runs.
   enum RoomRule: Sendable {
     /// The run gets room according to the queue's overflow policy, and may replace a waiting run.
     case byOverflow
@@ -72,13 +72,13 @@ extension QueueCore {
 
   /// Admits an added run to the queue (L1, D1).
   ///
-  /// - Returns: The reason why the queue refuses the run; `nil` if the run was admitted, or has ended because its deadline had passed.
+  /// - Returns: The reason why the queue refuses the run; `nil` if the run was admitted, or ended because its deadline had passed.
   func admit(
     _ run: Run, after dependencies: [any ProcedureDependency], room: RoomRule = .byOverflow
   ) -> AdmissionLimiter.Refusal? {
     let refusal = admit(run, after: dependencies, room: room, isFromBody: false)
     guard refusal == .shutDown else { return refusal }
-    // A body on this queue can still add runs during a shutdown, which waits for them (Q4). Only now does it matter who the caller is.
+    // A body on this queue can still add runs during a shutdown, which waits for them (Q4). The caller matters only in this case.
     if isAround(run.parent ?? ProcedureContext.current?.run.nearestUnfinished) {
       return admit(run, after: dependencies, room: room, isFromBody: true)
     }
@@ -133,7 +133,7 @@ extension QueueCore {
       }
       next = step
       if state.cancelledByShutdown != nil, run.parent == nil {
-        // The grace period has ended, so the run is cancelled like those that were on the queue at that moment.
+        // The grace period has ended, so the run is cancelled like the runs that were on the queue when the period ended.
         run.mark(ProcedureError.queueShutDown(procedure: run.identity, queue: name), at: reading, &state, &effects)
         if let record = CancelledRun(run, state) { state.cancelledByShutdown?.append(record) }
       } else if state.cancelsAdmitted, !run.cancellationScope.isShielded {

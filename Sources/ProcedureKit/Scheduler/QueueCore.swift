@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// There are three ways to access the guarded state:
 ///
-/// - `send` sends an event to the machine and performs the effects of the event after the lock has been released.
+/// - `send` sends an event to the machine and performs the effects of the event after the lock is released.
 /// - `update` changes the states of runs. The change must not let any run start or end.
 /// - `read` reads the state and cannot change it.
 ///
@@ -32,7 +32,7 @@ package final class QueueCore: Sendable {
     var resumption: [OneShotSignal] = []
     /// Whether every run is cancelled when it is admitted.
     var cancelsAdmitted = false
-    /// The runs that were cancelled because the queue was shut down, in order; `nil` until the end of a grace period.
+    /// The runs that were cancelled because the queue was shut down, in order; `nil` until a grace period ends.
     var cancelledByShutdown: [CancelledRun]?
     /// The failures in a scope, in order. A scope that fails fast throws the first one.
     var failures: [ProcedureFailure] = []
@@ -40,8 +40,8 @@ package final class QueueCore: Sendable {
     var isScopeOver = false
     /// The signals of tasks that are waiting until the queue has no runs (Q4).
     var emptyWaiters: [OneShotSignal] = []
-    /// The signals of bodies that are waiting for their own queue to become idle. The queue is idle once every other run is waiting for
-    /// that, too.
+    /// The signals of bodies that are waiting for their own queue to become idle. The queue is idle once every other run is also waiting
+    /// for the queue to become idle.
     var idleWaiters: [OneShotSignal] = []
     /// The number of bodies, on any queue, that are waiting for this queue to become idle or to have room.
     var awaitingBodies = 0
@@ -56,14 +56,15 @@ package final class QueueCore: Sendable {
     weak var queue: (any Actor)?
   }
 
-  /// A run that a shutdown or `cancelWaiting` has cancelled. It does not contain the run itself, which would keep other objects alive.
+  /// The record of a run that a shutdown or `cancelWaiting` cancelled. It does not contain the run itself, which would keep other objects
+  /// alive.
   struct CancelledRun: Sendable {
     let procedure: ProcedureIdentity
     let key: InternedKey?
     /// Whether the body had been called.
     ///
-    /// A body starts in one critical section, and the run is cancelled and this value is read in another one. A body that would start at
-    /// the same moment is therefore either not called, or counts as started.
+    /// A body starts in one critical section. In another, the run is cancelled and this value is read. A body that would start at the same
+    /// moment is therefore either not called or counts as started.
     let hasStarted: Bool
 
     /// Creates the record of a run that has just been cancelled; `nil` for a produced child, which is a part of its parent.
@@ -73,7 +74,7 @@ package final class QueueCore: Sendable {
     }
   }
 
-  /// The effects of an event, which are performed after the lock has been released.
+  /// The effects of an event, which are performed after the lock is released.
   struct Effects: Sendable {
     var next = QueueMachine.Next()
     var startsWorker = false
@@ -111,7 +112,7 @@ package final class QueueCore: Sendable {
 
   /// The settings of the queue. Values that are needed often, or in a different form, are also stored separately.
   let configuration: ProcedureQueue.Configuration
-  /// The failure policy of the scope that owns the queue; `nil` if no scope does.
+  /// The failure policy of the scope that owns the queue; `nil` if no scope owns it.
   let scopePolicy: FailurePolicy?
   let name: String
   let time: QueueClock
@@ -159,7 +160,7 @@ package final class QueueCore: Sendable {
 
   // MARK: The lock
 
-  /// Sends an event to the machine and performs the effects on other runs after the lock has been released.
+  /// Sends an event to the machine and performs the effects on other runs after the lock is released.
   ///
   /// Returns the result of `event`, which is usually the next step of the run concerned.
   @inline(__always)
@@ -210,15 +211,15 @@ package final class QueueCore: Sendable {
   ///
   /// | the run is driven by | the step is delivered |
   /// |---|---|
-  /// | no task, if it was added | by `Run.advance`, after the lock has been released |
+  /// | no task, if it was added | by `Run.advance`, after the lock is released |
   /// | its caller's task | by resuming the task in `Run.nextStep`, or by storing the step until the task reads it there |
   static func deliver(_ step: RunStep, to run: Run, _ runs: inout RunTable, _ effects: inout Effects) {
     if step == .wait || step == .stale { return }
     if run.isDrivenByWorker {
-      // No task is waiting for the step of an added run, so the run advances after the lock has been released.
+      // No task is waiting for the step of an added run, so the run advances after the lock is released.
       effects.add(.advance(run, step))
     } else {
-      // The caller's task drives the run. That task is either suspended in `nextStep`, or will read the step there.
+      // The caller's task drives the run. That task is either suspended in `nextStep`, or will read the step when it gets there.
       runs[run].details.step = step
       if let driver = runs[run].details.driver.take() { effects.add(.resume(driver)) }
     }

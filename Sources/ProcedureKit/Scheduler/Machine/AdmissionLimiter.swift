@@ -1,4 +1,4 @@
-/// The limit on the number of runs that may wait on a queue, in total and for each key. It admits callers in order and chooses the run that
+/// A limiter for the number of runs that may wait on a queue, overall and for each key. It admits callers in order and chooses the run that
 /// a new run replaces.
 ///
 /// Callers are admitted in first-come, first-served order. A caller whose key is full is parked in a queue of that key. When the key has
@@ -17,7 +17,7 @@ struct AdmissionLimiter: Sendable {
     case full(limit: Int)
     case keyFull(limit: Int)
 
-    /// Returns the error of a refused run. This function must be called outside of all locks, because describing the key calls the user's
+    /// Returns the error for a refused run. This function must be called outside of all locks, because describing the key calls the user's
     /// code.
     func error(of run: Run) -> ProcedureError {
       let (procedure, queue) = (run.identity, run.core.name)
@@ -103,7 +103,7 @@ struct AdmissionLimiter: Sendable {
   /// Reserves room for a new caller and returns whether there was room.
   ///
   /// A new caller does not overtake waiting callers: after each event, `takeNextCaller` grants them all available room, so callers wait
-  /// only while there is none.
+  /// only while there is no room.
   mutating func reserveIfFree(for key: ObjectIdentifier?, _ machine: QueueMachine) -> Bool {
     guard refusal(for: key, machine) == nil else { return false }
     addReservation(key)
@@ -114,8 +114,8 @@ struct AdmissionLimiter: Sendable {
 
   /// Records that the wait of a caller was cancelled.
   ///
-  /// - Complexity: O(1) on average, because cancelled callers are removed together, once there are as many of them as there are waiting
-  ///   ones.
+  /// - Complexity: O(1) on average, because cancelled callers are removed together, once there are as many cancelled callers as waiting
+  ///   callers.
   mutating func callerCancelled() {
     compactionCountdown -= 1
     guard compactionCountdown == 0 else { return }

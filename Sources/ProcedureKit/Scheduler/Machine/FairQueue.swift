@@ -95,7 +95,7 @@ struct FairQueue: Sendable {
     return number
   }
 
-  /// Records that a run of the key has ended, or has changed its key. The key is removed together with its last run.
+  /// Records that a run of the key ended, or changed its key. The key is removed together with its last run.
   mutating func left(_ key: Int32) {
     keys[Int(key)].runs -= 1
     guard keys[Int(key)].runs == 0 else { return }
@@ -112,7 +112,7 @@ struct FairQueue: Sendable {
   /// Whether the key has reached its limit of slots. Runs without a key have no limit.
   func isFull(_ key: Int32) -> Bool { keys[Int(key)].slots >= limit && keys[Int(key)].id != nil }
 
-  /// Records that a member of the key has taken a slot, either to start with `priority`, or to resume if `priority` is `nil`. The caller
+  /// Records that a member of the key took a slot, either to start with `priority`, or to resume if `priority` is `nil`. The caller
   /// then has to call ``change(of:)``.
   mutating func slotTaken(_ key: Int32, startsWith priority: UInt8?) {
     keys[Int(key)].slots += 1
@@ -120,19 +120,19 @@ struct FairQueue: Sendable {
     assignFinishTag(key, turn)
   }
 
-  /// Records that a member of the key has released its slot. The caller then has to call ``change(of:)``.
+  /// Records that a member of the key released its slot. The caller must then call ``change(of:)``.
   mutating func slotReleased(_ key: Int32) { keys[Int(key)].slots -= 1 }
 
   // MARK: Waiting members
 
-  /// Records that a member of the key has started to wait for a slot. The caller then has to call ``change(of:)``.
+  /// Records that a member of the key started to wait for a slot. The caller must then call ``change(of:)``.
   mutating func enqueued(_ member: Int32, of key: Int32, isResuming: Bool, priority: UInt8, order: UInt64) {
     countTurns(of: key, priority, by: 1)
     keys[Int(key)].queue.insert(
       Entry(index: member, isResuming: isResuming, priority: priority, order: order), &positions)
   }
 
-  /// Records that a member of the key is no longer waiting. The caller then has to call ``change(of:)``. Returns whether the member was the
+  /// Records that a member of the key is no longer waiting. The caller must then call ``change(of:)``. Returns whether the member was the
   /// head; if so, the caller dequeues it.
   mutating func dequeued(_ member: Int32, of key: Int32) -> Bool {
     let position = Int(positions[Int(member)])
@@ -141,7 +141,7 @@ struct FairQueue: Sendable {
     return removeIfHead(member, of: key)
   }
 
-  /// Records that the priority of a waiting member was raised (Q7). The caller then has to call ``change(of:)``. Returns whether the member
+  /// Records that the priority of a waiting member was raised (Q7). The caller must then call ``change(of:)``. Returns whether the member
   /// was the head; if so, the caller dequeues it.
   mutating func raised(_ member: Int32, of key: Int32, to priority: UInt8) -> Bool {
     let position = Int(positions[Int(member)])
@@ -197,7 +197,7 @@ struct FairQueue: Sendable {
     keys[Int(key)].turns[turn].virtualFinishTag = lastFinishTag
   }
 
-  /// Clears the head of a key if it is this member. Returns whether it was.
+  /// Clears the head of a key if this member is the head. Returns whether it was.
   private mutating func removeIfHead(_ member: Int32, of key: Int32) -> Bool {
     guard keys[Int(key)].head == member else { return false }
     keys[Int(key)].head = -1

@@ -18,13 +18,13 @@ extension QueueMachine {
     keyChanged(key)
   }
 
-  /// Removes a member that is no longer waiting for a slot. The caller then has to call `keyChanged`.
+  /// Removes a member that is no longer waiting for a slot. The caller must then call `keyChanged`.
   mutating func dequeue(_ member: MemberID) {
     let key = members[Int(member)].key
     if key < 0 || fairQueue.dequeued(member, of: key) { dequeueHead(member) }
   }
 
-  /// Replaces the head of a key after its waiting members or its slots have changed.
+  /// Replaces the head of a key after its waiting members or its slots change.
   mutating func keyChanged(_ key: Int32) {
     guard key >= 0, let change = fairQueue.change(of: key) else { return }
     if change.previousHead >= 0 { dequeueHead(change.previousHead) }

@@ -147,7 +147,7 @@ struct QueueMachine: Sendable {
     return (member, advance(member, &next))
   }
 
-  /// Records that all dependencies of a run have succeeded (D1). Returns the next step.
+  /// Records that all dependencies of a run succeeded (D1). Returns the next step.
   mutating func dependenciesSettled(_ member: MemberID, _ next: inout Next) -> RunStep {
     let isPending = advances(member, by: .dependenciesSettled)
     // A dependency that was added during a step can settle before that step ends, so the need is removed even if the run is not pending.
@@ -191,7 +191,7 @@ struct QueueMachine: Sendable {
     return advance(member, &next)
   }
 
-  /// Records that the delay of a run, or its pause between two executions, has ended. Returns the next step.
+  /// Records that a run's delay or its pause between two executions ended. Returns the next step.
   mutating func pauseEnded(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .pauseEnded) else { return .stale }
     members[Int(member)].needs.remove(.delay)
@@ -305,13 +305,13 @@ struct QueueMachine: Sendable {
 
   // MARK: The body (Q3)
 
-  /// Records that the hooks have ended and that the body is about to execute.
+  /// Records that the hooks ended and that the body is about to execute.
   mutating func bodyStarted(_ member: MemberID) {
     _ = advances(member, by: .bodyStarted)
     move(member, to: .executing)
   }
 
-  /// Records that a body has started to wait, and releases its slot (Q3).
+  /// Records that a body started to wait, and releases its slot (Q3).
   mutating func waitStarted(_ member: MemberID, _ next: inout Next) {
     members[Int(member)].waits += 1
     changeCount &+= 1
@@ -319,7 +319,7 @@ struct QueueMachine: Sendable {
     releaseSlot(member, &next)
   }
 
-  /// Records that a wait of a body has ended. After the last wait, the body needs its slot again, so the caller has to call `slotNeeded`
+  /// Records that a wait of a body ended. After the last wait, the body needs its slot again, so the caller has to call `slotNeeded`
   /// next (Q3).
   mutating func waitEnded(_ member: MemberID) {
     members[Int(member)].waits -= 1
@@ -345,7 +345,7 @@ struct QueueMachine: Sendable {
     return true
   }
 
-  /// Records that a body that was waiting for its slot has been cancelled: it continues without one (C5).
+  /// Records that a body was cancelled while it was waiting for its slot: it continues without a slot (C5).
   mutating func returnCancelled(_ member: MemberID) {
     guard members[Int(member)].isReturning else { return }
     dequeue(member)
@@ -369,7 +369,7 @@ struct QueueMachine: Sendable {
     move(member, to: .pausing)
     (members[Int(member)].needs, members[Int(member)].claims) = (needs, needs.contains(.claim))
     countWaiting(member, by: 1)
-    // A task that the body has left behind may be waiting for the slot, which a pausing run must not get.
+    // A task that the body left behind may be waiting for the slot, which a pausing run must not get.
     stopReturning(member, &next)
     releaseSlot(member, &next)
   }
@@ -379,14 +379,14 @@ struct QueueMachine: Sendable {
   /// Whether every unfinished run is waiting for the queue to become idle (Q4).
   var isIdle: Bool { count == idlerCount }
 
-  /// Records that the body of a run, or a run nested in it, has started to wait for the queue to become idle (Q4).
+  /// Records that the body of a run, or a run nested in it, started to wait for the queue to become idle (Q4).
   mutating func idleWaitStarted(_ member: MemberID) {
     guard member >= 0, !members[Int(member)].isNested else { return }
     members[Int(member)].idleWaits += 1
     if members[Int(member)].idleWaits == 1 { idlerCount += 1 }
   }
 
-  /// Records that a wait for the queue to become idle has ended.
+  /// Records the end of a wait for the queue to become idle.
   mutating func idleWaitEnded(_ member: MemberID) {
     guard member >= 0, !members[Int(member)].isNested else { return }
     members[Int(member)].idleWaits -= 1
@@ -395,8 +395,8 @@ struct QueueMachine: Sendable {
 
   // MARK: Ending
 
-  /// Handles the cancellation of the run, or an outcome that a dependency or a condition has decided: the run ends at once unless its body
-  /// is starting or executing (C2).
+  /// Handles the cancellation of the run, or an outcome that a dependency or a condition decided: the run ends at once unless its body is
+  /// starting or executing (C2).
   ///
   /// - Returns: Whether the run ends without executing its body, or without executing it again.
   mutating func stopRequested(_ member: MemberID) -> Bool {
@@ -418,8 +418,8 @@ struct QueueMachine: Sendable {
     move(member, to: .finishing)
   }
 
-  /// Records that the body has ended, or has failed to start: the run releases its slot. The event is late if another event has already
-  /// ended the run.
+  /// Records that the body ended or failed to start: the run releases its slot. The event is late if another event has already ended the
+  /// run.
   mutating func bodyEnded(_ member: MemberID, _ next: inout Next) {
     guard advances(member, by: .bodyEnded) else { return }
     move(member, to: .finishing)
@@ -492,7 +492,7 @@ struct QueueMachine: Sendable {
   ///
   /// - Parameters:
   ///   - hasWorker: Whether a worker is requesting a run.
-  ///   - next: Receives the runs that have been granted a slot.
+  ///   - next: Receives the runs that are granted a slot.
   @inline(__always)
   mutating func grantSlots(hasWorker: Bool = false, _ next: inout Next) {
     var hasWorker = hasWorker
@@ -553,7 +553,7 @@ struct QueueMachine: Sendable {
     grantSlots(&next)
   }
 
-  /// Records that the width has changed. A larger width grants slots at once; a smaller width applies to the bodies that start next (Q1).
+  /// Records that the width changed. A larger width grants slots at once; a smaller width applies to the bodies that start next (Q1).
   mutating func widthChanged(to width: Int, _ next: inout Next) {
     self.width = width
     grantSlots(&next)
@@ -566,7 +566,7 @@ struct QueueMachine: Sendable {
     return true
   }
 
-  /// Records that the priority of a run has changed. A run that is waiting for a slot, or is held, moves to its place among the runs of the
+  /// Records that the priority of a run changed. A run that is waiting for a slot, or is held, moves to its place among the runs of the
   /// new priority (Q1).
   mutating func priorityChanged(_ member: MemberID, to priority: UInt8) {
     members[Int(member)].priority = priority
@@ -601,7 +601,7 @@ struct QueueMachine: Sendable {
     if phase == .pausing || !phase.awaitsStart { changeCount &+= 1 }
   }
 
-  /// Records that a node of a graph has started or ended, which is a change for the stall detector.
+  /// Records that a node of a graph started or ended, which is a change for the stall detector.
   mutating func nodeMoved() { changeCount &+= 1 }
 
   private mutating func insert(_ member: Member) -> MemberID {

@@ -1,4 +1,4 @@
-/// The phase of a run between its admission and its end (L1).
+/// A phase of a run, from its admission to its end (L1).
 ///
 /// | phase | the run | public state |
 /// |---|---|---|

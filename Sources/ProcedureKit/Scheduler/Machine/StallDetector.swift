@@ -7,7 +7,7 @@ struct StallDetector: Sendable {
   private var isNeeded = false
   /// The number of the timer; `nil` if there is none.
   private var timerNumber: UInt64?
-  /// The timer, once it has been scheduled.
+  /// The timer, once it is scheduled.
   private var timer: TimerHeap.ID?
   private var timerCount: UInt64 = 0
   /// The machine's count of changes when the timer was requested, and at the latest report.

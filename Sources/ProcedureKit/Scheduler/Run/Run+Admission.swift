@@ -17,7 +17,7 @@ extension Run {
     } else {
       await admitAndDrive(priority: rawPriority)
     }
-    guard let outcome else { preconditionFailure("\(layerIdentity) has ended without an outcome") }
+    guard let outcome else { preconditionFailure("\(layerIdentity) ended without an outcome") }
     if let value = outcome.value { return value as! Output }
     if usesSlotOfBody, let parent {
       // A cancelled layer ends without the slot and the resources that it released in a pause. A call or a node has released no resources,
@@ -28,7 +28,7 @@ extension Run {
     return try outcome.map { $0 as! Output }.get(of: layerIdentity)
   }
 
-  /// Admits the run and drives it in the current task until it has finished.
+  /// Admits the run and drives it in the current task until it finishes.
   @inline(__always)
   private func admitAndDrive(priority rawPriority: UInt8?) async {
     let step = admit(priority: rawPriority)
@@ -38,7 +38,7 @@ extension Run {
 
   // MARK: Admission
 
-  /// The result of the admission of a run that its caller's task drives.
+  /// The result of admitting a run that its caller's task drives.
   private enum Admission {
     case admitted(RunStep)
     /// The queue was shut down.
@@ -152,7 +152,7 @@ extension Run {
     }
   }
 
-  /// Advances an added run after its conditions have been decided.
+  /// Advances an added run after its conditions are decided.
   private func conditionsDecided(_ evaluation: ConditionEvaluation, _ key: AnyObject) {
     removeWait(key)
     if let outcome = outcome(of: evaluation) { return endBeforeStart(outcome) }
@@ -191,7 +191,7 @@ extension Run {
       decisionSignal.cancel()
     }
     if isTaskCancelled { cancelLikeParent() }
-    // A child that a condition produced has failed. The conditions were cancelled, but the run was not, so it waits for their decision.
+    // A child that a condition produced failed. The conditions were cancelled, but the run was not, so it waits for their decision.
     if decision.result == nil, core.read({ $0.runs[self].details.cancellation == nil && !$0.runs[self].isDecided }) {
       await task.value
     }
@@ -306,7 +306,7 @@ extension Run {
     core.send { state, effects in advanceWithClaim(&state, &effects) }
   }
 
-  /// Advances the run after its waiting claim was granted. Reclaiming bodies continue after the lock has been released (R1).
+  /// Advances the run after its waiting claim was granted. Reclaiming bodies continue after the lock is released (R1).
   func advanceWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     if !state.runs[self].details.claim.reclaiming.isEmpty { return effects.add(.resumeClaimants(self)) }
     QueueCore.deliver(nextStepWithClaim(&state, &effects), to: self, &state.runs, &effects)

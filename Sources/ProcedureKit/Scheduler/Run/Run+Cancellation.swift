@@ -6,12 +6,12 @@ extension Run {
     core.send { state, effects in _ = mark(reason, at: reading, &state, &effects) }
   }
 
-  /// Marks the run as cancelled, and adds the effects that this has on the handlers, the children, and the worker's task to `effects` (C3).
+  /// Marks the run as cancelled, and adds the effects on the handlers, the children, and the worker's task to `effects` (C3).
   ///
   /// A run whose body is not executing ends at once, and no longer waits for anything (C2). The children are cancelled before `didFinish`
   /// is published (C5).
   ///
-  /// - Returns: Whether this cancellation is the first one and precedes the outcome, so that the run ends as cancelled.
+  /// - Returns: Whether this cancellation is the first one and precedes the outcome, in which case the run ends as cancelled.
   @discardableResult
   func mark(
     _ reason: (any Error)?, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
@@ -29,15 +29,15 @@ extension Run {
     return true
   }
 
-  /// Stops the body because a produced child has failed: cancels the children and the worker's task, and calls the cancellation handlers.
+  /// Stops the body because a produced child failed: cancels the children and the worker's task, and calls the cancellation handlers.
   ///
   /// A run that is between two executions of its body ends at once.
   func stop() {
     core.send { state, effects in
       guard !state.runs[self].isDecided, !state.runs[self].details.children.isStopping else { return }
       state.runs[self].details.children.isStopping = true
-      // A run that is pausing, or is waiting for its resources or a slot after a pause, ends now, because its next execution would be
-      // stopped as soon as it began.
+      // A run that is pausing, or is waiting for its resources or a slot after a pause, ends immediately, because its next execution would
+      // be stopped as soon as it began.
       let endsAtOnce =
         layer.repeats && state.runs[self].hasStarted && state.machine.stopRequested(state.runs[self].member)
       interrupt(endsAtOnce: endsAtOnce, &state, &effects) { self.inheritedReason }
@@ -51,7 +51,7 @@ extension Run {
   ///   - endsAtOnce: Whether the body is not executing, so the run finishes now.
   ///   - state: The state.
   ///   - effects: Receives the effects.
-  ///   - reason: Returns the reason for the cancellation of the children. It is called after the lock has been released.
+  ///   - reason: Returns the reason for the cancellation of the children. It is called after the lock is released.
   func interrupt(
     endsAtOnce: Bool, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects,
     childReason reason: @escaping @Sendable () -> (any Error)?
@@ -166,7 +166,7 @@ extension Run {
     return adoption
   }
 
-  /// Records that a child has ended. The failure of a produced child stops this run, unless the run collects failures.
+  /// Records that a child ended. The failure of a produced child stops this run, unless the run collects failures.
   func childEnded(_ child: Run, _ outcome: ProcedureOutcome<Void>, as production: RunDetails.Children.Production) {
     var failure: ProcedureFailure?
     if production == .child, case .failed(let error) = outcome {
@@ -205,8 +205,8 @@ extension Run {
 
 /// The earlier cancellations that do not apply to a run (C3).
 ///
-/// A body that was cancelled can call procedures in order to clean up. Its cancellation does not apply to these calls, nor to the runs
-/// within them: only their own cancellation does, such as a timeout.
+/// A body that was cancelled can call procedures to clean up. The body's cancellation does not apply to these calls, nor to the runs within
+/// them: only their own cancellation does, such as a timeout.
 struct CancellationScope: Sendable {
   /// Whether the run is a call that a cancelled body makes to clean up.
   private(set) var cleansUp = false
@@ -216,9 +216,9 @@ struct CancellationScope: Sendable {
   ///
   /// This is not the case if `run` executes the enclosing body in its caller's task, where a task group can still cancel the run.
   private(set) var ignoresTask = false
-  /// Whether the run opens a shield, so that a later cancellation of the enclosing body does not apply either.
+  /// Whether the run opens a shield, so a later cancellation of the enclosing body does not apply either.
   private(set) var opensShield = false
-  /// Whether the run is within a shield on its queue, so that it is not cancelled when all runs of the queue are.
+  /// Whether the run is within a shield on its queue, so it is not cancelled when all runs of the queue are.
   private(set) var isShielded = false
 
   init() {}
@@ -232,8 +232,8 @@ struct CancellationScope: Sendable {
     return scope
   }
 
-  /// The scope for a procedure that `parent` runs on a queue or produces. It has a cancellation of its own, but if it is on the queue of an
-  /// enclosing shield, it is not cancelled together with all runs of that queue.
+  /// The scope for a procedure that `parent` runs on a queue or produces. The procedure can be cancelled separately, but if it is on the
+  /// queue of an enclosing shield, it is not cancelled together with all runs of that queue.
   init(ofChildOf parent: Run, on core: QueueCore) {
     isShielded = parent.core === core && parent.cancellationScope.isShielded
   }

@@ -34,7 +34,7 @@ extension Run {
     }
   }
 
-  /// Whether cancellation has ended the pause between two executions of the body, in which case no execution has recorded a result.
+  /// Whether cancellation ended the pause between two executions of the body, in which case no execution recorded a result.
   var endsPausedBody: Bool {
     layer.repeats && core.read { $0.runs[self].hasStarted && $0.runs[self].details.result == nil }
   }
@@ -120,7 +120,7 @@ extension Run {
     return .failed(ProcedureError.childrenFailed(procedure: identity, failures: all))
   }
 
-  /// Returns the outcome of a cancelled run: failed after its own timeout or deadlock, otherwise cancelled (C5, R4).
+  /// Returns the outcome of a cancelled run: `failed` after the run's own timeout or deadlock, otherwise `cancelled` (C5, R4).
   func outcome(of cancellation: RunDetails.Cancellation) -> RunOutcome {
     if let error = cancellation.reason as? ProcedureError, error.procedure == layerIdentity,
       error.kind == .timedOut || error.kind == .exclusionDeadlock
@@ -156,7 +156,7 @@ extension Run {
     return outcome
   }
 
-  /// Calls `onDidFinish` after the outcome has been published.
+  /// Calls `onDidFinish` after the outcome is published.
   private func callHooks(afterEnd outcome: RunOutcome) async {
     for hook in core.read({ $0.runs[self].closures })?.hooks.didFinish.elements ?? [] { await hook(outcome) }
   }
@@ -218,7 +218,7 @@ extension Run {
     _ = released
   }
 
-  /// The references that a run needs only until its end. They are released after the lock has been released.
+  /// The references that a run needs only until it ends. They are released after the lock is released.
   struct ReleasedReferences: ~Copyable, Sendable {
     let body: Body?
     let closures: ModifierLayer.Closures?
@@ -226,8 +226,7 @@ extension Run {
     let details: RunDetails.References?
   }
 
-  /// Removes and returns the references that the run no longer needs. They are released, and the log is closed, after the lock has been
-  /// released.
+  /// Removes and returns the references that the run no longer needs. They are released, and the log is closed, after the lock is released.
   @inline(__always)
   func detachReferences(keepingHooks: Bool, _ runs: inout RunTable) -> ReleasedReferences {
     ReleasedReferences(
@@ -270,7 +269,7 @@ extension Run {
     runs[self].isDecided = true
   }
 
-  /// Refuses the run: it fails without having been admitted.
+  /// Refuses the run, which fails without being admitted.
   func refuse(_ error: any Error) {
     publish(.failed(error), isLast: true)
   }

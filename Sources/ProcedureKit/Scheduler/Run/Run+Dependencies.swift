@@ -46,7 +46,7 @@ extension Run {
     endInterrupted(.failed(error))
   }
 
-  /// Records that a dependency of the run has finished (D1). The last dependency lets the run advance; a dependency that did not succeed
+  /// Records that a dependency of the run finished (D1). The last dependency lets the run advance; a dependency that did not succeed
   /// ends the run.
   func dependencySettled(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>, isOutside: Bool) {
     switch outcome {

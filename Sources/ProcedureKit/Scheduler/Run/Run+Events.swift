@@ -21,13 +21,13 @@ extension Run {
     let instant = runs[self].stamp(instant)
     let event = ProcedureEvent(of: subject(in: runs), at: instant, step)
     var eventEffects: [EventEffect] = []
-    // The queue does not publish the end of a run that it has refused; only the handle of the run reports it.
+    // The queue does not publish the end of a run that it refused; only the handle of the run reports it.
     if runs[self].member >= 0 || runs[self].attached >= 0 { core.broadcaster.send(event, &eventEffects) }
     log?.append(event, &eventEffects)
     for effect in eventEffects { effects.add(.event(effect)) }
   }
 
-  /// Records that the body has awaited another run.
+  /// Records that the body awaited another run.
   ///
   /// Without subscribers, the call costs two atomic loads, unless the run has a log. Later subscribers do not receive the event, because a
   /// body can wait any number of times.
@@ -59,7 +59,7 @@ extension Run {
     }
   }
 
-  /// Returns the run as the subject of an event (L6). The number of an attempt is used only once the attempt has started.
+  /// Returns the run as the subject of an event (L6). The number of an attempt is used only after the attempt starts.
   private func subject(_ attempt: Int? = nil, in runs: borrowing RunTable) -> ProcedureEvent.Subject {
     ProcedureEvent.Subject(
       id: id, name: name,
@@ -137,17 +137,17 @@ extension Run {
     )
   }
 
-  /// Logs that a child has failed, which stops the run.
+  /// Logs the failure of a child that stops the run.
   func logStop(by child: Run, _ outcome: ProcedureOutcome<Void>) {
     guard case .failed(let error) = outcome else { return }
-    log.log(level: .info, "child \(child.identity) failed, which stops its parent: \(error)")
+    log.log(level: .info, "child \(child.identity) failed and stops its parent: \(error)")
   }
 }
 
 extension GraphRun {
-  /// Logs that a node has failed, which stops the graph (D4).
+  /// Logs the failure of a node that stops the graph (D4).
   func logStop(by node: Int32, _ error: any Error, of run: Run) {
-    run.log.log(level: .info, "node \(identity(of: node)) failed, which stops the graph: \(error)")
+    run.log.log(level: .info, "node \(identity(of: node)) failed and stops the graph: \(error)")
   }
 }
 

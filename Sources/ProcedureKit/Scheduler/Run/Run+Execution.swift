@@ -105,13 +105,13 @@ extension Run {
     // The node has its own key, so its worker needs a slot for that key.
     if isFirst, hasKeyOfNode { await switchKey(to: self) }
     let hasBindings = kind == .added && !core.configuration.contextCarriers.isEmpty
-    // The layer has paused, and the enclosing layers released their resources for the pause (R1).
+    // The layer paused, and the enclosing layers released their resources for the pause (R1).
     if !isFirst, kind == .layer, let error = await reclaim(enclosingLayers) {
       core.update { $0[self].details.result = .failure(error) }
       return .finish
     }
     // A timeout, a deadline, or a hedge cancels these bodies but not the caller, so they execute in a child of the caller's task (C5). So
-    // does a body in a shield, which only its own cancellation reaches.
+    // does a body in a shield, which is reached only by its own cancellation.
     let needsTask =
       !isDrivenByWorker
       && (layer.hasTimeout || layer.traits.deadline != nil || kind == .copy || cancellationScope.opensShield)
@@ -138,7 +138,7 @@ extension Run {
   }
 
   private enum BodyEnd: Sendable {
-    /// The body has ended, or a hook that precedes it has thrown an error. The result is stored.
+    /// The body ended, or a hook that precedes it threw an error. The result is stored.
     case ended
     case pause(Duration)
     /// The run was cancelled before its body started (C2).
@@ -207,7 +207,7 @@ extension Run {
       if case .success(.pause(let pause))? = result.result { return .pause(pause) }
       throw error
     }
-    // The interceptor has returned without calling `next`.
+    // The interceptor returned without calling `next`.
     guard let result = result.result else { throw ProcedureError.bodySkipped(procedure: identity, queue: core.name) }
     return try result.get()
   }
@@ -263,7 +263,7 @@ extension Run {
     return try await withTaskCancellationHandler(operation: body) { cancelLikeParent() }
   }
 
-  /// Whether the body executes in the task of the enclosing body, so that both share the watched task.
+  /// Whether the body executes in the task of the enclosing body, so both bodies share the watched task.
   private var isInTaskOfEnclosingBody: Bool {
     core.read { state in
       guard let enclosing = enclosingWatchedTask(state.runs) else { return false }
@@ -315,13 +315,13 @@ extension Run {
     let reading = core.time.lazyReading()
     return core.send { state, effects in
       if let result { state.runs[self].details.result = result }
-      // The run has ended in a pause. The end of the attempt before the pause has already been recorded.
+      // The run ended during a pause, and the end of the attempt before the pause is already recorded.
       if !state.runs[self].details.pause.isRetrying { recordBodyEnd(at: reading, &state, &effects) }
       return layer.hasDidExecuteHooks ? state.runs[self].closures?.hooks : nil
     }
   }
 
-  /// Records that an execution of the body has ended (L2).
+  /// Records that an execution of the body ended (L2).
   @inline(__always)
   func recordBodyEnd(
     at reading: QueueClock.Reading, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
@@ -356,7 +356,7 @@ extension Run {
     }
   }
 
-  /// If the deadline has passed, returns the error and records `didAttach`, because no queue has refused the run. Otherwise, stores the
+  /// If the deadline has passed, returns the error and records `didAttach`, because no queue refused the run. Otherwise, stores the
   /// remaining time and returns `nil`.
   func lateness(_ deadline: Deadline) -> ProcedureError? {
     let remaining = deadline.remaining
@@ -374,8 +374,7 @@ extension Run {
     return nil
   }
 
-  /// Starts the timer of the deadline. Called after the admission, because a timer that fires before the admission would find no run to
-  /// cancel.
+  /// Starts the timer of the deadline. Called after the run is admitted, because a timer that fires earlier would find no run to cancel.
   func startDeadline() {
     guard let deadline = layer.traits.deadline else { return }
     schedule(after: deadline.remaining) { [self] in deadlinePassed() }

@@ -10,14 +10,14 @@ protocol Repetition: AnyObject, Sendable {
   /// - Returns: The pause before the next execution; `nil` if the run ends with this result.
   func pause(after result: Result<any Sendable, any Error>, in run: Run) async -> Pause?
 
-  /// Called when the run has ended during the pause before another attempt.
+  /// Called when the run ends during the pause before another attempt.
   func attemptAbandoned()
 }
 
 /// The pause before another execution of a body.
 struct Pause: Sendable {
   let duration: Duration
-  /// The error of the attempt before the pause, if it has failed.
+  /// The error of the attempt before the pause, if the attempt failed.
   var error: (any Error)?
 }
 
@@ -46,7 +46,7 @@ extension Run {
     for layer in layers where !layer.layer.traits.demands.isEmpty { layer.core.resources.ended(layer) }
   }
 
-  /// Reclaims, in a single claim, the resources that layers have released for a pause (R1).
+  /// Reclaims, in a single claim, the resources that layers released for a pause (R1).
   ///
   /// - Returns: The error if the claim is refused or the run is cancelled; otherwise `nil`, and the layers hold their resources.
   func reclaim(_ layers: [Run]) async -> (any Error)? {

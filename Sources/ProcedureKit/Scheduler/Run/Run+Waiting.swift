@@ -13,7 +13,7 @@ extension Run {
   ///   - key: The identity of the wait among the waits of the body.
   ///   - operation: The operation, which has to end when the run is cancelled.
   /// - Returns: The result of `operation`.
-  /// - Throws: The error of `operation`.
+  /// - Throws: The error that `operation` throws.
   func withSlotReleased<R>(
     for wait: RunWait? = nil, at key: AnyObject? = nil, operation: () async throws -> R
   ) async rethrows -> R {
@@ -31,7 +31,7 @@ extension Run {
     }
   }
 
-  /// Executes an operation that the run awaits before its body starts or after its body has ended (Q3).
+  /// Executes an operation that the run awaits before its body starts or after its body ends (Q3).
   ///
   /// A nested run releases the slot of the enclosing body. A run that takes its own slot does not hold that slot during these waits.
   func withSlotOfBodyReleased<R>(
@@ -132,7 +132,7 @@ extension Run {
     case refused(ProcedureError)
   }
 
-  /// Waits until the run has finished. A waiting body releases its slot (Q3). If `endsOnCancellation` is `true`, cancellation ends the wait
+  /// Waits until the run finishes. A waiting body releases its slot (Q3). If `endsOnCancellation` is `true`, cancellation ends the wait
   /// (C4).
   func waitForEnd(endsOnCancellation: Bool) async -> WaitEnd {
     guard let waiting = ProcedureContext.current?.run.nearestUnfinished else {
@@ -155,7 +155,7 @@ extension Run {
     return signal.refusal.map { .refused($0) } ?? (isSignalled ? .ended : .cancelled)
   }
 
-  /// Waits until the run has finished, in a task outside of any procedure.
+  /// Waits until the run finishes, in a task outside of any procedure.
   private func waitOutside(endsOnCancellation: Bool) async -> WaitEnd {
     let signal = OneShotSignal()
     guard register(signal, isAwaited: false) else { return .ended }
@@ -181,7 +181,7 @@ extension Run {
     }
   }
 
-  /// Calls a listener when the run has finished, or immediately if it already has.
+  /// Calls a listener when the run finishes, or immediately if it has already finished.
   ///
   /// The key is either the id of the waiting run, which `forget` uses to remove the listener, or a reserved id.
   func whenFinished(by key: ProcedureID = .reserve(), _ listener: @escaping RunDetails.Listener) {
@@ -197,7 +197,7 @@ extension Run {
     if isOver, let outcome { listener(outcome.withoutValue) }
   }
 
-  /// Removes the listener of a dependent that has finished before this run.
+  /// Removes the listener of a dependent that finished before this run.
   func forget(_ dependent: Run) {
     let released = core.update { runs in
       runs[self].changeDetails { $0.observers.listeners.removeValue(forKey: dependent.id) }

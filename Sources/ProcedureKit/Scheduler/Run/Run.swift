@@ -121,7 +121,7 @@ package final class Run: @unchecked Sendable {
   }
 
   deinit {
-    // The last handle has been released. If no code has observed the failure, it is reported.
+    // The last handle was released. If no code observed the failure, it is reported.
     let isObserved = marks.load(ordering: .relaxed) & Self.observedMark != 0
     if isAddedByUser, !isObserved, case .failed(let error)? = failure {
       core.reportUnobservedFailure(ProcedureFailure(procedure: identity, error: error))
@@ -142,7 +142,7 @@ package final class Run: @unchecked Sendable {
 
   func setBindings(_ bindings: [ContextCarrier.Binding]) { core.update { $0[self].details.bindings = bindings } }
 
-  /// Removes the parent, which has refused the run as a child.
+  /// Removes the parent, which refused the run as a child.
   func leaveParent() { parent = nil }
 
   /// Whether the run was added to a queue rather than produced by a body.
@@ -200,7 +200,7 @@ package final class Run: @unchecked Sendable {
 
   /// The enclosing layers of the same procedure, innermost first; empty if none of them declares resources.
   ///
-  /// - Complexity: O(n) for n layers, and O(1) if no enclosing layer declares resources, so that 10,000 nested layers do not take quadratic
+  /// - Complexity: O(n) for n layers, and O(1) if no enclosing layer declares resources, so 10,000 nested layers do not take quadratic
   ///   time.
   var enclosingLayers: [Run] {
     guard isWithinDemands else { return [] }
@@ -242,10 +242,10 @@ package final class Run: @unchecked Sendable {
     return isPaused
   }
 
-  /// The outcome, once the run has finished.
+  /// The outcome, once the run finishes.
   var outcome: RunOutcome? { isFinished ? RunOutcome(failure: failure, storedValue: storedValue) : nil }
 
-  /// The value of the run, if it has succeeded.
+  /// The value of the run, if the run succeeded.
   @usableFromInline
   var value: (any Sendable)? { isFinished && failure == nil ? storedValue : nil }
 }

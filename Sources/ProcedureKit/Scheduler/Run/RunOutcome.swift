@@ -10,9 +10,9 @@ struct RunOutcome: Sendable {
     case ignored(by: String)
   }
 
-  /// The reason why the run has no value; `nil` if it has succeeded.
+  /// The reason why the run has no value; `nil` if the run succeeded.
   let failure: Failure?
-  /// The value of a run that has succeeded; `()` for every other run.
+  /// The value of a run that succeeded; `()` for every other run.
   let storedValue: any Sendable
 
   static func finished(_ value: any Sendable) -> RunOutcome { RunOutcome(failure: nil, storedValue: value) }
@@ -43,7 +43,7 @@ struct RunOutcome: Sendable {
     }
   }
 
-  /// The value of a run that has succeeded.
+  /// The value of a run that succeeded.
   var value: (any Sendable)? { failure == nil ? storedValue : nil }
 
   /// Whether the run was cancelled before its outcome was decided.
@@ -64,7 +64,7 @@ struct RunOutcome: Sendable {
     }
   }
 
-  /// Returns the value of a run that has succeeded; for any other outcome, throws the corresponding error.
+  /// Returns the value of a run that succeeded; for any other outcome, throws the corresponding error.
   func get(of procedure: @autoclosure () -> ProcedureIdentity) throws -> any Sendable {
     try map { $0 }.get(of: procedure())
   }

@@ -1,6 +1,6 @@
 /// The state of a run, which the lock of its queue guards; see `RunTable`.
 struct RunState: ~Copyable, Sendable {
-  /// The place in the machine; -1 before the run is admitted, and after it has ended.
+  /// The place in the machine; -1 before the run is admitted, and after the run ends.
   var member: MemberID = -1
   /// Whether the outcome has been decided, in which case later cancellations are ignored (C1).
   var isDecided = false
@@ -11,7 +11,7 @@ struct RunState: ~Copyable, Sendable {
   /// The task that executes the body, while cancelling that task cancels the run; `nil` if a worker executes the body.
   var watchedTask: WatchedTask?
   var body: Run.Body?
-  /// The conditions and hooks, until the run has ended.
+  /// The conditions and hooks, until the run ends.
   var closures: ModifierLayer.Closures?
   /// The instants of the first events, in nanoseconds; -1 for events that have not occurred.
   var attached: Int64 = -1
@@ -57,7 +57,7 @@ struct RunState: ~Copyable, Sendable {
   /// Whether the events of the run are kept in a log.
   var hasLog: Bool { storedDetails?.value.observers.log != nil }
 
-  /// The number of the first events (`didAttach`, `willExecute`, `didExecute`) that have occurred.
+  /// How many of the first events (`didAttach`, `willExecute`, `didExecute`) have occurred.
   var pastEventCount: Int {
     (attached >= 0 ? 1 : 0) + (started >= 0 ? 1 : 0) + (started >= 0 && ended >= 0 ? 1 : 0)
   }
@@ -68,7 +68,7 @@ struct RunState: ~Copyable, Sendable {
     set { storedMetrics = newValue.map(MetricsStorage.init) }
   }
 
-  /// Returns the instant of an event of the run, which is never before that of an earlier event (L2).
+  /// Returns the instant of an event of the run, which is never before the instant of an earlier event (L2).
   mutating func stamp(_ instant: ProcedureInstant) -> ProcedureInstant {
     latest = max(latest, instant.nanoseconds)
     return ProcedureInstant(nanoseconds: latest)
@@ -80,7 +80,7 @@ struct RunState: ~Copyable, Sendable {
   /// Records the instant at which the body starts for the first time.
   mutating func start(at instant: ProcedureInstant) { (started, hasStarted) = (stamp(instant).nanoseconds, true) }
 
-  /// Records the instant at which the body has ended.
+  /// Records the instant at which the body ended.
   mutating func bodyEnded(at instant: ProcedureInstant) { ended = stamp(instant).nanoseconds }
 }
 
@@ -189,7 +189,7 @@ extension RunDetails {
     var failures: [ProcedureFailure] = []
     /// Whether the first failure is stopping the body.
     var isStopping = false
-    /// The produced child that has finished most recently.
+    /// The produced child that finished most recently.
     var last: ProcedureIdentity?
     /// The task that drives the run, while it is waiting for the children.
     var settling: Waiter?
@@ -200,7 +200,7 @@ extension RunDetails {
     var failFast: ProcedureFailure? { isStopping ? failures.first : nil }
   }
 
-  /// The observers of the end and of the events of a run.
+  /// The observers of a run's end and of its events.
   struct Observers: Sendable {
     /// The signals of the tasks that are waiting for the end.
     var waiters: [ProcedureID: OneShotSignal] = [:]
@@ -224,7 +224,7 @@ extension RunDetails {
   struct Pause: Sendable {
     var timer: TimerHeap.ID?
     var end: ProcedureInstant?
-    /// The retry or the repetition, once the body has been executed.
+    /// The retry or the repetition, once the body is executed.
     var repetition: (any Repetition)?
     var currentAttempt = 1
     /// Whether the run is pausing before the current attempt.
@@ -232,7 +232,7 @@ extension RunDetails {
     /// The number of retries that inner layers have started. Only the reported run counts them.
     var innerRetryCount = 0
 
-    /// The most recent attempt that has started.
+    /// The most recent attempt that started.
     var latestAttempt: Int { currentAttempt - (isRetrying ? 1 : 0) }
   }
 
@@ -275,7 +275,7 @@ enum RunWait: Sendable {
   case execution(SharedWorkTable, SharedWorkTable.Key, SharedWorkTable.Follower)
   /// An event of a run.
   case eventsOfRun(Run)
-  /// An event of something else: a queue, a circuit breaker, a stream.
+  /// An event from another source, such as a queue, a circuit breaker, or a stream.
   case events(of: String)
   /// A permit from a rate limiter.
   case rateLimit

@@ -24,7 +24,7 @@ package final class CancellableTask: Sendable {
 
   package init() {}
 
-  /// Executes the operation in the current task. Until the operation has ended, `cancel` cancels this task.
+  /// Executes the operation in the current task. Until the operation ends, `cancel` cancels this task.
   @concurrent package func executeHere(_ operation: @concurrent () async -> Void) async {
     start()
     await operation()

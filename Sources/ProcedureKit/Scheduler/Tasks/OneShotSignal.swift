@@ -56,7 +56,7 @@ package final class OneShotSignal: Sendable {
   /// Whether the wait was cancelled before the signal was sent.
   var wasCancelled: Bool { state.withLock { if case .cancelled = $0 { true } else { false } } }
 
-  /// The error with which the wait was refused, if it was.
+  /// The error with which the wait was refused, if any.
   var refusal: ProcedureError? { state.withLock { if case .refused(let error) = $0 { error } else { nil } } }
 
   private func end(as end: State) -> Bool {

@@ -52,7 +52,7 @@ private final class SystemStopwatch: Stopwatch {
   }
 }
 
-/// A clock, together with the instant it showed when the queue was created.
+/// A clock, together with the instant that it showed when the queue was created.
 ///
 /// The value is boxed, because a generic instant would make the layout of every containing type dynamic.
 private protocol Stopwatch: AnyObject, Sendable {

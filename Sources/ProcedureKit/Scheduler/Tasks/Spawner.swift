@@ -5,14 +5,14 @@ package enum Spawner {
   /// Starts the task that owns a group of a queue's workers.
   ///
   /// The task is unstructured, because added procedures outlive the caller of `add`. It is detached, so that it inherits no priority and no
-  /// task-local values of that caller. It is never cancelled: it ends after the queue has closed the group, at the latest when the core is
+  /// task-local values of that caller. It is never cancelled: it ends after the queue closes the group, at the latest when the core is
   /// deallocated after its last procedure.
   static func startGroup(_ workers: WorkerGroup, executor: (any TaskExecutor)?) {
     Task.detached(executorPreference: executor) { await runGroup(workers) }
   }
 
-  /// Runs workers as children of one task group, as the commands of `workers` request. Returns when `workers` is closed and all workers
-  /// have ended.
+  /// Runs workers as children of one task group, as requested by the commands of `workers`. Returns when `workers` is closed and all
+  /// workers have ended.
   ///
   /// Cancelling the caller cancels the workers.
   static func runGroup(_ workers: WorkerGroup) async {
@@ -28,7 +28,7 @@ package enum Spawner {
     }
   }
 
-  /// Executes `operation` in a child of the current task and returns when the child has ended. Cancelling the caller cancels the child.
+  /// Executes `operation` in a child of the current task and returns when the child ends. Cancelling the caller cancels the child.
   ///
   /// If `startsAtOnce` is `true`, the child starts on the caller's stack if the runtime supports that, so an operation that does not
   /// suspend costs half as much. Callers must not use this option in deep recursion, which could overflow the stack.
@@ -42,11 +42,11 @@ package enum Spawner {
     }
   }
 
-  /// Executes an operation that does not observe the cancellation of the current task, neither an earlier nor a later one (SE-0504).
+  /// Executes an operation that is not affected by cancellation of the current task, whether earlier or later (SE-0504).
   ///
-  /// Before Swift 6.4, and before version 27 of Apple's systems, an unstructured task executes the operation, with the task-local values
-  /// and the priority of the current task. The task is awaited, so it does not outlive the call. Nothing cancels the task itself, which is what shields
-  /// the operation; to limit it, cancel what it runs.
+  /// Before Swift 6.4, and on Apple platforms before version 27, an unstructured task executes the operation, with the task-local values
+  /// and the priority of the current task. The task is awaited, so it does not outlive the call. The operation is shielded because nothing
+  /// cancels this task. To limit the operation, cancel what it runs.
   package static func runShielded<R: Sendable>(
     executor: (any TaskExecutor)?, _ operation: @escaping @Sendable () async throws -> R
   ) async throws -> R {

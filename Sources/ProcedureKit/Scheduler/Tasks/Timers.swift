@@ -143,13 +143,13 @@ extension Timers {
       let action: Action
     }
 
-    /// The work that has to be done outside of the lock.
+    /// The work that must be done outside of the lock.
     struct Change {
       var stop: Task<Void, Never>?
       var start: UInt64?
     }
 
-    /// Whether the task keeps sleeping until the deadline of the nearest timer, even after that timer has been cancelled.
+    /// Whether the task keeps sleeping until the deadline of the nearest timer, even after that timer is cancelled.
     let keepsSleeping: Bool
     var heap = TimerHeap()
     /// The actions, by the slots of the heap.

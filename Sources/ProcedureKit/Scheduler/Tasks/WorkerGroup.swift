@@ -58,7 +58,8 @@ final class WorkerGroup: Sendable {
 
 /// The task groups of a queue, each with at most a few hundred children.
 ///
-/// When a child ends, the runtime searches its group for it, so a single group with many thousands of children would take quadratic time.
+/// When a child ends, the runtime searches the group for the child, so a single group with many thousands of children would take quadratic
+/// time.
 struct WorkerGroups: Sendable {
   private static let maximumTaskCount = 256
 
@@ -81,7 +82,7 @@ struct WorkerGroups: Sendable {
     return (groups[groups.count - 1].workers, true)
   }
 
-  /// Records that a task of a group has ended. Returns the group if it is empty, in which case the caller closes it; the last group of the
+  /// Records that a task of a group ended. Returns the group if it is empty, in which case the caller closes it; the last group of the
   /// queue stays open.
   mutating func left(_ group: WorkerGroup) -> WorkerGroup? {
     guard let index = groups.firstIndex(where: { $0.workers === group }) else { return nil }
@@ -100,7 +101,7 @@ final class Worker: Sendable {
   /// Cancels the task of the worker, unless it has ended.
   func cancel() { task.cancel() }
 
-  /// Whether the current task is that of the worker, rather than a task that a body has started.
+  /// Whether the current task is the worker's task, rather than a task that a body started.
   var isCurrent: Bool { task.isCurrent }
 
   /// Executes runs on a queue until no run is waiting for a worker.
