@@ -8,7 +8,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   private struct Buffer {
     /// The maximum number of buffered events.
     let limit: Int
-    /// The events. The array is used as a ring once events have been dropped.
+    /// The events. The array is used as a ring once events are dropped.
     var events: ContiguousArray<Event>
     /// The index of the oldest event.
     var oldest = 0

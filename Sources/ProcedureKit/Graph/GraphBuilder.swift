@@ -3,7 +3,7 @@
 /// Every `add` function returns a ``Node``, which represents a future value. A builder is valid until the closure that received it returns.
 /// Calling `add` later traps, as does passing a node from another builder.
 public final class GraphBuilder {
-  /// The identity by which the builder recognizes its own nodes.
+  /// The identity that the builder uses to recognize its own nodes.
   @usableFromInline let identity = ProcedureID.reserve()
   let graphName: String
   private var draft = GraphDraft()

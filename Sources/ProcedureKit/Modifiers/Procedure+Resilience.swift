@@ -86,7 +86,7 @@ extension Run {
     return result
   }
 
-  /// Waits for a signal until the run is cancelled or `limit` has passed, both of which also resolve the signal. Snapshots report the wait
+  /// Waits for a signal until the run is cancelled or `limit` passes, either of which also resolves the signal. Snapshots report the wait
   /// as a pause. The caller must already have released the slot.
   package func pause(until signal: OneShotSignal, atMost limit: Duration) async {
     let timer = core.timers.schedule(after: limit) { signal.signal() }

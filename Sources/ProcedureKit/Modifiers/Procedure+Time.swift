@@ -1,8 +1,8 @@
 extension Procedure {
   /// Returns the procedure with a time limit.
   ///
-  /// A procedure that takes longer is cancelled and fails with ``ProcedureError/Kind/timedOut``. With a `duration` of zero or less, there
-  /// is no limit.
+  /// A procedure that takes longer is cancelled and fails with ``ProcedureError/Kind/timedOut``. If `duration` is zero or less, there is no
+  /// limit.
   ///
   /// The clock starts when the body does, so waits for conditions, resources and a slot do not count. To include these waits, use
   /// ``deadline(_:)``. The limit covers the whole body including its children, and, if the body is a retry, all attempts together. If the
@@ -27,7 +27,7 @@ extension Procedure {
   ///
   /// - Parameters:
   ///   - instant: The deadline.
-  ///   - clock: The clock to which `instant` belongs. The remaining time is measured on the clock of the queue.
+  ///   - clock: The clock that `instant` belongs to. The remaining time is measured on the clock of the queue.
   /// - Returns: The procedure with the deadline.
   public func deadline<C: Clock>(
     _ instant: C.Instant, on clock: C
@@ -43,7 +43,7 @@ extension Procedure {
     deadline(instant, on: ContinuousClock())
   }
 
-  /// Returns the procedure with a pause before the body. With a `duration` of zero or less, there is no pause.
+  /// Returns the procedure with a pause before the body. If `duration` is zero or less, there is no pause.
   ///
   /// The run holds no slot during the pause, and a pause of the outermost layer does not occupy a task, either. Cancellation ends the pause
   /// immediately.

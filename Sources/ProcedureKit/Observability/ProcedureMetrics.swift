@@ -17,7 +17,7 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
   public var executing: Duration
   /// The time that the run spent pausing: in delays, and between attempts and repetitions.
   public var paused: Duration
-  /// The time that the run spent, after the body ended, waiting for children that the body had produced, and calling its end hooks.
+  /// The time that the run spent, after the body ended, waiting for children that the body produced, and calling its end hooks.
   public var finishing: Duration
   /// The number of attempts that have started, including the retries of every layer of the procedure and of the procedures that its body
   /// calls. It is 0 if the body was never called.

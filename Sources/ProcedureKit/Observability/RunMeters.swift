@@ -23,7 +23,7 @@ struct RunMeters: Sendable {
     var slotWait: Int64 = 0
     /// The number of the admission, which distinguishes the run from a later run with the same index.
     var admission: UInt64 = 0
-    /// The index and the admission of the reported run to which this run belongs, or those of the run itself if it is not nested.
+    /// The index and the admission of the reported run that this run belongs to, or of the run itself if it is not nested.
     var reported: (member: Int32, admission: UInt64)
     /// The number of slots that the run and its nested runs hold.
     var slotCount: Int32 = 0
@@ -101,7 +101,7 @@ struct RunMeters: Sendable {
     meters[Int(reported)].count(.paused, by: change)
   }
 
-  /// Changes the meter of the reported run to which this run belongs, unless that run has ended.
+  /// Changes the meter of the reported run that this run belongs to, unless that run has ended.
   private mutating func changeReported(of member: Int32, at instant: Int64, _ change: (inout Meter) -> Void) {
     let (reported, admission) = meters[Int(member)].reported
     guard reported != member, isKnown(reported), meters[Int(reported)].admission == admission else { return }
@@ -109,7 +109,7 @@ struct RunMeters: Sendable {
     change(&meters[Int(reported)])
   }
 
-  /// Changes the slot counts of the run itself and of its reported run, after the run has received or released a slot.
+  /// Changes the slot counts of the run itself and of its reported run, after the run receives or releases a slot.
   private mutating func changeSlotCount(of member: Int32, by change: Int32, at instant: Int64) {
     meters[Int(member)].pass(to: instant)
     meters[Int(member)].slotCount += change
@@ -126,7 +126,7 @@ struct RunMeters: Sendable {
     if isKnown(member) { meters[Int(member)].lineStart = -1 }
   }
 
-  /// Records that a run has received the slot with the lowest free number. O(w / 64) for w slots in use.
+  /// Records that a run received the slot with the lowest free number. O(w / 64) for w slots in use.
   mutating func slotTaken(_ member: Int32, at instant: Int64) {
     guard isKnown(member) else { return }
     changeSlotCount(of: member, by: 1, at: instant)

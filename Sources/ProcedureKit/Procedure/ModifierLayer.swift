@@ -13,7 +13,7 @@ package final class ModifierLayer: Sendable {
     var willFinish = SharedList<@Sendable (RunOutcome) async throws -> Void>()
     var didFinish = SharedList<@Sendable (RunOutcome) async -> Void>()
 
-    /// Whether there are no hooks to call at the end of a run.
+    /// Whether there are no hooks to call when a run ends.
     var isEmptyAtEnd: Bool { didCancel.isEmpty && willFinish.isEmpty && didFinish.isEmpty }
     var isEmpty: Bool { isEmptyAtEnd && willExecute.isEmpty && didExecute.isEmpty }
   }

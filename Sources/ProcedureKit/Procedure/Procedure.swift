@@ -11,7 +11,7 @@
 /// ```
 ///
 /// A procedure without an input is an ``InputlessProcedure``. ``ProcedureTask`` creates a procedure from a closure. A modifier, such as
-/// ``condition(_:)``, wraps the procedure to which it is applied, and returns a ``ProcedureTask``.
+/// ``condition(_:)``, wraps the procedure that it is applied to and returns a ``ProcedureTask``.
 public protocol Procedure<Input, Output>: Sendable {
   /// The type of the input; `Void` for a procedure without an input.
   associatedtype Input: Sendable

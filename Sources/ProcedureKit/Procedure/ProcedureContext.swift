@@ -54,7 +54,7 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// The identity of the procedure. Layers, attempts and copies have the identity of the procedure to which they belong.
+  /// The identity of the procedure. Layers, attempts and copies have the identity of the procedure that they belong to.
   public var identity: ProcedureIdentity {
     switch frame {
     case .run(let run): run.identity

@@ -95,7 +95,7 @@ extension ProcedureQueue {
 
 /// Variants of the functions above that take one dependency instead of an array: `after: a` is short for `after: [a]`.
 extension ProcedureQueue {
-  /// Adds a procedure that starts after another one has finished; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
+  /// Adds a procedure that starts after another one finishes; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
   @inlinable
   public nonisolated final func add<P: Procedure>(
@@ -104,7 +104,7 @@ extension ProcedureQueue {
     add(procedure, input: input, after: [dependency])
   }
 
-  /// Adds a procedure without an input that starts after another one has finished; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
+  /// Adds a procedure without an input that starts after another one finishes; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
   @inlinable
   public nonisolated final func add<P: Procedure>(
@@ -145,7 +145,7 @@ extension ProcedureQueue {
     add(procedure, from: handles, after: [dependency])
   }
 
-  /// Waits for room on the queue, and then adds a procedure that starts after another one has finished.
+  /// Waits for room on the queue, and then adds a procedure that starts after another one finishes.
   ///
   /// See ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -155,7 +155,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, input: input, after: [dependency])
   }
 
-  /// Waits for room on the queue, and then adds a procedure without an input that starts after another one has finished.
+  /// Waits for room on the queue, and then adds a procedure without an input that starts after another one finishes.
   ///
   /// See ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -198,7 +198,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, from: handles, after: [dependency])
   }
 
-  /// Adds a procedure that starts after another one has finished, if the queue accepts the procedure immediately; see
+  /// Adds a procedure that starts after another one finishes, if the queue accepts the procedure immediately; see
   /// ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
   /// - Throws: ``ProcedureError/Kind/queueFull`` or ``ProcedureError/Kind/queueShutDown``.
@@ -209,7 +209,7 @@ extension ProcedureQueue {
     try tryAdd(procedure, input: input, after: [dependency])
   }
 
-  /// Adds a procedure without an input that starts after another one has finished, if the queue accepts the procedure immediately.
+  /// Adds a procedure without an input that starts after another one finishes, if the queue accepts the procedure immediately.
   ///
   /// See ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///

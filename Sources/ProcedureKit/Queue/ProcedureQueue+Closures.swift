@@ -36,7 +36,7 @@ extension ProcedureQueue {
     add(ProcedureTask(name, operation: operation), after: dependencies)
   }
 
-  /// Adds a function that is called after another procedure has finished.
+  /// Adds a function that is called after another procedure finishes.
   ///
   /// See ``add(_:after:operation:)-(_,[ProcedureDependency],_)``.
   @discardableResult

@@ -56,7 +56,7 @@ extension ProcedureQueue {
   ///
   /// A separate task on the queue reads `inputs`, so each element starts as soon as it arrives, even while the caller is processing a
   /// value. The task has the task-local values that the queue's ``Configuration/contextCarriers`` carry. If `inputs` throws an error, the
-  /// error is rethrown after the values of all earlier elements have been returned. If the iteration ends early, the reading task is
+  /// error is rethrown after the values of all earlier elements are returned. If the iteration ends early, the reading task is
   /// cancelled.
   @inlinable
   public nonisolated final func results<P: Procedure, Inputs: AsyncSequence & Sendable>(

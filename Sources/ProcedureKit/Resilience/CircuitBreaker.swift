@@ -30,8 +30,8 @@ public final class CircuitBreaker: Sendable {
   ///
   /// - Parameters:
   ///   - name: The name of the breaker in errors and diagnostics.
-  ///   - failureRatio: The fraction of the most recent calls that must fail before the breaker opens, for example 0.5 for half of them.
-  ///     With a ratio above 1, the breaker never opens.
+  ///   - failureRatio: The fraction of the most recent calls that must fail before the breaker opens, for example 0.5 for half of them. If
+  ///     the ratio is above 1, the breaker never opens.
   ///   - minimumCalls: The number of calls that must end within the window before the breaker can open.
   ///   - window: How long a call counts after it ends. The actual time can be up to a tenth shorter.
   ///   - cooldown: The time from when the breaker opens until the first probe.

@@ -30,7 +30,7 @@ public final class RateLimiter: Sendable {
   /// Creates a limiter with a full bucket.
   ///
   /// - Parameters:
-  ///   - count: The average number of calls that are admitted in each period. With a value of zero or less, no calls are admitted.
+  ///   - count: The average number of calls that are admitted in each period. If the value is zero or less, no calls are admitted.
   ///   - period: The length of a period. A value of zero or less disables the limit.
   ///   - burst: The number of calls that can be admitted together after a period without calls. Values below 1 count as 1. The default is
   ///     `count`.
@@ -58,7 +58,7 @@ public final class RateLimiter: Sendable {
     contents.withLock { $0.machine.waitingCount }
   }
 
-  /// Reports that a call has arrived, and returns the answer.
+  /// Reports that a call arrived, and returns the answer.
   func arrive() -> Arrival {
     change { contents, now in
       contents.machine.timePassed(to: now)

@@ -46,7 +46,7 @@ struct RateLimiterMachine {
     ticket >= head && ticket < nextTicket && !gone.contains(ticket)
   }
 
-  /// Records that a call has arrived. `now` is the current time, for which `timePassed` has already been called.
+  /// Records that a call arrived. `now` is the current time, for which `timePassed` has already been called.
   mutating func arrived(at now: Duration) -> Admission {
     if waitingCount == 0, bucket.take(at: now) {
       latest = nil
@@ -59,7 +59,7 @@ struct RateLimiterMachine {
     return .waiting(nextTicket)
   }
 
-  /// Records that a call has stopped waiting. The calls behind it move up.
+  /// Records that a call stopped waiting. The calls behind it move up.
   mutating func left(_ ticket: Ticket) {
     guard isWaiting(ticket) else { return }
     gone.insert(ticket)
@@ -108,7 +108,7 @@ struct TokenBucket: Equatable {
   ///
   /// - Parameters:
   ///   - capacity: The maximum number of tokens; at most 2^31 - 1.
-  ///   - interval: The time in which the bucket gains one token. With zero, the bucket is always full.
+  ///   - interval: The time in which the bucket gains one token. If the interval is zero, the bucket is always full.
   init(capacity: Int, interval: Duration) {
     // The product of the capacity and the interval must fit into a duration.
     self.capacity = min(max(capacity, 0), Int(Int32.max))

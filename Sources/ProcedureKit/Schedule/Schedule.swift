@@ -132,7 +132,7 @@ extension Schedule {
     fileprivate var rest: ScheduleEvaluation
     fileprivate var generator: any RandomNumberGenerator
 
-    /// Returns the next delay; `nil` at the end of the schedule.
+    /// Returns the next delay; `nil` when the schedule ends.
     public mutating func next() -> Duration? {
       rest.next(using: &generator)
     }

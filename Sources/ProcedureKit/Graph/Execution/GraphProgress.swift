@@ -44,7 +44,7 @@ struct GraphProgress {
 
   private var shape: GraphShape { countdown.shape }
 
-  /// Whether the graph has failed or was cancelled, so that no further nodes start.
+  /// Whether the graph failed or was cancelled, so no further nodes start.
   var isStopping: Bool { countdown.isStopping }
 
   /// Whether no node is executing and none will start. Only an executing node can make other nodes ready.
@@ -69,7 +69,7 @@ struct GraphProgress {
     continuing(with: takeNext())
   }
 
-  /// Records that a requested worker has started, and returns a node for it.
+  /// Records that a requested worker started, and returns a node for it.
   mutating func workerStarted() -> Advance {
     workerIsStarting = false
     return continuing(with: takeNext())
@@ -106,14 +106,14 @@ struct GraphProgress {
     return (advance, isUnaccepted)
   }
 
-  /// Records that a worker will not execute the node that it has taken, because the graph is stopping.
+  /// Records that a worker will not execute the node that it took, because the graph is stopping.
   mutating func nodeAbandoned() -> Advance {
     precondition(isStopping, "GraphProgress: a node was abandoned, but the graph is not stopping")
     executing -= 1
     return continuing(with: -1)
   }
 
-  /// Stops the graph after a cancellation, so that no further nodes start (C5).
+  /// Stops the graph after a cancellation, so no further nodes start (C5).
   mutating func cancelled() -> Advance {
     countdown.values.stop()
     return continuing(with: -1)
@@ -180,7 +180,7 @@ final class GraphCountdown: Sendable {
     self.values = values
   }
 
-  /// Whether the graph has failed or was cancelled, so that no further nodes start.
+  /// Whether the graph failed or was cancelled, so no further nodes start.
   var isStopping: Bool { values.isStopping }
 
   /// Counts down the dependents of a node that succeeded, and returns the nodes that become ready.

@@ -181,7 +181,7 @@ final class GraphRun: Sendable {
   /// Returns the run that was created for a node whose body is executing, if any.
   func runMade(for node: Int32) -> Run? { nodeRuns.withLock { $0[node] } }
 
-  /// Records that the body of a node has ended, and returns the run that was created for the node, if any.
+  /// Records that the body of a node ended, and returns the run that was created for the node, if any.
   func bodyEnded(of node: Int32) -> Run? {
     values.nodeEnded(node) ? nodeRuns.withLock { $0.removeValue(forKey: node) } : nil
   }
@@ -196,7 +196,7 @@ final class GraphRun: Sendable {
   /// Returns whether a node executes without its own run. The graph itself publishes the events of such a node.
   func isBare(_ node: Int32) -> Bool { plan.traits[Int(node)].isPlain && !makesRuns }
 
-  /// Notifies the stall detector that a node has started or ended.
+  /// Notifies the stall detector that a node started or ended.
   private func nodeMoved() {
     if run.core.configuration.stallTimeout != nil { run.core.send { state, _ in state.machine.nodeMoved() } }
   }

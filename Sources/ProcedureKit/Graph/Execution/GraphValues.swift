@@ -37,13 +37,13 @@ struct ValueKind: Sendable {
 
 /// The values and counters of one run of a graph, in memory that workers access without a lock.
 ///
-/// The invariant of a value: its producer writes the slot once, and a consumer reads the slot only after the producer has counted down the
+/// The invariant of a value: its producer writes the slot once, and a consumer reads the slot only after the producer counts down the
 /// consumer's dependencies. A value of a nontrivial type has a counter. The counter is the number of consumers that have neither taken the
 /// value nor given it up, plus `unproduced` until the value is written. The last consumer to count down takes the value or destroys it.
 ///
 /// The invariant of a node: its counter starts at the number of its dependencies. Each dependency subtracts one when it settles, after its
 /// value or error is written. The last dependency releases the node, whose worker then sees everything that the dependencies wrote. The
-/// counter of a skipped node is `skipped` or slightly less, so that no dependency counts it down to zero. After a worker has taken the
+/// counter of a skipped node is `skipped` or slightly less, so that no dependency counts it down to zero. After a worker takes the
 /// node, the counter holds the node's stage: `executing`, `held` (the queue is suspended), `executingAsRun` (a run was created for the
 /// body), `isRun` (the node has modifiers), or `ended`.
 ///
@@ -160,10 +160,10 @@ package final class GraphValues: @unchecked Sendable {
 
   // MARK: Nodes
 
-  /// Whether the graph has failed or was cancelled, so that no further nodes start.
+  /// Whether the graph failed or was cancelled, so no further nodes start.
   var isStopping: Bool { counters[stopIndex].load(ordering: .acquiring) & 1 == 1 }
 
-  /// Stops the graph, so that no further nodes start.
+  /// Stops the graph, so no further nodes start.
   func stop() { counters[stopIndex].bitwiseOr(1, ordering: .releasing) }
 
   /// Whether nodes are counted when they end. If the value is `false` after a node ends, `countEnds` has not been called yet, and its
@@ -195,10 +195,10 @@ package final class GraphValues: @unchecked Sendable {
   /// Records that the worker of a node is waiting until the queue is resumed (Q2).
   func nodeHeld(_ node: Int32) { counters[Int(node)].store(Self.held, ordering: .releasing) }
 
-  /// Records that a worker will not execute the node that it has taken.
+  /// Records that a worker will not execute the node that it took.
   func nodePutBack(_ node: Int32) { counters[Int(node)].store(0, ordering: .releasing) }
 
-  /// Records that a node with modifiers has become a run on the queue. Does nothing if a run has already been created for the node.
+  /// Records that a node with modifiers became a run on the queue. Does nothing if a run has already been created for the node.
   func nodeBecameRun(_ node: Int32) {
     _ = counters[Int(node)].compareExchange(
       expected: Self.executing, desired: Self.isRun, ordering: .acquiringAndReleasing)
@@ -211,7 +211,7 @@ package final class GraphValues: @unchecked Sendable {
     ).exchanged
   }
 
-  /// Records that the body of a node has ended. Returns whether a run was created for the node.
+  /// Records that the body of a node ended. Returns whether a run was created for the node.
   func nodeEnded(_ node: Int32) -> Bool {
     counters[Int(node)].exchange(Self.ended, ordering: .sequentiallyConsistent) == Self.executingAsRun
   }

@@ -12,7 +12,7 @@ package final class ProgressNode: Sendable {
     /// The version that each reader has read.
     var versions: [ObjectIdentifier: Int] = [:]
     var readers: [(id: ObjectIdentifier, waiter: Waiter)] = []
-    /// The run, which announces each percent; `nil` for a graph, and after the run has ended.
+    /// The run, which announces each percent; `nil` for a graph, and after the run ends.
     var run: Run?
     /// The percentage that was announced last.
     var announced = -1
@@ -74,12 +74,12 @@ package final class ProgressNode: Sendable {
 
   func childEnded(_ id: ProcedureID) { change { $0.progress.childEnded(id, at: $1.instant) } }
 
-  /// Records that a node of a graph has reported progress.
+  /// Records that a node of a graph reported progress.
   func nodeReported(_ node: Int, _ id: ProcedureID, weight: Double) {
     state.withLock { if !$0.counted[node] { _ = $0.progress.childCame(id, weight: weight) } }
   }
 
-  /// Records that a node of a graph has ended, regardless of its outcome. Calling this function again has no effect.
+  /// Records that a node of a graph ended, regardless of its outcome. Calling this function again has no effect.
   func nodeEnded(_ node: Int, _ id: ProcedureID, weight: Double) {
     change { state, reading in
       guard !state.counted[node] else { return }
@@ -89,7 +89,7 @@ package final class ProgressNode: Sendable {
     }
   }
 
-  /// Records that the run has ended.
+  /// Records that the run ended.
   func ended(_ outcome: ProcedureOutcome<Void>) {
     let hasFinished = if case .finished = outcome { true } else { false }
     // The node may hold the last reference to the run, so the reference is released outside of the lock.
@@ -138,7 +138,7 @@ package final class ProgressNode: Sendable {
     }
   }
 
-  /// Records that a graph has ended. If nodes are left, the graph has failed and may be retried, so its progress is withdrawn.
+  /// Records that a graph ended. If nodes are left, the graph has failed and may be retried, so its progress is withdrawn.
   func graphEnded(_ id: ProcedureID) {
     guard let graph = state.withLock({ $0.graphs.removeValue(forKey: id) }) else { return }
     // A difference below a billionth is due to rounding.
@@ -240,7 +240,7 @@ struct ProgressState {
   /// The published fraction as a whole-number percentage.
   var percent: Int { value.percent }
 
-  /// Records that the body has reported a fraction, and possibly the corresponding units.
+  /// Records that the body reported a fraction, and possibly the corresponding units.
   mutating func bodyReported(
     _ fraction: Double, completed: Int? = nil, of total: Int? = nil, at now: @autoclosure () -> ProcedureInstant
   ) {
@@ -254,7 +254,7 @@ struct ProgressState {
     show(at: now())
   }
 
-  /// Records that a child has appeared. Returns whether the child is new.
+  /// Records that a child appeared. Returns whether the child is new.
   mutating func childCame(_ id: ProcedureID, weight: Double) -> Bool {
     guard !hasEnded, children[id] == nil else { return false }
     children[id] = Child(weight: weight)
@@ -262,7 +262,7 @@ struct ProgressState {
     return true
   }
 
-  /// Records that the progress of a child has changed.
+  /// Records that the progress of a child changed.
   mutating func childAdvanced(_ id: ProcedureID, to fraction: Double, at now: @autoclosure () -> ProcedureInstant) {
     guard let index = children.index(forKey: id), fraction > children.values[index].fraction else { return }
     let child = children.values[index]
@@ -271,7 +271,7 @@ struct ProgressState {
     show(at: now())
   }
 
-  /// Records that a child has ended, regardless of its outcome. The child counts as completed.
+  /// Records that a child ended, regardless of its outcome. The child counts as completed.
   mutating func childEnded(_ id: ProcedureID, at now: @autoclosure () -> ProcedureInstant) {
     guard let child = children.removeValue(forKey: id) else { return }
     done += (1 - child.fraction) * child.weight
@@ -285,7 +285,7 @@ struct ProgressState {
     total -= child.weight
   }
 
-  /// Records that the run has ended.
+  /// Records that the run ended.
   mutating func ended(hasFinished: Bool) {
     guard !hasEnded else { return }
     hasEnded = true

@@ -93,8 +93,8 @@ extension Run {
 }
 
 extension ProgressNode {
-  /// Adds a run as a child, if its progress counts separately. Nodes are not added, because their graph counts them, nor are layers, whose
-  /// progress is that of the run to which they belong.
+  /// Adds a run as a child, if its progress counts separately. Nodes are not added, because their graph counts them, nor are layers,
+  /// because they share the progress of the run that they belong to.
   func adopt(_ child: Run) {
     guard child.kind == .added || child.kind == .structured else { return }
     let id = child.id
