@@ -8,9 +8,9 @@
 /// while the queue is suspended. The conditions that adjacent modifiers add form one layer, and are evaluated concurrently. The first
 /// failure cancels the other evaluations, and the run fails. If no condition fails but at least one is not satisfied, the run is ignored.
 ///
-/// If a condition ignores cancellation, its evaluation continues in a separate task. The evaluation delays neither the decision of an
-/// enclosing `||`, `&&` or `!`, nor the end of an added run or of that run's layers, nodes and children. `run`, and direct calls to a
-/// procedure, are structured: the decision is made just as early, but the call waits for the evaluation to end before it proceeds.
+/// If a condition ignores cancellation, its evaluation continues in a separate task. An enclosing `||`, `&&` or `!` does not wait for the
+/// evaluation to end, and neither does an added run, nor any of that run's layers, nodes and children. `run` and direct calls to a
+/// procedure are structured: the decision is made just as early, but the call waits for the evaluation to end before it proceeds.
 public struct Condition: Sendable {
   /// The name of the condition in errors, outcomes and logs. The name of a combination consists of the names of the combined conditions,
   /// and has at most 1,000 characters.

@@ -290,7 +290,7 @@ extension Error where Self == ProcedureError {
 }
 
 extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible {
-  /// A statement of which procedure failed or was not executed, and why. It does not include the ``advice``.
+  /// A statement that says which procedure failed or was not executed, and why. It does not include the ``advice``.
   public var description: String {
     let statement = statement(naming: \.description) { "\($0)" }
     return statement.event + (statement.reason.map { ": \($0)" } ?? "")

@@ -18,7 +18,7 @@ final class EventLog: Sendable {
     contents = Mutex(Contents(events: past))
   }
 
-  /// Appends an event and adds an effect for each reader that is to be resumed.
+  /// Appends an event and adds an effect for each reader that must be resumed.
   func append(_ event: ProcedureEvent, _ effects: inout [EventEffect]) {
     contents.withLock { contents in
       contents.events.append(event)

@@ -98,7 +98,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///   - name: The name of the graph in errors, events and diagrams.
   ///   - collection: The name of the `map` node whose elements are the nodes of this graph, if any.
   ///   - combine: A function that returns the value of the graph, given the values of the nodes.
-  ///   - build: A closure that adds the nodes and returns those whose values are combined.
+  ///   - build: A closure that adds the nodes and returns the nodes whose values are combined.
   @inlinable
   init<Value>(
     _ name: String, elementsOf collection: String? = nil, combining combine: @escaping @Sendable ([Value]) -> Output,

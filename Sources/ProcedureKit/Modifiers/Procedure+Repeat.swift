@@ -9,8 +9,8 @@ extension Procedure {
   ///
   /// The repetition ends when the schedule ends, after `maxCount` executions, or when `shouldRepeat` returns `false`. The procedure returns
   /// the value of the last execution. A failure ends the repetition, and its error is thrown. During a pause, the run holds neither a slot
-  /// nor any of the procedure's resources, including those of modifiers that are applied later. A pause of the outermost layer does not
-  /// occupy a task, either. Cancellation ends a pause immediately. To receive all values, use
+  /// nor any of the procedure's resources, including the resources of modifiers that are applied later. A pause of the outermost layer does
+  /// not occupy a task, either. Cancellation ends a pause immediately. To receive all values, use
   /// ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
   ///
   /// - Parameters:

@@ -36,7 +36,7 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
     case pending, evaluating, waiting, claiming, executing, paused, finishing, attempts
   }
 
-  /// Decodes metrics, including those that were encoded by a version without ``finishing`` or ``claiming``.
+  /// Decodes metrics, including metrics that were encoded by a version without ``finishing`` or ``claiming``.
   ///
   /// - Throws: `DecodingError`.
   public init(from decoder: any Decoder) throws {

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The top-level runs of a queue that have ended, for a model that shows them. A run within a body on the same queue is not top-level.
 ///
-/// All ends are counted, and the newest are kept until they are taken. The end of a failed run retains the run. A failure whose end is
-/// taken and shown is therefore not reported as unobserved, whereas a failure whose end is dropped is reported like any other.
+/// Every end is counted, and the newest ends are kept until a model takes them. The end of a failed run retains the run. If a model shows
+/// the failure, it is not reported as unobserved; if the end is dropped first, the failure is reported like any other.
 ///
 /// The class is `package` because `ProcedureKitFoundation` uses it.
 package final class RunEnds: Sendable {
@@ -75,7 +75,7 @@ package final class RunEnds: Sendable {
     }
   }
 
-  /// Takes the ends that have been kept, in order, and returns them with the counts of all ends since the beginning.
+  /// Takes the kept ends, in order, and returns them with the counts of all ends since the beginning.
   package func take() -> (ends: [End], counts: Counts) {
     contents.withLock { contents in
       let ends = Array(contents.ends[contents.oldest...] + contents.ends[..<contents.oldest])
@@ -89,7 +89,7 @@ extension QueueCore {
   /// Starts adding the runs that end on the queue to a collection.
   package func collect(_ ends: RunEnds) { send { state, _ in state.ends.append(ends) } }
 
-  /// Stops adding runs to a collection, and drops those that have not been taken.
+  /// Stops adding runs to a collection, and drops the ends that were not taken.
   package func stopCollecting(_ ends: RunEnds) {
     send { state, _ in state.ends.removeAll { $0 === ends } }
     _ = ends.take()

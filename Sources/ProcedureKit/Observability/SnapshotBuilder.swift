@@ -2,7 +2,7 @@ extension QueueCore {
   /// Returns the current runs and what each of them is waiting for.
   func snapshot() -> QueueSnapshot { snapshot { _ in } }
 
-  /// The details of a run that a model shows but a snapshot does not contain.
+  /// Details of a run that a model shows and a snapshot does not contain.
   package struct ModelDetails: Sendable {
     /// The number of attempts that have started.
     package let attempts: Int
@@ -104,8 +104,8 @@ private struct SnapshotEntryBuilder: Sendable {
     limitOfKey = state.machine.isKeyFull(owner) ? state.machine.fairQueue.limit : nil
     waits = state.runs[run].details.waits.values.compactMap { BodyWaitLook($0.wait) }
     pauseEnd = state.runs[run].details.pause.end
-    // A dependency on another queue may have ended, or a resource may have been released, without the run having been notified yet. In that
-    // case, the snapshot shows no wait.
+    // A dependency on another queue may have ended, or a resource may have been released, before the run is notified. In that case, the
+    // snapshot shows no wait.
     dependencies = state.runs[run].details.dependencies.handles.filter { !$0.asRunDependency.dependencyRun.isFinished }
       .map(\.identity)
     holders = phase == .claiming ? run.core.resources.holders(of: run) : []

@@ -65,8 +65,8 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
 
   /// The outcome of the procedure, available after the procedure finishes. Cancelling the waiting task does not end the wait.
   ///
-  /// If the procedure is itself waiting for the body that reads the outcome, the wait would never end. The body instead receives a failure
-  /// with ``ProcedureError/Kind/exclusionDeadlock``, which is not the outcome of the procedure.
+  /// If the procedure is itself waiting for the body that reads the outcome, the wait would never end. In that case, the body receives a
+  /// failure with ``ProcedureError/Kind/exclusionDeadlock``, which is not the procedure's outcome.
   public var outcome: ProcedureOutcome<Output> {
     get async {
       if case .refused(let error) = await run.waitForEnd(endsOnCancellation: false) { return .failed(error) }

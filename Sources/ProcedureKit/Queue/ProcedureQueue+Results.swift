@@ -26,7 +26,7 @@ extension ProcedureQueue {
   /// - Parameters:
   ///   - procedure: The procedure to run for each element.
   ///   - inputs: The elements. Each iteration over the result begins a new iteration over `inputs`, in the task of the caller.
-  ///   - limit: The maximum number of elements that have been read from the sequence and whose values have not been returned yet; passing a
+  ///   - limit: The maximum number of elements that have been read from the sequence but whose values have not been returned yet; passing a
   ///     value below 1 traps. `nil` uses the queue's current ``maxConcurrentProcedures`` and traps if that is not limited.
   ///   - isOrdered: `true` to return the values in the order of the elements; `false` to return each value as soon as it is available.
   ///   - elementName: A function that returns the name of an element's run in errors, events and snapshots; `nil` to use the name of the

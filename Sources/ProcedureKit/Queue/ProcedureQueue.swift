@@ -58,7 +58,7 @@ public actor ProcedureQueue {
   /// The procedure waits for its conditions and for a slot like any other procedure on the queue. The body never executes on the caller's
   /// actor. If the call is made within a body on the same queue, the procedure can use that body's slot.
   ///
-  /// The call returns when all of its tasks have ended, including those of conditions that ignore cancellation. Cancelling the caller
+  /// The call returns when all of its tasks have ended, including the tasks of conditions that ignore cancellation. Cancelling the caller
   /// cancels the procedure. If the queue cancels the procedure (``cancelAll(_:)``) while the body is executing, the caller's task is not
   /// cancelled, because the queue does not own the task. The body can check ``ProcedureContext/isCancelled``, and the call throws when the
   /// body returns. Produced children and the workers of a graph have their own tasks, which are cancelled. The body of a nested `run`, or
@@ -313,8 +313,8 @@ public actor ProcedureQueue {
   /// waiting to be read, the oldest are dropped, and one ``ProcedureEvent/Kind-swift.struct/gap`` event takes their place and reports how
   /// many were dropped. The subscriber takes all waiting events in one batch, so up to twice as many events can be in memory. A body
   /// releases its slot while it waits for an event. Cancelling the task that iterates over the stream ends the stream, and releasing the
-  /// stream ends the subscription. The stream is meant for a single consumer: if two tasks iterate over it, each event is delivered to one
-  /// of them.
+  /// stream ends the subscription. The stream is meant for a single consumer: if two tasks iterate over it, each event is delivered to only
+  /// one of them.
   ///
   /// - Parameter limit: The maximum number of buffered events; `Int.max` to buffer all events. Passing a value below 1 traps.
   /// - Returns: The stream.
@@ -326,7 +326,7 @@ public actor ProcedureQueue {
 }
 
 extension ProcedureContext {
-  /// The queue on which this run executes; `nil` for a run without a queue, or if the last reference to the queue has been released.
+  /// The queue on which this run executes; `nil` for a run without a queue, or if the last reference to the queue was released.
   public var queue: ProcedureQueue? {
     run.ancestors.lazy.compactMap { run in run.core.read { $0.queue as? ProcedureQueue } }.first { _ in true }
   }

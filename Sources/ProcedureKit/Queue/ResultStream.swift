@@ -104,7 +104,7 @@ final class ResultFlow {
 
   // MARK: Values
 
-  /// Waits for the run whose value is to be returned next. Returns `nil` if there is none.
+  /// Waits for the run whose value is returned next. Returns `nil` if there is no such run.
   private func nextFinished() async throws -> Run? {
     while true {
       if let run = queue.first {

@@ -1,7 +1,7 @@
 /// A state machine that decides when waiting calls may proceed, in order of arrival. Instants are durations since an arbitrary epoch.
 ///
 /// A call that has to wait gets a ticket. A ticket is considered granted at the instant at which its token became available, even if the
-/// event that grants it is processed later, so the delay does not postpone later tickets. Processing an event takes amortised O(1) time.
+/// event that grants it is processed later, so the delay does not postpone later tickets. Processing an event takes amortized O(1) time.
 struct RateLimiterMachine {
   /// The number of a ticket. Tickets are numbered in the order in which they are taken.
   typealias Ticket = Int

@@ -145,8 +145,7 @@ struct ClaimTable {
 
   // MARK: Claims
 
-  /// Claims all `demands` for a run at once, or makes the run wait for all of them together (R1). Returns whether the run now holds the
-  /// units.
+  /// Claims all `demands` for a run together, or makes the run wait for all of them (R1). Returns whether the run now holds the units.
   ///
   /// If the run has an ended claim whose units a nested run is still using, the run continues with these units. The run must not have any
   /// other claim. `ancestors` are the ancestors of the run that have claims, nearest first. An ended ancestor is considered only if a

@@ -23,7 +23,8 @@ extension QueueCore {
     effects.send(state.resumption.takeAll())
   }
 
-  /// Waits while the queue is suspended, so that an executing graph starts no further node (Q2). Returns at once if the run is cancelled.
+  /// Waits while the queue is suspended, so that an executing graph starts no further nodes (Q2). Returns immediately if the run is
+  /// cancelled.
   func waitWhileSuspended(_ run: Run) async {
     while gate.load(ordering: .acquiring), !run.isCancelledOrStopping {
       let signal = OneShotSignal()

@@ -12,7 +12,7 @@ struct GraphProgress {
     var addsWorker = false
     /// Whether the graph has ended, meaning that no node is executing and none will start.
     var isComplete = false
-    /// Whether to cancel the executing nodes, because the graph has failed (D4).
+    /// Whether to cancel the executing nodes, because the graph failed (D4).
     var cancelsWorkers = false
   }
 
@@ -234,7 +234,7 @@ final class GraphCountdown: Sendable {
     }
   }
 
-  /// Counts down the dependents that accept the failure of a node, and appends those that become ready.
+  /// Counts down the dependents that accept the failure of a node, and appends the dependents that become ready.
   private func releaseAccepting(_ node: Int32, _ released: inout Released) {
     for position in shape.successorRange(of: node) where shape.successors[position] & 1 == 1 {
       let target = shape.successors[position] >> 1

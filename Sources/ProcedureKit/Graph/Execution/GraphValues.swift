@@ -62,8 +62,8 @@ package final class GraphValues: @unchecked Sendable {
   private let nodeCount: Int
   private let stopIndex: Int
   @usableFromInline let memory: UnsafeMutableRawPointer
-  /// The counters of the nodes, followed by those of the slots if consumers are counted, and finally the flags. The flags are 1 if the
-  /// graph is stopping, and 2 if ended nodes are being counted.
+  /// The counters of the nodes, followed by the counters of the slots if consumers are counted, and finally the flags. The flags are 1 if
+  /// the graph is stopping, and 2 if ended nodes are being counted.
   private let counters: UnsafeMutablePointer<Atomic<Int32>>
   private let errors = Mutex<[Int32: any Error]>([:])
 

@@ -30,7 +30,7 @@ package final class ProgressNode: Sendable {
     }
   }
 
-  /// The identity of this node in its parent: the id of the run, or that of the first node of the graph.
+  /// The identity of this node in its parent: the id of the run, or of the first node of the graph.
   let id: ProcedureID
   private let parent: ProgressNode?
   private let time: QueueClock

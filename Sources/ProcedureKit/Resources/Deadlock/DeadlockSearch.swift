@@ -112,7 +112,7 @@ enum DeadlockSearch {
       return awaited + oneOf + run.core.resources.addWaits(of: run, to: &graph)
     }
 
-    /// Returns the wait to refuse, and the cycle starting with that wait; `nil` if no wait in the cycle can be refused any longer.
+    /// Returns the wait to refuse, and the cycle starting with that wait; `nil` if no wait in the cycle can still be refused.
     func refusal(in cycle: [WaitForGraph.Link]) -> Refusal? {
       // Claims are refused first, then waits that can throw, then others, then dependencies. A negative value means that the wait cannot be
       // refused, because a run is waiting for its children.

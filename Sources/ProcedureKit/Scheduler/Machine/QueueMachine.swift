@@ -272,7 +272,7 @@ struct QueueMachine: Sendable {
       move(member, to: .starting)
       return .start
     }
-    // A slot is free, no waiting run comes first, and the caller's task can execute the body at once.
+    // A slot is free, no waiting run comes first, and the caller's task can execute the body immediately.
     if !members[Int(member)].isDrivenByWorker, nextForSlot(newcomer: member) == member {
       takeSlot(member)
       start(member)
@@ -395,8 +395,8 @@ struct QueueMachine: Sendable {
 
   // MARK: Ending
 
-  /// Handles the cancellation of the run, or an outcome that a dependency or a condition decided: the run ends at once unless its body is
-  /// starting or executing (C2).
+  /// Handles the cancellation of the run, or an outcome that a dependency or a condition decided: the run ends immediately unless its body
+  /// is starting or executing (C2).
   ///
   /// - Returns: Whether the run ends without executing its body, or without executing it again.
   mutating func stopRequested(_ member: MemberID) -> Bool {
@@ -553,7 +553,7 @@ struct QueueMachine: Sendable {
     grantSlots(&next)
   }
 
-  /// Records that the width changed. A larger width grants slots at once; a smaller width applies to the bodies that start next (Q1).
+  /// Records that the width changed. A larger width grants slots immediately; a smaller width applies to the bodies that start next (Q1).
   mutating func widthChanged(to width: Int, _ next: inout Next) {
     self.width = width
     grantSlots(&next)

@@ -43,7 +43,7 @@ extension Run {
     case admitted(RunStep)
     /// The queue was shut down.
     case refused
-    /// The run was admitted, and is cancelled at once (C2).
+    /// The run was admitted and is cancelled immediately (C2).
     case cancelled
   }
 

@@ -8,8 +8,8 @@ extension Run {
 
   /// Marks the run as cancelled, and adds the effects on the handlers, the children, and the worker's task to `effects` (C3).
   ///
-  /// A run whose body is not executing ends at once, and no longer waits for anything (C2). The children are cancelled before `didFinish`
-  /// is published (C5).
+  /// A run whose body is not executing ends immediately and no longer waits for anything (C2). The children are cancelled before
+  /// `didFinish` is published (C5).
   ///
   /// - Returns: Whether this cancellation is the first one and precedes the outcome, in which case the run ends as cancelled.
   @discardableResult
@@ -31,7 +31,7 @@ extension Run {
 
   /// Stops the body because a produced child failed: cancels the children and the worker's task, and calls the cancellation handlers.
   ///
-  /// A run that is between two executions of its body ends at once.
+  /// A run that is between two executions of its body ends immediately.
   func stop() {
     core.send { state, effects in
       guard !state.runs[self].isDecided, !state.runs[self].details.children.isStopping else { return }

@@ -75,7 +75,7 @@ package final class CancellableTask: Sendable {
     if isCancelled { task.cancel() }
   }
 
-  /// Unregisters the current task, and waits until no call to `cancel` is using it any longer.
+  /// Unregisters the current task, and waits until no call to `cancel` is using it.
   private func end() async {
     let isPinned = state.withLock { state in
       state.child = nil

@@ -29,7 +29,7 @@ package final class OneShotSignal: Sendable {
   /// Ends the wait with an error, unless the signal has already been sent.
   func refuse(_ error: ProcedureError) { _ = end(as: .refused(error)) }
 
-  /// Waits for the signal. Cancelling the calling task ends the wait at once. Returns `false` if the wait was cancelled.
+  /// Waits for the signal. Cancelling the calling task ends the wait immediately. Returns `false` if the wait was cancelled.
   package func wait() async -> Bool {
     await withTaskCancellationHandler {
       await waitUntilResolved()

@@ -53,7 +53,7 @@ package final class Timers: Sendable {
     return action != nil
   }
 
-  /// Waits until `duration` has passed, in the current task. Cancelling the task ends the wait at once.
+  /// Waits until `duration` has passed, in the current task. Cancelling the task ends the wait immediately.
   ///
   /// - Throws: `CancellationError`.
   package func pause(for duration: Duration) async throws {
