@@ -2,7 +2,7 @@ import ProcedureKit
 import Tracing
 
 var configuration = ProcedureQueue.Configuration("jobs", maxConcurrentProcedures: 8)
-// `add` executes in another task, to which the carrier passes the context of the caller's span.
+// `add` executes the body in another task, to which the carrier passes the context of the caller's span.
 configuration.contextCarriers = [ContextCarrier(ServiceContext.$current)]
 // A span around the body of each procedure, and of each attempt; a failure is recorded in its span.
 configuration.interceptor = { context, next in

@@ -228,7 +228,7 @@ import TestingProcedureKit
     let each = ProcedureTask("each") { (tenant: String) in
       try await queue.run(report.keyed(by: tenant), input: tenant)
     }
-    let figures = try await queue.map(tenants, with: each)  // two of each tenant at a time
+    let figures = try await queue.map(tenants, with: each)  // at most two per tenant at a time
     #expect(figures.last == "The figures of zebra")
     await queue.shutDown()
   }

@@ -40,7 +40,7 @@ import TestingProcedureKit
   func scope() async throws {
     try await withProcedureQueue("thumbnails", maxConcurrentProcedures: 4) { queue in
       for side in [64, 128, 512] { queue.add(resize, input: side) }
-    }  // throws if one of them has failed, after cancelling the others
+    }  // throws if one of them fails, after cancelling the others
     await #expect(throws: TooLarge.self) {
       try await withProcedureQueue { queue in _ = queue.add(resize, input: 5_000) }
     }
