@@ -60,7 +60,7 @@ import TestingProcedureKit
     #expect(printed.last?.hasPrefix("10 of 10: ") == true, "\(printed)")
   }
 
-  @Test("A download that fails three times succeeds at the fourth attempt", .explored(100))
+  @Test("A download that fails three times succeeds on the fourth attempt", .explored(100))
   func fourthAttempt() async throws {
     let env = try #require(ExplorationEnvironment.current)
     let queue = env.makeQueue(maxConcurrentProcedures: 1)  // its clock is virtual, so pauses take no real time
