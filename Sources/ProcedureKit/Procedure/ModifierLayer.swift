@@ -85,6 +85,8 @@ package final class ModifierLayer: Sendable {
   let hasDidExecuteHooks: Bool
   let hasEndHooks: Bool
   let hasTimeout: Bool
+  /// Whether a run of this layer can have timers or resources, which it releases before its end is published.
+  let hasTimersOrClaims: Bool
   /// Whether the run looks for an existing value before it executes the body.
   let reuses: Bool
   /// Whether the body can be executed again after a pause.
@@ -106,6 +108,7 @@ package final class ModifierLayer: Sendable {
     hasDidExecuteHooks = !traits.hooks.didExecute.isEmpty
     hasEndHooks = !traits.hooks.isEmptyAtEnd
     hasTimeout = traits.timeout != nil
+    hasTimersOrClaims = hasTimeout || traits.deadline != nil || needs.contains(.claim)
     reuses = traits.reuse != nil
     repeats = traits.repetition != nil
     canStartInline =

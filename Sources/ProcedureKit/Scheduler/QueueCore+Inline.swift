@@ -9,7 +9,8 @@
 /// | its caller's task (`run`) | it has only a body and resources (`ModifierLayer.canStartInCallersTask`), and no enclosing run; the queue has no hooks; its task is not cancelled; and the resources and a slot are free | its body has succeeded, its task is not cancelled, and `RunState.endsWithBody` is `true` |
 /// | a worker (`add`) | it has only a body, conditions, a delay, resources, and a timeout (`Run.canStartInline`) | `RunState.endsWithBody` is `true` |
 ///
-/// Every other run is driven by `Run.drive` and ends in `Run.finish`.
+/// Every other run is driven by `Run.drive`. It ends inline if it has no end hooks, its task is not cancelled, and `RunState.endsWithBody` is
+/// `true`; otherwise, it ends in `Run.finish`.
 extension QueueCore {
   // MARK: In the caller's task
 
@@ -101,14 +102,15 @@ extension QueueCore {
   ///   - outcome: The outcome of its body.
   ///   - reading: The instant at which the run ends.
   ///   - worker: The worker that executed the body; `nil` if the caller's task executed it.
-  /// - Returns: The next job of the worker; `nil` if the run has children, listeners, or a cancellation, and therefore cannot end inline.
+  /// - Returns: The next job of the worker; `nil` if the run cannot end inline, because it has children, listeners, or a cancellation, or has
+  ///   reclaimed resources.
   @inline(__always)
   func endInline(
     _ run: Run, _ outcome: RunOutcome, at reading: QueueClock.Reading, nextFor worker: Worker?
   ) -> Following? {
     var granted: [Run] = []
     // Only these runs have timers or resources to release before the end is published, so all other runs avoid taking the locks.
-    if run.layer.hasTimeout || run.layer.needs.contains(.claim) {
+    if run.layer.hasTimersOrClaims {
       // The outcome is decided first, so that a task that outlives the body neither claims resources for the run nor starts a timer.
       let timers = update { runs -> [TimerHeap.ID]? in
         runs[run].isDecided = runs[run].endsWithBody
@@ -147,7 +149,7 @@ extension RunState {
   var endsWithBody: Bool {
     guard hasDetails else { return true }
     return !details.isCancelledOrStopping && details.children.producedCount == 0 && details.children.failures.isEmpty
-      && details.observers.listeners.isEmpty && details.slotWaiters.isEmpty
+      && details.observers.listeners.isEmpty && details.slotWaiters.isEmpty && !details.claim.hasReclaimed
   }
 }
 

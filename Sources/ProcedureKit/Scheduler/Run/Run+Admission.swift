@@ -51,8 +51,8 @@ extension Run {
   ///
   /// - Returns: The first step of the run; `finish` if the run was refused, or was cancelled before it started (C2).
   func admit(priority rawPriority: UInt8?) -> RunStep {
-    _ = parent?.adopt(self)
     if let deadline = layer.traits.deadline, let lateness = lateness(deadline) {
+      _ = parent?.adopt(self)
       refuse(lateness)
       return .finish
     }
@@ -72,7 +72,7 @@ extension Run {
     }
   }
 
-  /// Adds the run to the machine, unless the queue is shut down. A nested run is admitted even then (Q4).
+  /// Adds the run to its parent and to the machine, unless the queue is shut down. A nested run is admitted even then (Q4).
   private func enterQueue(priority rawPriority: UInt8?) -> Admission {
     // A run within a body on the same queue is nested: it has the order and the priority of the body, and is not held back.
     // The search begins with the owner of the slot, which is the nearest enclosing body, so that deep layers do not walk all ancestors.
@@ -81,9 +81,14 @@ extension Run {
       ? slotOwner : ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }
     let isNested = around != nil || slotOwner !== self
     let reading = core.time.lazyReading()
+    // A parent on another queue adopts the run under the lock of that queue; any other parent, in the critical section of the admission.
+    let parentHere = parent?.core === core ? parent : nil
+    if parentHere == nil { _ = parent?.adopt(self) }
+    var progress: ProgressNode?
     let admission = core.send { state, effects -> Admission in
       // `startStructured` may have already admitted the run.
       if state.runs[self].member >= 0 { return .admitted(.wait) }
+      progress = parentHere?.adopt(self, isProduced: false, &state.runs).progress
       guard !state.isShutDown || isNested else { return .refused }
       let place = around.map { state.runs[$0].member } ?? -1
       let enclosing = place >= 0 ? state.machine[place] : nil
@@ -91,12 +96,15 @@ extension Run {
       let step = core.admitted(
         self, priority: max(own, enclosing?.priority ?? 0), needs: layer.needs, order: enclosing?.order ?? 0,
         isNested: isNested, at: reading, &state, &effects)
-      return state.cancelsAdmitted && !cancellationScope.isShielded ? .cancelled : .admitted(step)
+      if state.cancelsAdmitted && !cancellationScope.isShielded { return .cancelled }
+      // A parent that was cancelled before this admission could not cancel the run, so the run is cancelled here.
+      let isParentCancelled = parentHere.map { state.runs[$0].details.isCancelledOrStopping } ?? false
+      return isParentCancelled && !cancellationScope.cleansUp ? .cancelled : .admitted(step)
     }
+    progress?.adopt(self)
     guard case .admitted = admission else { return admission }
-    // A parent that was cancelled before this admission could not cancel the run, so the run is cancelled here.
-    let isCancelled = isTaskCancelled || !cancellationScope.cleansUp && parent?.isCancelledOrStopping ?? false
-    return isCancelled ? .cancelled : admission
+    let isParentCancelled = parentHere == nil && parent?.isCancelledOrStopping ?? false
+    return isTaskCancelled || isParentCancelled && !cancellationScope.cleansUp ? .cancelled : admission
   }
 
   // MARK: Before the body

@@ -103,7 +103,7 @@ extension Run {
     }
     // A worker's task is cancelled only together with the run.
     if isDrivenByWorker { return !runs[self].hasStarted }
-    if let watchedTask = runs[self].watchedTask { return watchedTask.task.isCancelled }
+    if let watchedTask = runs[self].watchedTask { return watchedTask.isCancelled }
     // If `startStructured` has started the run, the run executes no code but its body, and cancelling the task cancels the run.
     return kind != .structured || !layer.canStartInCallersTask || runs[self].details.isCancelledOrStopping
   }
@@ -155,15 +155,18 @@ extension Run {
 
   /// Adds a child, which is cancelled with this run. Refuses the child if the outcome of this run has been decided (C1).
   func adopt(_ child: Run, isProduced: Bool = false) -> Adoption {
-    let (adoption, progress) = core.update { runs -> (Adoption, ProgressNode?) in
-      guard !runs[self].isDecided else { return (.refused, nil) }
-      runs[self].details.children.byID[child.id] = child
-      if isProduced { runs[self].details.children.producedCount += 1 }
-      let progress = runs[reported].details.extensions.progress
-      return (runs[self].details.isCancelledOrStopping ? .cancelled : .adopted, progress)
-    }
+    let (adoption, progress) = core.update { runs in adopt(child, isProduced: isProduced, &runs) }
     progress?.adopt(child)
     return adoption
+  }
+
+  /// Adds a child under the lock. The caller adds the child to the returned progress, if there is any, after the lock is released.
+  func adopt(_ child: Run, isProduced: Bool, _ runs: inout RunTable) -> (Adoption, progress: ProgressNode?) {
+    guard !runs[self].isDecided else { return (.refused, nil) }
+    runs[self].details.children.byID[child.id] = child
+    if isProduced { runs[self].details.children.producedCount += 1 }
+    let progress = runs[reported].details.extensions.progress
+    return (runs[self].details.isCancelledOrStopping ? .cancelled : .adopted, progress)
   }
 
   /// Records that a child ended. The failure of a produced child stops this run, unless the run collects failures.

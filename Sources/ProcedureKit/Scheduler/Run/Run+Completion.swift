@@ -174,9 +174,14 @@ extension Run {
       for dependency in details.dependencies { dependency.asRunDependency.dependencyRun.forget(self) }
       details.log?.close()
     }
-    if let parent {
-      parent.childEnded(self, outcome.withoutValue, as: core.read { $0.runs[self].details.children.production })
-    }
+    reportEnd(outcome)
+  }
+
+  /// Reports the end of the run to its parent.
+  func reportEnd(_ outcome: RunOutcome) {
+    guard let parent else { return }
+    let production = kind == .added ? core.read { $0.runs[self].details.children.production } : .none
+    parent.childEnded(self, outcome.withoutValue, as: production)
   }
 
   /// Ends the run: publishes its outcome and its last events, resumes the tasks and runs that are waiting for it, and, unless hooks follow,

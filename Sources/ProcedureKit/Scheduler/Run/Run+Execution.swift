@@ -101,7 +101,7 @@ extension Run {
 
   /// Calls the hooks and the body. Returns `finish`, or the step that starts a pause before the next execution.
   func execute() async -> RunStep {
-    let isFirst = core.read { !$0.runs[self].hasStarted }
+    let isFirst = !layer.repeats || core.read { !$0.runs[self].hasStarted }
     // The node has its own key, so its worker needs a slot for that key.
     if isFirst, hasKeyOfNode { await switchKey(to: self) }
     let hasBindings = kind == .added && !core.configuration.contextCarriers.isEmpty
@@ -132,14 +132,19 @@ extension Run {
       end = await callBody(isFirst: isFirst)
     }
     switch end {
-    case .notStarted, .ended: return .finish
+    case .ended(let result):
+      if !endInline(result) { bodyEnded(result) }
+      return .finish
+    case .notStarted, .recorded: return .finish
     case .pause(let pause): return paused(pause)
     }
   }
 
   private enum BodyEnd: Sendable {
+    /// The body ended.
+    case ended(Result<any Sendable, any Error>)
     /// The body ended, or a hook that precedes it threw an error. The result is stored.
-    case ended
+    case recorded
     case pause(Duration)
     /// The run was cancelled before its body started (C2).
     case notStarted
@@ -151,12 +156,12 @@ extension Run {
       do {
         if isFirst {
           startTimeout()
-          if layer.reuses, try await reuse() { return .ended }
+          if layer.reuses, try await reuse() { return .recorded }
           try await callWillExecuteHooks()
         }
       } catch {
         core.update { $0[self].details.result = .failure(error) }
-        return .ended
+        return .recorded
       }
       guard let body = startBody() else { return .notStarted }
       let result: Result<any Sendable, any Error>
@@ -168,9 +173,21 @@ extension Run {
       } catch {
         result = .failure(error)
       }
+      guard layer.hasDidExecuteHooks else { return .ended(result) }
       if let hooks = bodyEnded(result) { await callDidExecuteHooks(hooks, result) }
-      return .ended
+      return .recorded
     }
+  }
+
+  /// Ends the run together with its body, in one critical section, if its outcome depends only on the body and it has no end hooks.
+  ///
+  /// - Returns: Whether the run has ended. If it has not, the caller records the end of the body, and `finish` ends the run.
+  private func endInline(_ result: Result<any Sendable, any Error>) -> Bool {
+    if layer.hasEndHooks || isTaskCancelled { return false }
+    let outcome = RunOutcome(result)
+    guard core.endInline(self, outcome, at: core.time.lazyReading(), nextFor: nil) != nil else { return false }
+    reportEnd(outcome)
+    return true
   }
 
   /// The result of one execution of a body.
@@ -181,7 +198,9 @@ extension Run {
   }
 
   /// Executes the body on the executor of the queue (Q6).
+  @inline(__always)
   private func execute(_ body: @escaping Body) async throws -> Execution {
+    if core.hasNoHooks { return try await executeOnce(body) }
     // A layer in the task of the enclosing layer is already executing on the executor of that layer.
     guard let executor = core.executor, !isDrivenByWorker, kind != .layer || !isInTaskOfEnclosingBody
     else { return try await intercepted(body) }
@@ -213,6 +232,7 @@ extension Run {
   }
 
   /// Executes the body and asks the run's repetition whether another execution follows.
+  @inline(__always)
   private func executeOnce(_ body: Body) async throws -> Execution {
     guard layer.repeats else { return .value(try await body(self, .execute)) }
     let result: Result<any Sendable, any Error>
@@ -246,14 +266,14 @@ extension Run {
   }
 
   /// Executes the body and forwards cancellation of the caller's task to the run and its children (C4).
+  @inline(__always)
   private func forwardingTaskCancellation<R>(_ body: () async throws -> R) async rethrows -> R {
     if isDrivenByWorker || ignoresTaskCancellation { return try await body() }
-    guard let task = TaskIdentity.current else { return try await body() }
     let isWatched = core.update { runs in
       // If the same task executes the enclosing body, both runs share the watched task.
       let enclosing = enclosingWatchedTask(runs)
-      let isWatched = enclosing?.task == task
-      runs[self].watchedTask = isWatched ? enclosing : WatchedTask(task)
+      let isWatched = enclosing?.isCurrent ?? false
+      runs[self].watchedTask = isWatched ? enclosing : WatchedTask()
       return isWatched
     }
     defer { core.update { $0[self].watchedTask = nil } }

@@ -51,6 +51,7 @@ package enum RunDriver {
   }
 
   /// Drives a run to its end in the caller's task and returns its value.
+  @inline(__always)
   static func drive<Input, Output>(
     _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
   ) async throws -> Output {

@@ -89,9 +89,13 @@ struct RunState: ~Copyable, Sendable {
 /// This is an object because the size of a task's identity is known only at run time and would make the layout of every run's state
 /// dynamic.
 final class WatchedTask: Sendable {
-  let task: TaskIdentity
+  private let task: TaskIdentity?
 
-  init(_ task: TaskIdentity) { self.task = task }
+  /// Creates an object for the current task.
+  init() { task = .current }
+
+  var isCurrent: Bool { task == .current }
+  var isCancelled: Bool { task?.isCancelled ?? false }
 }
 
 /// The state that few runs need, grouped by purpose.
