@@ -318,7 +318,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .timedOut where self.hasStarted == false:
       "Give the procedure a later deadline, or use a timeout, which starts only when the body does"
     case .bodySkipped: "Make sure that the interceptor calls next() or throws an error"
-    case .promiseReleased: "Keep the promise until the callback that finishes it is called"
+    case .promiseReleased: "Keep a reference to the promise until the callback that finishes it is called"
     default: nil
     }
   }

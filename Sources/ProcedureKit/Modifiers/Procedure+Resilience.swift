@@ -112,7 +112,7 @@ extension Run {
     if let refusal = signal.refusal { throw refusal }
   }
 
-  /// Executes a task within the body, with its slot and its resources. Cancelling this run only calls `onCancel`.
+  /// Executes a task within the body, using the body's slot and resources. Cancelling this run only calls `onCancel`.
   package func executeShielded<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, onCancel: @escaping @Sendable () -> Void
   ) async throws -> Output {

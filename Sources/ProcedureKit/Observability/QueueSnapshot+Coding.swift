@@ -20,7 +20,7 @@ extension QueueSnapshot: Codable {
       throw DecodingError.dataCorruptedError(
         forKey: .version, in: container,
         debugDescription:
-          "the snapshot has version \(version) of the format; this release of ProcedureKit reads version \(Self.formatVersion)"
+          "the snapshot uses version \(version) of the format; this release of ProcedureKit reads version \(Self.formatVersion)"
       )
     }
     /// If the key is absent, there is no limit.

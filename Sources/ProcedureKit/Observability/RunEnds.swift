@@ -59,7 +59,7 @@ package final class RunEnds: Sendable {
 
   /// Adds an end.
   ///
-  /// - Returns: The end that was dropped, if any. It must be released outside of all locks, since it can refer to the user's objects.
+  /// - Returns: The end that was dropped, if any. It must be released while no lock is held, since it can refer to the user's objects.
   fileprivate func append(_ end: End) -> End? {
     contents.withLock { contents in
       contents.counts.add(end.outcome)

@@ -91,7 +91,9 @@
         }
         guard rest.count <= Self.maxLineLength else {
           throw LocationError(
-            .unknownProtocol, "\(address) sent an endless line, so it is probably another program.")
+            .unknownProtocol,
+            "the server at \(daemon.host), port \(daemon.port), sent a line that is too long, so it is probably not gpsd."
+          )
         }
       }
     }

@@ -32,7 +32,7 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
     public static let connectionLost = Kind("connectionLost")
     /// The engine refused a worker's heartbeat or outcome, because the call no longer belongs to that worker.
     public static let superseded = Kind("superseded")
-    /// The key of the call has already been used for other work, which is a different procedure or a different input.
+    /// The key of the call has already been used for a different procedure or a different input.
     public static let keyReused = Kind("keyReused")
     /// The engine refused the call for another reason.
     public static let refused = Kind("refused")

@@ -47,7 +47,7 @@ internal import Synchronization
     /// Whether the trait also applies to the tests of nested suites. The value is `true`.
     public var isRecursive: Bool { true }
 
-    /// Runs the exploration and records an issue if a schedule fails. Swift Testing calls the function.
+    /// Runs the exploration and records an issue if a schedule fails. Swift Testing calls this method.
     ///
     /// - Parameters:
     ///   - test: The test to explore.

@@ -482,7 +482,7 @@ struct QueueMachine: Sendable {
     return hasNewcomer ? newcomer : nil
   }
 
-  /// Handles a worker's request for a run. If there is one, it is stored in `Next.execute`.
+  /// Handles a worker's request for a run. If a run is available, it is stored in `Next.execute`.
   mutating func workerAsked(isStarting: Bool, _ next: inout Next) {
     if isStarting { isWorkerStarting = false }
     grantSlots(hasWorker: true, &next)

@@ -23,7 +23,7 @@ package struct TimerHeap: Sendable {
   }
 
   private(set) var heap = IndexedHeap<Entry>()
-  /// The positions of the timers in the heap, by their slots.
+  /// The positions of the timers in the heap, indexed by slot.
   private(set) var positions: ContiguousArray<Int32> = []
   private(set) var free: ContiguousArray<Int32> = []
   private var sequence: UInt64 = 0

@@ -6,7 +6,8 @@ extension Run {
   /// Executes an operation that waits. The body releases its slot and reacquires it before the function returns (Q3).
   ///
   /// A cancelled body does not reacquire the slot (C5). During the operation, snapshots report `wait`, and the search for deadlocks
-  /// includes it. If the wait is part of a deadlock, and its key is a signal, the signal is refused with the error.
+  /// includes it. If the wait is part of a deadlock, and `key` is a signal, the signal is refused with an error that describes
+  /// the deadlock.
   ///
   /// - Parameters:
   ///   - wait: The awaited work; `nil` if the work needs nothing that the body holds.

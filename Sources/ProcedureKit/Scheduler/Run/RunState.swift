@@ -240,7 +240,7 @@ extension RunDetails {
     var latestAttempt: Int { currentAttempt - (isRetrying ? 1 : 0) }
   }
 
-  /// The claims of a run on the resources that layers of its procedure released for a pause.
+  /// A run's claims on the resources that the layers of its procedure released for a pause.
   struct ClaimWait: Sendable {
     /// The tasks that are waiting for these resources: the signal of each, and one of the layers.
     var reclaiming: [(signal: OneShotSignal, layer: Run)] = []

@@ -4,7 +4,7 @@
 /// an operating system. It reads the clock after 1, 2, 4, … bodies, so short bodies are rarely measured. Yielding is expensive, because it
 /// wakes a thread.
 ///
-/// On a custom clock, which may stand still, the worker also yields after a maximum number of bodies.
+/// With a custom clock, which may stand still, the worker also yields after a maximum number of bodies.
 struct YieldPolicy {
   private static let maximumItemsBetweenReadings = 128
   private static let maximumItemsWithoutClock = 1_024

@@ -209,7 +209,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// Rewinds the body so that libcurl can send it again after a pooled connection turned out to be closed.
+  /// Rewinds the body so that libcurl can send it again if a pooled connection turns out to be closed.
   ///
   /// Returns `false` if the body cannot be sent again: it is a stream, or some bytes of a request that must not be repeated have been sent.
   private func rewind() -> Bool {

@@ -37,7 +37,7 @@ struct ActorQueues {
   mutating func makeReady(on actor: Isolation) -> [(entry: ScheduleState.Ready, task: Int)] {
     guard !busy.contains(actor), var queue = visits[actor] else { return [] }
     var jobs: [(entry: ScheduleState.Ready, task: Int)] = []
-    /// The highest priority of the jobs so far that run before later ones.
+    /// The highest priority among the jobs examined so far that take precedence over the jobs behind them; `nil` if there are none.
     var precedence: UInt8?
     for index in queue.indices {
       let visit = queue[index]
