@@ -31,7 +31,14 @@ package struct ByteText: Hashable, Comparable, Sendable, CustomStringConvertible
 
 extension String {
   /// Returns whether both strings have the same bytes.
-  package func hasBytes(of other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+  package func hasBytes(of other: String) -> Bool {
+    guard utf8.count == other.utf8.count else { return false }
+    let areEqual = utf8.withContiguousStorageIfAvailable { one in
+      other.utf8.withContiguousStorageIfAvailable { other in one.elementsEqual(other) }
+    }
+    // A string that Objective-C code created may not be contiguous.
+    return areEqual.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)
+  }
 
   /// Returns whether one string precedes another: in Swift's order, or in the order of the bytes if Swift considers the strings equal.
   package func precedes(_ other: String) -> Bool { self == other ? ByteText(self) < ByteText(other) : self < other }

@@ -35,15 +35,15 @@ enum JournalFormat {
     }
     var payload: [UInt8] = []
     payload.reserveCapacity(Int(length))
-    payload += pathLength.littleEndianBytes
+    payload.append(littleEndian: pathLength)
     payload += path
     payload += key.fingerprint.bytes
     payload += value
     var entry: [UInt8] = []
     entry.reserveCapacity(entryHeaderSize + payload.count)
-    entry += length.littleEndianBytes
-    entry += CRC32.checksum(of: payload).littleEndianBytes
-    entry += CRC32.checksum(of: entry).littleEndianBytes
+    entry.append(littleEndian: length)
+    entry.append(littleEndian: CRC32.checksum(of: payload))
+    entry.append(littleEndian: CRC32.checksum(of: entry))
     return entry + payload
   }
 

@@ -29,12 +29,13 @@ struct JournalRecord: Equatable, Sendable {
 
   var bytes: [UInt8] {
     var bytes = [Self.format, isFailure ? 1 : 0]
-    bytes += UInt32(versions.count).littleEndianBytes
-    for version in versions { bytes += version.littleEndianBytes }
-    bytes += UInt32(dependencies.count).littleEndianBytes
+    bytes.append(littleEndian: UInt32(versions.count))
+    for version in versions { bytes.append(littleEndian: version) }
+    bytes.append(littleEndian: UInt32(dependencies.count))
     for dependency in dependencies {
-      let name = Array(dependency.name.utf8)
-      bytes += UInt32(name.count).littleEndianBytes + name + dependency.prefix.littleEndianBytes
+      bytes.append(littleEndian: UInt32(dependency.name.utf8.count))
+      bytes += dependency.name.utf8
+      bytes.append(littleEndian: dependency.prefix)
     }
     return bytes + content
   }

@@ -129,7 +129,7 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
     var message: [UInt8] = []
     message.reserveCapacity(parts.reduce(0) { $0 + $1.count + 8 })
     for part in parts {
-      message += UInt64(part.count).littleEndianBytes
+      message.append(littleEndian: UInt64(part.count))
       message += part
     }
     self.init(of: message)

@@ -43,7 +43,7 @@ package struct SHA256 {
   package mutating func finished() -> [UInt8] {
     let bits = count * 8
     rest.append(0x80)
-    while rest.count % 64 != 56 { rest.append(0) }
+    rest += repeatElement(0, count: (120 - rest.count % 64) % 64)
     for shift in stride(from: 56, through: 0, by: -8) { rest.append(UInt8(truncatingIfNeeded: bits >> UInt64(shift))) }
     for start in stride(from: 0, to: rest.count, by: 64) { process(rest, at: start) }
     var hash: [UInt8] = []
@@ -57,28 +57,37 @@ package struct SHA256 {
   }
 
   private mutating func process(_ bytes: [UInt8], at start: Int) {
-    for index in 0..<16 {
-      let byte = start + 4 * index
-      schedule[index] =
-        UInt32(bytes[byte]) << 24 | UInt32(bytes[byte + 1]) << 16 | UInt32(bytes[byte + 2]) << 8
-        | UInt32(bytes[byte + 3])
+    // The buffers are used only within this function, and all indices are smaller than their counts, so they need not be checked each time.
+    precondition(bytes.count - start >= 64)
+    schedule.withUnsafeMutableBufferPointer { schedule in
+      bytes.withUnsafeBufferPointer { bytes in
+        for index in 0..<16 {
+          let byte = start + 4 * index
+          schedule[index] =
+            UInt32(bytes[byte]) << 24 | UInt32(bytes[byte + 1]) << 16 | UInt32(bytes[byte + 2]) << 8
+            | UInt32(bytes[byte + 3])
+        }
+      }
+      for index in 16..<64 {
+        let (a, b) = (schedule[index - 15], schedule[index - 2])
+        let first = a.rotated(7) ^ a.rotated(18) ^ a >> 3
+        let second = b.rotated(17) ^ b.rotated(19) ^ b >> 10
+        schedule[index] = schedule[index - 16] &+ first &+ schedule[index - 7] &+ second
+      }
     }
-    for index in 16..<64 {
-      let (a, b) = (schedule[index - 15], schedule[index - 2])
-      let first = a.rotated(7) ^ a.rotated(18) ^ a >> 3
-      let second = b.rotated(17) ^ b.rotated(19) ^ b >> 10
-      schedule[index] = schedule[index - 16] &+ first &+ schedule[index - 7] &+ second
-    }
-    let constants = Self.constants
     var (a, b, c, d) = (state[0], state[1], state[2], state[3])
     var (e, f, g, h) = (state[4], state[5], state[6], state[7])
-    for index in 0..<64 {
-      let choice = (e & f) ^ (~e & g)
-      let first =
-        h &+ (e.rotated(6) ^ e.rotated(11) ^ e.rotated(25)) &+ choice &+ constants[index] &+ schedule[index]
-      let second = (a.rotated(2) ^ a.rotated(13) ^ a.rotated(22)) &+ ((a & b) ^ (a & c) ^ (b & c))
-      (h, g, f, e) = (g, f, e, d &+ first)
-      (d, c, b, a) = (c, b, a, first &+ second)
+    Self.constants.withUnsafeBufferPointer { constants in
+      schedule.withUnsafeBufferPointer { schedule in
+        for index in 0..<64 {
+          let choice = (e & f) ^ (~e & g)
+          let first =
+            h &+ (e.rotated(6) ^ e.rotated(11) ^ e.rotated(25)) &+ choice &+ constants[index] &+ schedule[index]
+          let second = (a.rotated(2) ^ a.rotated(13) ^ a.rotated(22)) &+ ((a & b) ^ (a & c) ^ (b & c))
+          (h, g, f, e) = (g, f, e, d &+ first)
+          (d, c, b, a) = (c, b, a, first &+ second)
+        }
+      }
     }
     for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
   }
@@ -89,10 +98,20 @@ extension UInt32 {
   fileprivate func rotated(_ count: UInt32) -> UInt32 { self >> count | self << (32 - count) }
 }
 
+extension [UInt8] {
+  /// Appends the bytes of a number, with the least significant byte first.
+  @inlinable
+  package mutating func append(littleEndian number: some FixedWidthInteger) {
+    for shift in stride(from: 0, to: number.bitWidth, by: 8) { append(UInt8(truncatingIfNeeded: number >> shift)) }
+  }
+}
+
 extension FixedWidthInteger {
   /// The bytes of the number, with the least significant byte first.
   @inlinable
   package var littleEndianBytes: [UInt8] {
-    (0..<Self.bitWidth / 8).map { UInt8(truncatingIfNeeded: self >> Self($0 * 8)) }
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: self)
+    return bytes
   }
 }
