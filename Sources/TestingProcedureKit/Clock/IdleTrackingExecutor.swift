@@ -2,7 +2,8 @@ import Synchronization
 
 /// An executor that runs one job at a time on the global executor and reports when no jobs are left.
 ///
-/// Jobs run in the order in which they arrive. One task on the global executor, the driver, runs each batch of ready jobs.
+/// Jobs run in the order in which they arrive. Each batch of ready jobs is run on the global executor by a task, which is called the
+/// driver.
 final class IdleTrackingExecutor: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []

@@ -149,7 +149,7 @@ public final class VirtualClock: Clock {
     }
   }
 
-  /// Reports to the schedule that is using the clock that the clock belongs to another schedule, or to none.
+  /// Notifies the running schedule if it is using this clock although the clock belongs to another schedule, or to none.
   private func reportIfOutliving() {
     if let user = ScheduleExecutor.current, user !== schedule { user.didUseOutlivingObject() }
   }

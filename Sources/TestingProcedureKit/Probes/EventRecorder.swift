@@ -10,8 +10,8 @@ import Synchronization
 /// #expect(recorder.events.orderViolations().isEmpty)
 /// ```
 ///
-/// The recorder starts a task that reads the stream until the stream ends. If the recorder is released, this task stays subscribed to the
-/// queue until the next event arrives. A recorder that is created within an exploration is part of the exploration.
+/// The recorder starts a task that reads the stream of events until the stream ends. If the recorder is released, this task stays
+/// subscribed to the queue until the next event arrives. A recorder that is created within an exploration is part of the exploration.
 public final class EventRecorder: Sendable {
   private struct State {
     var events: [ProcedureEvent] = []

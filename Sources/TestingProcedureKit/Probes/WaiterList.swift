@@ -73,7 +73,7 @@ final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Se
   ///   - didWait: A closure that is called when the waiter has been added to the list, after the lock has been released.
   ///   - didCancel: A closure that is called when a cancelled waiter has been removed from the list, while the lock is held.
   /// - Returns: The answer.
-  /// - Throws: The error of the answer; `CancellationError` if the task is cancelled before the answer arrives.
+  /// - Throws: The error in the answer, if the answer is a failure; `CancellationError` if the task is cancelled before the answer arrives.
   func wait(
     isCancellable: Bool = true,
     request: (UInt64) -> Request,

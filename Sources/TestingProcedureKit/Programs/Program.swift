@@ -1,4 +1,4 @@
-/// A concurrent program, which consists of sequences of commands that tasks execute concurrently.
+/// A concurrent program: sequences of commands that tasks execute concurrently.
 public struct Program<Command: Sendable>: Sendable, CustomStringConvertible {
   /// The commands of each task, in order.
   public var tasks: [[Command]]
@@ -11,7 +11,7 @@ public struct Program<Command: Sendable>: Sendable, CustomStringConvertible {
   /// The number of commands in all tasks.
   public var commandCount: Int { tasks.reduce(0) { $0 + $1.count } }
 
-  /// The program with one line for each task.
+  /// The commands of the program, with one line for each task.
   public var description: String {
     tasks.enumerated()
       .map { "task \($0): \($1.map { "\($0)" }.joined(separator: ", "))" }

@@ -38,7 +38,7 @@ public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, C
     tasks.joined().sorted { $0.interval.lowerBound < $1.interval.lowerBound }
   }
 
-  /// The history with one line for each call.
+  /// The calls of the history, with one line for each call.
   public var description: String {
     tasks.enumerated()
       .flatMap { number, calls in calls.map { (number, $0) } }
@@ -48,7 +48,7 @@ public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, C
   }
 }
 
-/// A recorder of the history of a program while its tasks execute.
+/// A recorder that records the history of a program while the program's tasks execute.
 final class ProgramRecording<Specification: ProgramSpecification>: Sendable {
   typealias History = ProgramHistory<Specification.Command, Specification.Response>
 

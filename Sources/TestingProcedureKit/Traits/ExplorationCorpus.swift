@@ -3,7 +3,7 @@ internal import Synchronization
 /// A text file with the failing seeds of explorations. Each line contains the seed, the number of schedules up to the failure, and the name
 /// of the test.
 ///
-/// Unlike a replay string, a seed remains useful after the code changes. A line in any other format is an error.
+/// Unlike a replay string, a seed remains useful after the code changes. A line in any other format causes an error.
 struct ExplorationCorpus: Sendable {
   /// A failing exploration.
   struct Entry: Hashable, Sendable {
@@ -27,7 +27,7 @@ struct ExplorationCorpus: Sendable {
     var line: Int
 
     var description: String {
-      "\(path):\(line) is not a corpus entry. Delete the line, or write a seed, a number of schedules and a test."
+      "\(path):\(line) is not a corpus entry. Delete the line, or replace it with a seed, a number of schedules and a test."
     }
   }
 

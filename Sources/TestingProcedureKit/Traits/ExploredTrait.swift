@@ -17,14 +17,14 @@ internal import Synchronization
   /// ```
   ///
   /// The function is called once for each schedule, up to the first failing schedule. Expectations that do not hold (`#expect`, `#require`,
-  /// `Issue.record`) fail the schedule instead of the test. The failing schedule is simplified, and one issue is recorded at the
+  /// `Issue.record`) fail the schedule instead of the test. The failing schedule is simplified, and one issue is recorded at the failed
   /// expectation, with the report of the exploration and the replay string. Through ``ExplorationEnvironment/current``, the function can
   /// use the clock, the executor and the random numbers of the schedule. A test on the main actor, or on another actor that has its own
   /// executor, is not controlled. In the body of a procedure that the test adds to a queue, use `ExplorationEnvironment.check`, because
   /// Swift Testing cannot associate an issue from there with the test.
   ///
   /// If the function hangs and ignores cancellation, the test process exits after the report, because Swift Testing cannot abandon a test.
-  /// To test a function like this, use `exploreSchedules` instead.
+  /// To test such a function, use `exploreSchedules` instead.
   ///
   /// Environment variables control the explorations in a test run, so you do not have to change the code. A malformed value is reported as
   /// an issue. These variables are supported:
@@ -53,7 +53,7 @@ internal import Synchronization
     ///   - test: The test to explore.
     ///   - testCase: The test case.
     ///   - function: The body of the exploration.
-    /// - Throws: Errors of the exploration other than a failing schedule.
+    /// - Throws: Any error thrown by the exploration, except for a failing schedule, which is recorded as an issue.
     public func provideScope(
       for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {

@@ -33,14 +33,14 @@
     /// Whether the trait also applies to the tests of nested suites. The value is `true`.
     public var isRecursive: Bool { true }
 
-    /// Runs the test while it holds the resources of all its traits. Swift Testing calls the function.
+    /// Runs the test while it holds the resources of all its traits. Swift Testing calls this method.
     ///
     /// - Parameters:
     ///   - test: The test.
     ///   - testCase: The test case.
     ///   - function: The body of the test.
-    /// - Throws: The error of the body; an error if a resource does not have enough units, or another test has declared it with a different
-    ///   capacity.
+    /// - Throws: Any error thrown by the body; an error if a resource does not have enough units, or has been declared with a different
+    ///   capacity by another test.
     public func provideScope(
       for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
@@ -98,7 +98,7 @@
     ///
     /// - Parameters:
     ///   - units: The number of units. Passing a number below 1 traps. A test that claims more units than there are fails.
-    ///   - resource: The resource, which is identified by its name. A test that declares a different capacity than an earlier one fails.
+    ///   - resource: The resource, which is identified by its name. A test that declares a different capacity than an earlier test fails.
     /// - Returns: The trait.
     public static func units(_ units: Int, of resource: Resource) -> Self {
       ResourceTrait(units, of: resource)

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The process and the files of a test run. Only this file of the kit imports Foundation.
+/// The process and the files of a test run. No other file of `TestingProcedureKit` imports Foundation.
 enum TestProcess {
   static var environment: [String: String] { ProcessInfo.processInfo.environment }
 

@@ -20,13 +20,13 @@
     /// Whether the trait also applies to the tests of nested suites. The value is `true`.
     public var isRecursive: Bool { true }
 
-    /// Runs the test with a new clock. Swift Testing calls the function.
+    /// Runs the test with a new clock. Swift Testing calls this method.
     ///
     /// - Parameters:
     ///   - test: The test.
     ///   - testCase: The test case.
     ///   - function: The body of the test.
-    /// - Throws: The error of the body.
+    /// - Throws: Any error thrown by the body.
     public func provideScope(
       for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {

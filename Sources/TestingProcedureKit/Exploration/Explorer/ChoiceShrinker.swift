@@ -24,7 +24,7 @@ struct ChoiceShrinker {
   private static let variants: [(width: Int, zeros: Int)] =
     [(2, 0)] + [-1, 1, -2, 2, -3, 3].flatMap { [(1, $0), (2, $0)] }
 
-  /// The simplest failing choices so far.
+  /// The simplest failing choices found so far.
   private(set) var choices: [Int]
   private var phase: Phase
 

@@ -88,7 +88,7 @@ public final class ExplorationEnvironment: Sendable {
     var hasHappened = false
   }
 
-  /// Checks the conditions that have not yet been `true`.
+  /// Checks the conditions passed to `eventually` that have not yet been `true`.
   func checkEventualities() {
     let pending = journal.withLock { $0.eventualities }
     for index in pending.indices where !pending[index].hasHappened && pending[index].condition() {
@@ -173,7 +173,7 @@ extension ExplorationEnvironment {
   ///   - maxConcurrentProcedures: The maximum number of bodies that may execute at a time. Passing a value below 1 traps.
   ///   - isSuspended: Whether the queue starts suspended.
   ///   - maxWaitingProcedures: The maximum number of procedures that may be waiting on the queue. Passing a value below 1 traps.
-  ///   - overflow: The behavior when a procedure is added to a full queue.
+  ///   - overflow: The behaviour when a procedure is added to a full queue.
   ///   - contextCarriers: The task-local values that `add` passes from its caller to the body.
   ///   - resources: The resource table of the queue. If it is `nil`, the schedule's own table is used.
   /// - Returns: The queue. Its tasks end after the queue is shut down or released.
@@ -193,8 +193,8 @@ extension ExplorationEnvironment {
 
   /// Creates a queue from a configuration, with the clock, the executor and the seed of the schedule.
   ///
-  /// The schedule's resource table replaces the shared one. If the configuration has no log, the queue's messages are added to the trace in
-  /// the failure report instead of being printed.
+  /// The queue uses the schedule's resource table unless the configuration specifies a table other than the shared one. If the
+  /// configuration has no log, the queue's messages are added to the trace in the failure report instead of being printed.
   public func makeQueue(_ configuration: ProcedureQueue.Configuration) -> ProcedureQueue {
     let queue = ProcedureQueue(adapted(configuration))
     explainDeadlock { [weak queue] in
@@ -215,7 +215,7 @@ extension ExplorationEnvironment {
     return configuration
   }
 
-  /// Adds the state of the run to a deadlock report. Returns `handle`, so you can write `env.watch(queue.add(p))`.
+  /// If the schedule deadlocks, adds the state of the run to the report. Returns `handle`, so you can write `env.watch(queue.add(p))`.
   @discardableResult
   public func watch<Output>(_ handle: ProcedureHandle<Output>) -> ProcedureHandle<Output> {
     explainDeadlock { handle.state == .finished ? nil : "\(handle)" }

@@ -39,9 +39,9 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
 
   /// Whether every possible order has been run. Only `ExplorationStrategy.exhaustive` sets the property.
   ///
-  /// The orders are complete with respect to the choices that the explorer makes: which job runs next after each suspension, and which
-  /// tasks are preempted at wakes and at operations on explored locks and atomics, with up to `preemptionLimit` preempted tasks in each
-  /// schedule. A wake under a lock is not a choice. Synchronous code that contains neither a wake nor such an operation is indivisible.
+  /// In this context, an order consists of the choices that the explorer makes: which job runs next after each suspension, and which tasks
+  /// are preempted at wakes and at operations on explored locks and atomics, with up to `preemptionLimit` preempted tasks in each schedule.
+  /// A wake under a lock is not a choice. Synchronous code that contains neither a wake nor such an operation is indivisible.
   public var isComplete = false
 
   /// The largest number n for which all orders with at most n preempted wakers have been run. The value is `nil` if some orders without a

@@ -58,8 +58,8 @@ public struct ScheduleExplorer: Sendable {
   /// reaches the limit fails.
   public var stepLimit = 100_000
 
-  /// The real time for which no job can run before the explorer reports a deadlock. During this time, code outside the explorer's control
-  /// can enqueue a job.
+  /// How long, in real time, the explorer waits while no job is ready before it reports a deadlock. During this time, code outside the
+  /// explorer's control can enqueue a job.
   public var patience: Duration = .milliseconds(200)
 
   /// The real time after which a step that does not end is reported. The exploration ends with this report.
@@ -111,9 +111,9 @@ public struct ScheduleExplorer: Sendable {
   /// Whether waits in real time (`Task.sleep`, `ContinuousClock`, `SuspendingClock`) become waits in the virtual time
   /// of `ExplorationEnvironment.clock`.
   ///
-  /// The explorer tests this at the first use. The value is `true` with Swift 6.3 on Linux. Two kinds of waits are not controlled even
-  /// then. They are reported as uncontrolled, or as a deadlock if they take longer than `patience`. The first is a wait at the start of a
-  /// task that `Task.immediate` creates outside actors without `executorPreference: env.executor`. The second occurs only if
+  /// The explorer tests this on first use. The value is `true` with Swift 6.3 on Linux. Two kinds of waits are not controlled even then.
+  /// They are reported as uncontrolled, or as a deadlock if they take longer than `patience`. The first is a wait at the start of a task
+  /// that `Task.immediate` creates outside actors without `executorPreference: env.executor`. The second occurs only if
   /// `ordersCallersOfActors` is `false`: a wait within an actor other than the main actor, in a task that `Task { … }` or `Task.detached`
   /// creates.
   public static var controlsRealTime: Bool { RealSleepTest.isSuccessful }
@@ -126,15 +126,15 @@ public struct ScheduleExplorer: Sendable {
 
   /// Whether a waker can also be preempted by tasks that are waiting within an actor.
   ///
-  /// The explorer tests this at the first use. The value is `false` if the explorer cannot distinguish the kinds of jobs in this version of
-  /// the runtime.
+  /// The explorer tests this on first use. The value is `false` if the explorer cannot distinguish the kinds of jobs in this version of the
+  /// runtime.
   public static var seesWakesOfActors: Bool { JobKind.isKnown }
 
   /// Whether the explorer determines which caller an actor serves next.
   ///
-  /// The explorer tests this at the first use. The value is `false` on systems other than Linux, and if the explorer cannot read the state
-  /// of actors in this version of the runtime. The runtime then serves all callers that are waiting for an actor in one step, in the order
-  /// of their arrival, so an exploration with a call to an actor is never complete; see `ExplorationSummary.unorderedVisits`.
+  /// The explorer tests this on first use. The value is `false` on systems other than Linux, and if the explorer cannot read the state of
+  /// actors in this version of the runtime. The runtime then serves all callers that are waiting for an actor in one step, in the order of
+  /// their arrival, so an exploration with a call to an actor is never complete; see `ExplorationSummary.unorderedVisits`.
   public static var ordersCallersOfActors: Bool { DefaultActor.isKnown }
 
   /// Runs `body` under one schedule after another until a schedule fails or all schedules have been run.
@@ -230,7 +230,8 @@ public struct ScheduleExplorer: Sendable {
 }
 
 extension ScheduleExplorer {
-  /// Returns the failure of `run`, with the simplest schedule with the same problem that the explorer finds in `shrinkLimit` runs.
+  /// Simplifies the failing schedule of `run`, and returns the failure of the simplest schedule found. A simpler schedule is accepted only
+  /// if it has the same problem. The search takes up to `shrinkLimit` runs.
   private func shrunk(
     _ found: ScheduleRun.Outcome, of run: ScheduleRun, on pool: ThreadPool, _ body: @escaping ScheduleRun.Body
   ) throws -> ExplorationFailure {

@@ -10,7 +10,7 @@ import Synchronization
 /// The state of the actor is in two words after the actor's header: the flags and the most recent caller. The layout is not documented, so
 /// a test determines `isKnown`. The runtime changes both words in a single atomic operation, and so does this type.
 ///
-/// Invariant: each address comes from a job that the runtime has passed to the exploration and that has not run yet. Such a job is in
+/// Invariant: Each address comes from a job that the runtime has passed to the exploration and that has not run yet. Such a job is in
 /// memory, and so is the actor that it is waiting for; a visit also retains the actor (`retained`). An `UnownedJob` is the address of the
 /// job, so it can be converted to and from the words in which the runtime stores jobs.
 struct DefaultActor: Hashable, Sendable {
@@ -69,7 +69,7 @@ struct DefaultActor: Hashable, Sendable {
     return unsafeBitCast(caller, to: UnownedJob.self)
   }
 
-  /// Takes the only caller out of the queue of an actor that `job` would serve, and ends `job`.
+  /// Removes the only caller from the queue of the actor that `job` would serve, and ends `job`.
   ///
   /// - Returns: The caller and its actor; `nil` if there are several callers because threads outside the exploration also call the actor.
   static func takeCaller(
@@ -93,7 +93,7 @@ struct DefaultActor: Hashable, Sendable {
       from: WordPair(first: Phase.idle, second: 0), to: WordPair(first: Phase.running, second: 0))
   }
 
-  /// Takes out of the queue the callers that arrived while the actor was marked as running.
+  /// Removes from the queue the callers that arrived while the actor was marked as running.
   ///
   /// - Returns: The callers in the order of their arrival.
   func takeCallers() -> [UnownedJob] {
@@ -131,7 +131,7 @@ struct DefaultActor: Hashable, Sendable {
     Self.enqueue?(unsafeBitCast(caller, to: UInt.self), address)
   }
 
-  /// Runs a caller isolated to the actor. Unlike in the runtime's own job, the caller does not continue on the same thread after it leaves
+  /// Runs a caller, isolated to the actor. Unlike in the runtime's own job, the caller does not continue on the same thread after it leaves
   /// the actor, so the exploration can choose when it continues. If the caller's task prefers no executor, `executor` is `nil`.
   func run(_ caller: UnownedJob, preferring executor: (any TaskExecutor)?) {
     let serial = unsafeBitCast((address, UInt(0)), to: UnownedSerialExecutor.self)
@@ -179,7 +179,7 @@ private struct DefaultActorProbe {
   private let executor = JobKind.Probe()
   private let visited = Visited()
 
-  /// Whether the explorer and the runtime can serve the actor in turn.
+  /// Whether the explorer and the runtime can take turns serving the actor.
   var isSuccessful: Bool {
     guard isIdle, let first = startCaller(), let job = executor.next(), JobKind.isActor(job) else { return false }
     let actor = DefaultActor(servedBy: job)

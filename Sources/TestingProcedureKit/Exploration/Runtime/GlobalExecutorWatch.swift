@@ -81,7 +81,7 @@ final class GlobalExecutorWatch: Sendable {
     }
   }
 
-  /// Returns the runtime's number of the task of `job`, or of the only task that `job` would serve at an actor.
+  /// Returns the number that the runtime has assigned to the task of `job`, or to the only task that `job` would serve at an actor.
   private func taskID(of job: UnownedJob) -> UInt64? {
     guard DefaultActor.isKnown, JobKind.isActor(job) else { return JobIdentities.taskID(of: job) }
     return DefaultActor(servedBy: job).onlyCaller.flatMap(JobIdentities.taskID)

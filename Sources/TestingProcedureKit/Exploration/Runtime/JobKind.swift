@@ -12,7 +12,8 @@ enum JobKind {
 
   /// Whether the kinds of jobs can be read in this process.
   ///
-  /// If they cannot be read, waking a task that is waiting within an actor is not a choice, because such a job looks like a `Task.yield`.
+  /// If they cannot be read, waking a task that is waiting within an actor is not a choice, because the job that continues the task looks
+  /// like a `Task.yield`.
   static let isKnown: Bool = {
     guard UndocumentedParts.areAllowed else { return false }
     let probe = Probe()
@@ -45,7 +46,7 @@ enum JobKind {
     id != nil && isKnown && kind(of: job) == task
   }
 
-  /// An executor that keeps its jobs until the caller runs them on its own thread.
+  /// An executor that does not run its jobs itself: the code that uses the executor takes them with `next` and runs them with `run`.
   final class Probe: TaskExecutor {
     private let jobs = Mutex<[UnownedJob]>([])
 
@@ -92,7 +93,7 @@ struct JobIdentities {
     return number
   }
 
-  /// Returns whether a job of the task with the runtime's number `id` has ever been ready.
+  /// Returns whether any job of the task to which the runtime has assigned the number `id` has been ready.
   func knows(_ id: UInt64) -> Bool { numbers[id] != nil }
 
   /// Returns the number of a new task.
@@ -107,7 +108,7 @@ struct JobIdentities {
   static let areKnown: Bool = {
     guard UndocumentedParts.areAllowed else { return false }
     let probe = JobKind.Probe()
-    /// Returns the numbers in the descriptions of the three jobs of a task that suspends once: two of the task, and one without a task.
+    /// Runs a task that suspends once, and returns the number in the description of each of its three jobs. The second job has no task.
     func numbers() -> [UInt64?] {
       KitSpawner.startProbe(on: probe)
       var numbers: [UInt64?] = []
@@ -122,7 +123,7 @@ struct JobIdentities {
       && first[0] != second[0]
   }()
 
-  /// Returns the runtime's number of the task of `job`; `nil` for a job without a task, and if the numbers are unknown.
+  /// Returns the number that the runtime has assigned to the task of `job`; `nil` for a job without a task, and if the numbers are unknown.
   ///
   /// The description of a job, `UnownedJob(id: 7)`, is the only public source of the number. Its format is not documented, so a test
   /// determines `areKnown`.

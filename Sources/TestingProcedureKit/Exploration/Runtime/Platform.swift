@@ -13,7 +13,7 @@ import Synchronization
   import WinSDK
 #endif
 
-/// A switch for tests, which turns off every use of undocumented parts of the runtime.
+/// A switch with which tests turn off every use of undocumented parts of the runtime.
 enum UndocumentedParts {
   private static let areDisabledNow = Atomic(false)
 

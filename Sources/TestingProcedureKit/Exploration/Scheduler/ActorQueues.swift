@@ -1,7 +1,7 @@
 /// The jobs that are waiting for the actors of a schedule.
 ///
-/// At most one job of an actor runs at a time; another one can be parked in the middle, and keeps its actor busy. Whenever an actor is not
-/// busy, each job that the actor could run next is a ready job of the schedule. Which jobs these are depends on how they arrived:
+/// At most one job of an actor runs at a time. A job that is parked before it ends keeps its actor busy. Whenever an actor is not busy,
+/// each job that the actor could run next is a ready job of the schedule. Which jobs these are depends on how they arrived:
 ///
 /// - A task that calls the actor and suspends may be delayed arbitrarily before its call arrives. Therefore, such calls run in any order.
 /// - A job that another task has added, by starting or resuming the job's task, has arrived when that task continues. Therefore, the job
@@ -51,7 +51,7 @@ struct ActorQueues {
     return jobs
   }
 
-  /// Records that a job of the actor starts. The other jobs of the actor are not ready until the job ends.
+  /// Records that a job of the actor is starting. The other jobs of the actor are not ready until the job ends.
   mutating func didStart(_ number: Int, on actor: Isolation) {
     busy.append(actor)
     visits[actor]?.removeAll { $0.entry.number == number }

@@ -50,7 +50,7 @@ final class CrashTrail: Sendable {
     page.withLock { page in
       page.clear()
       page.write("The process ended during schedule \(schedule) (seed \(explorationSeed), strategy \(strategy)).\n")
-      page.write("The last string, without spaces, is for strategy: .replay(…)\n")
+      page.write("To repeat the schedule, pass the last line, without spaces, to strategy: .replay(…)\n")
       page.write(ReplayCode(seed: seed, choices: []).description)
     }
   }

@@ -1,7 +1,7 @@
-/// The functions that create all of the testing kit's tasks.
+/// The functions that create all tasks of `TestingProcedureKit`.
 enum KitSpawner {
-  /// Starts an exploration on its own thread, with the caller's task-local values. The caller waits for the task to end and cancels the
-  /// task if the caller itself is cancelled.
+  /// Starts a task that runs an exploration on its own thread, with the caller's task-local values. The caller waits for this task to end,
+  /// and cancels it if the caller itself is cancelled.
   static func startExploration(on pool: ThreadPool, _ work: @escaping @Sendable () -> Void) -> Task<Void, Never> {
     Task(executorPreference: pool) { work() }
   }
@@ -17,7 +17,7 @@ enum KitSpawner {
   }
 
   /// Starts a task that sleeps, so that its jobs can be inspected. The caller runs the task to completion. If the task waits in real time,
-  /// it ends without the caller.
+  /// it ends even if the caller does not run it.
   static func startSleeper(on executor: some TaskExecutor) {
     Task(executorPreference: executor) { try await Task.sleep(for: .milliseconds(1)) }
   }

@@ -181,7 +181,7 @@ final class ScheduleExecutor: TaskExecutor {
     let executor = asUnownedTaskExecutor()
     switch job.isolation {
     case .actor(let actor):
-      // Only a task keeps its actor in memory. Any other job ends an actor that nothing refers to.
+      // Retaining is safe only for a task, which keeps its actor in memory. Any other job destroys an actor that nothing refers to.
       guard JobIdentities.taskID(of: job.job) != nil else { return visit(actor, job) }
       return actor.retained { visit(actor, job) }
     case .mainActor:
@@ -291,12 +291,12 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// Records that a task without an executor belongs to the schedule.
   ///
-  /// - Returns: Whether the task is the first one.
+  /// - Returns: Whether the task is the first such task.
   func didCaptureFirst() -> Bool {
     !hasCaptured.exchange(true, ordering: .relaxed)
   }
 
-  /// Returns whether the task with the runtime's number `id` belongs to the schedule.
+  /// Returns whether the task to which the runtime has assigned the number `id` belongs to the schedule.
   func knows(_ id: UInt64) -> Bool { state.withLock { $0.identities.knows(id) } }
 
   /// Starts checking the environment's conditions after each job.
@@ -384,7 +384,7 @@ extension ScheduleExecutor {
 // MARK: - Time
 
 extension ScheduleExecutor {
-  /// Delays `job` in virtual time instead of waiting until a real time `remaining` from now.
+  /// Delays `job` in virtual time. In real time, the delay would end after `remaining`.
   func sleep(_ job: UnownedJob, remaining: Duration) {
     pool.hasRealSleeps = true
     let duration = state.withLock { $0.virtualDuration(remaining: remaining) }

@@ -1,4 +1,4 @@
-/// The record of one schedule, which contains the task at each step and all choices.
+/// The record of one schedule, with the task at each step and all choices.
 struct ScheduleRecord: Equatable {
   /// The task at each step.
   private(set) var tasks: [Int] = []
@@ -98,7 +98,7 @@ enum Isolation: Hashable, Sendable {
   case actor(DefaultActor)
 }
 
-/// A collision, in which a job waited for a lock that a parked waker held. The schedule must be run again without parking that waker.
+/// A collision: a job waited for a lock that a parked waker held. The schedule must be run again without parking that waker.
 struct LockCollision: Sendable {
   /// The depth of the waker's stack; `nil` if the waker could not be determined.
   var depth: UInt?

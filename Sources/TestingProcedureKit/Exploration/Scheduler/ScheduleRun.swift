@@ -64,7 +64,7 @@ struct ScheduleRun: Sendable {
     return (second, isEqual ? nil : first.record.steps)
   }
 
-  /// The result of the body; `nil` until the body ends.
+  /// A container for the result of the body. It is empty until the body ends.
   private final class Ending: Sendable {
     let result = Mutex<Result<Void, any Error>?>(nil)
     var isKnown: Bool { result.withLock { $0 != nil } }

@@ -1,4 +1,4 @@
-/// The state of a schedule, which includes the ready jobs, the holder of the run token, and the record of all choices.
+/// The state of a schedule, including the ready jobs, the holder of the run token, and the record of all choices.
 struct ScheduleState {
   /// The number of consecutive steps after which a task is no longer preferred over others.
   private static let longStretch = 50
@@ -192,8 +192,8 @@ extension ScheduleState {
     return isControlled
   }
 
-  /// Returns whether `job`, in which the runtime determines the order, serves the callers of an actor. If the kinds of jobs or the numbers
-  /// of tasks are unknown, any job may do so.
+  /// Returns whether `job` serves the callers of an actor in the order that the runtime determines. If the kinds of jobs or the numbers of
+  /// tasks are unknown, any job may do so.
   private func isVisit(_ job: ReadyJob, ofTask id: UInt64?) -> Bool {
     JobKind.isKnown && JobIdentities.areKnown ? JobKind.isActor(job.job) : id == nil
   }
@@ -498,7 +498,7 @@ extension ScheduleState {
     return actorNumbers.count - 1
   }
 
-  /// Records that a job of an actor starts. The actor's other jobs are not ready until this job ends.
+  /// Records that a job of an actor is starting. The actor's other jobs are not ready until this job ends.
   private mutating func didStart(_ number: Int, on isolation: Isolation) {
     actors.didStart(number, on: isolation)
     for index in ready.indices.reversed() {
@@ -578,7 +578,7 @@ extension ScheduleState {
     noteMoment()
   }
 
-  /// Removes the parked job of `worker`, which is resumed even though no job may run.
+  /// Removes the parked job of `worker`, and gives the run token to `worker`, even though no job may run.
   ///
   /// - Returns: Whether the worker was parked.
   mutating func takeParked(_ worker: WorkerThread) -> Bool {

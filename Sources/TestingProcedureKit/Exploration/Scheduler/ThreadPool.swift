@@ -3,8 +3,8 @@ import Synchronization
 /// The threads of one exploration, which are separate from those in the runtime's thread pool.
 ///
 /// The explorer's own task runs on the driver, and so do the jobs of a schedule until a waker is preempted. The waker's thread is then
-/// parked in the middle of its job, and another worker gets the run token. The pool also records which wakes are not choices, because a
-/// collision has shown that they happen under a lock.
+/// parked in the middle of its job, and another worker gets the run token. The pool also records the wakes that, as a collision has shown,
+/// happen under a lock and are therefore not choices.
 final class ThreadPool: TaskExecutor {
   private struct State {
     var idle: [WorkerThread] = []
@@ -102,7 +102,7 @@ final class WorkerThread: Sendable {
   enum Order: Sendable {
     /// Run the explorer's own job.
     case host(UnownedJob, ThreadPool)
-    /// Take the run token, and start with the job.
+    /// Take the run token, and start with the given job.
     case run(ReadyJob, ScheduleExecutor)
     /// Continue the parked job.
     case resume

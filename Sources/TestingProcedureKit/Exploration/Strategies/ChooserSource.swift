@@ -20,7 +20,7 @@ struct ChooserSource {
   /// Whether the exploration replays one recorded schedule.
   var isReplay: Bool { replay != nil }
 
-  /// Returns an error if the order differs from the one in the replay string; otherwise `nil`.
+  /// Returns an error if the order of tasks differs from the one in the replay string; otherwise `nil`.
   func divergence(of outcome: ScheduleRun.Outcome) -> ReplayDiverged? {
     guard let trail = replay?.trail, let step = trail.divergence(of: outcome.record.tasks) else { return nil }
     return ReplayDiverged(
@@ -94,7 +94,8 @@ public enum ExplorationStrategy: Hashable, Sendable {
 
   /// Gives each event a random priority (POS: Yuan et al., CAV 2018).
   ///
-  /// The strategy finds bugs that depend on the order of a few events, and needs no estimate of the length or the depth.
+  /// The strategy finds bugs that depend on the order of a few events, and needs no estimate of the number of steps or of the depth of the
+  /// bug.
   case partialOrder
 
   /// Makes all orders of the events equally likely, or all orders of the visits to an actor (SURW: Zhao et al., ASPLOS 2025).

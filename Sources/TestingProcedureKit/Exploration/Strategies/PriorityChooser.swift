@@ -9,7 +9,7 @@
 /// is much longer than the others therefore continues with choices made uniformly at random.
 struct PriorityChooser: ScheduleChooser {
   private var generator: SeededGenerator
-  /// The priorities by task. The task with the largest number runs first.
+  /// The priorities, indexed by task. The ready task with the highest priority runs.
   private var priorities: [UInt64] = []
   /// The steps of the change points, in descending order.
   private var changes: [Int]

@@ -2,8 +2,9 @@
 ///
 /// If task `t` has `r(t)` events left, the next event belongs to `t` with the probability `r(t) / Σ r`. Therefore, each order of the events
 /// has the same probability, whereas a walk that chooses a task uniformly prefers orders in which the shortest task ends early. If only
-/// some events are interesting, a task for the next interesting event is chosen in this way, and all other events happen at random, except
-/// for interesting events of other tasks (Zhao, Wolff, Mathur and Roychoudhury, *Selectively Uniform Concurrency Testing*, ASPLOS 2025).
+/// some events are interesting, the task for the next interesting event is chosen in this way. Until then, the interesting events of other
+/// tasks wait, and all uninteresting events happen at random (Zhao, Wolff, Mathur and Roychoudhury, *Selectively Uniform Concurrency
+/// Testing*, ASPLOS 2025).
 ///
 /// The bound of the paper holds if the numbers of events are known and no task waits for another one: each of the `N` orders of the
 /// interesting events has a probability of `1/N`. Here, the numbers are those of an earlier schedule, and the events of tasks that have not
