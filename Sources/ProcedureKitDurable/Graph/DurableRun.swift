@@ -198,7 +198,8 @@ struct JournalScan: Sendable {
   /// The fingerprint of each node's value; `nil` if it is unknown. The fingerprint of a value that is not `Codable` is derived from the
   /// node's key.
   private(set) var fingerprints: [Fingerprint?]
-  /// Whether the journal contained no entry for a node, with any key. The node is executed for the first time, so no explanation is needed.
+  /// For each node, whether the journal contained no entry for it, regardless of the key. Such a node is executed for the first time, so no
+  /// explanation is needed.
   private(set) var isNew: [Bool]
   /// The failures that the journal contains, for nodes that failed in an earlier run.
   private(set) var failures: [Int32: String] = [:]
@@ -206,8 +207,8 @@ struct JournalScan: Sendable {
   /// Whether the journal contains values from an earlier run.
   var isContinued: Bool { dispositions.contains { if case .reused = $0 { true } else { false } } }
 
-  /// Reads the journal. If the journal is an actor, the initializer is isolated to it, so that reading does not switch threads each time.
-  /// Other callers of the journal wait in the meantime.
+  /// Reads the journal. If the journal is an actor, the initializer is isolated to it, so that individual reads do not switch threads. In
+  /// the meantime, other callers of the journal wait.
   ///
   /// - Throws: Any error that the journal throws.
   /// - Complexity: One read for each node whose dependencies all have known fingerprints.

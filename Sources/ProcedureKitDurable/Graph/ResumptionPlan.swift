@@ -36,7 +36,7 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
     entries.count { if case .execute = $0.action { true } else { false } }
   }
 
-  /// A description of the plan with one line for each node.
+  /// A description of the plan, with one line for each node.
   public var description: String {
     entries.map { entry in
       let words =

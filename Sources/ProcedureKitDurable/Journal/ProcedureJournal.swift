@@ -55,7 +55,7 @@ extension ProcedureJournal {
   /// Returns `nil`, which means that the journal cannot search by path; see ``latestKey(at:)``.
   public func latestKey(at path: String) async throws -> JournalKey? { nil }
 
-  /// Appends an entry that the cancellation of the procedure cannot interrupt.
+  /// Appends an entry. Cancelling the procedure does not interrupt the append.
   func appendShielded(_ bytes: [UInt8], for key: JournalKey) async throws {
     // These journals do not check for cancellation, so they need no shield.
     if self is FileJournal || self is InMemoryJournal { return try await append(bytes, for: key) }

@@ -34,8 +34,8 @@ extension Procedure {
   ///   - onProgress: A closure that is called each time the current worker reports progress. If another worker takes over, its progress
   ///     starts from the beginning. The closure must return quickly.
   /// - Returns: The procedure that the worker executes. It throws a ``RemoteError`` if the call fails for a reason other than an error
-  ///   thrown by the procedure. If the procedure throws an error, the error is rethrown unchanged if its type is in the signature, and
-  ///   otherwise as a ``RemoteFailure``.
+  ///   thrown by the procedure. An error that the procedure throws is rethrown unchanged if its type is in the signature, and otherwise as
+  ///   a ``RemoteFailure``.
   public func remote(
     on executor: any ProcedureExecutor, as signature: RemoteSignature<Input, Output>, coder: any ProcedureCoder,
     limits: RemoteLimits = RemoteLimits(), key: (@Sendable (Input) -> String)? = nil,

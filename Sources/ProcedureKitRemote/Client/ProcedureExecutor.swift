@@ -10,9 +10,9 @@ public protocol ProcedureExecutor: Sendable {
 
   /// Executes a call at least once and waits until the execution ends.
   ///
-  /// After ``RemoteError/Kind/connectionLost``, the client can make the same call again, and the executor must not start another execution.
-  /// If an execution with the call's key is in progress, the call joins that execution. If such an execution has finished, the call
-  /// receives its value.
+  /// After ``RemoteError/Kind/connectionLost``, the client can make the same call again. In this case, the executor must not start another
+  /// execution. If an execution with the call's key is in progress, the call joins that execution. If such an execution has finished, the
+  /// call receives its value.
   ///
   /// Cancelling the caller cancels the execution. The function throws `CancellationError` when the execution ends, or after
   /// ``RemoteLimits/heartbeatTimeout``, whichever comes first.

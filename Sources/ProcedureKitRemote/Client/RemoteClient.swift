@@ -1,7 +1,7 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// A client that sends a call until it receives an answer. If the connection is lost, the client sends the call again, until the time limit
+/// A client that sends a call and waits for the answer. If the connection is lost, the client sends the call again, until the time limit
 /// for restoring the connection expires.
 struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
   let executor: any ProcedureExecutor

@@ -1,7 +1,7 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// An error that occurs when a procedure is executed elsewhere, for example because there is no worker, the connection was lost, the worker
+/// An error that occurs when a procedure is executed remotely, for example because there is no worker, the connection was lost, the worker
 /// does not know the procedure, or a value is too large.
 ///
 /// An error that the procedure itself throws arrives unchanged if its type is in the ``RemoteSignature``, and otherwise as a
@@ -63,7 +63,7 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
 
   /// The procedure and the reason.
   public var description: String {
-    "\("\(procedure)".quoted) was not executed elsewhere, or its value is unknown: \(reason.inLines)"
+    "\("\(procedure)".quoted) was not executed remotely, or its value is unknown: \(reason.inLines)"
   }
 }
 

@@ -1,6 +1,6 @@
 internal import ProcedureKit
 
-/// A handler for one delivery of a call, which executes the procedure, sends heartbeats, and reports the outcome.
+/// A handler that executes the procedure for one delivery of a call, sends heartbeats, and reports the outcome.
 struct RemoteDelivery: Sendable {
   private enum Order {
     case none
