@@ -87,7 +87,7 @@ public final class ActivityCounter: Sendable {
       defer { state.idling = nil }
       return state.idling
     }
-    // The task is cancelled outside the lock, because cancelling can call a clock that the user provides.
+    // The task is cancelled while the lock is not held, because cancelling can call a clock that the user provides.
     idling?.cancel()
   }
 

@@ -67,7 +67,7 @@ public struct RunDiagram: Sendable {
     return (sign + run.name.shortened(to: 60), run.executions.isEmpty ? nil : run.executionTime.short)
   }
 
-  /// Returns the fill and border colours for runs with an outcome. The outcome `nil` means that the runs have not ended.
+  /// Returns the fill and border colours for runs with the given outcome. The outcome `nil` means that the runs have not ended.
   static func colours(of outcome: RunRecord.Outcome?) -> (fill: String, stroke: String) {
     switch outcome {
     case .finished: ("#d6e6f7", "#2f6fb3")

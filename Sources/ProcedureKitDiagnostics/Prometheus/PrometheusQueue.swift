@@ -10,7 +10,7 @@ struct PrometheusQueue {
   private(set) var slotsInUse = 0
   private(set) var suspendedCount = 0
   private(set) var states: [ProcedureState: Int] = [:]
-  /// The numbers of procedures with each key, by their states. Procedures without a key, or with an empty one, are not counted here.
+  /// The numbers of procedures with each key, by state. Procedures without a key, or with an empty one, are not counted here.
   private var statesByKey: [ByteText: [ProcedureState: Int]] = [:]
   private(set) var totals: QueueTotals?
 
@@ -47,7 +47,7 @@ struct PrometheusQueue {
     var labels: [ByteText: ByteText] = [:]
     for entry in snapshot.procedures {
       guard let key = entry.key.map(ByteText.init) else { continue }
-      // Shortening is slow, and many procedures have the same key.
+      // Shortening is slow, and many procedures have the same key, so each key is shortened only once.
       let label = labels[key] ?? ByteText(key.text.shortened(to: 200))
       labels[key] = label
       // In Prometheus, an empty label is the same as no label, so a separate series would be a duplicate.
@@ -55,7 +55,7 @@ struct PrometheusQueue {
     }
   }
 
-  /// Returns the keys with the most procedures, and the numbers of the remaining procedures by their states.
+  /// Returns the keys with the most procedures, and the numbers of the remaining procedures by state.
   ///
   /// - Parameter max: The maximum number of keys.
   /// - Returns: The keys in alphabetical order, and the remaining procedures.

@@ -58,7 +58,7 @@ extension RunReport {
     return advice
   }
 
-  /// Advice on which failures to correct first: those that caused the most runs to be skipped.
+  /// Advice on which failures to fix first: those that caused the most runs to be skipped.
   private var failureAdvice: [String] {
     let causes = Dictionary(grouping: others.compactMap(\.cause), by: \.id).values
       .sorted { ($1.count, $0[0].id) < ($0.count, $1[0].id) }
@@ -73,7 +73,7 @@ extension RunReport {
     ]
   }
 
-  /// Advice on how to shorten the waits on the critical path, longest first.
+  /// Advice on how to shorten the waits on the critical path. The longest wait comes first.
   private var waitAdvice: [String] {
     var advice: [(total: Duration, text: String)] = []
     func add(_ time: (ProcedureMetrics) -> Duration, _ text: (CriticalPath.Step) -> String) {

@@ -27,8 +27,8 @@ extension SystemText {
     }
   }
 
-  /// The path with a leading `~` replaced by the value of `HOME`, as a shell does for a path that is a separate argument. A path without a
-  /// leading `~` is unchanged.
+  /// The path with a leading `~` replaced by the value of `HOME`, just as a shell replaces it in a path that is a separate argument. A path
+  /// without a leading `~` is unchanged.
   package var expandingHome: SystemText {
     guard self == "~" || bytes.starts(with: "~/".utf8), let home = getenv("HOME"), home.pointee != 0 else {
       return self

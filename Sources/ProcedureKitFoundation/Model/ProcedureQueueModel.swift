@@ -10,7 +10,7 @@ public import ProcedureKit
 ///
 /// The model is updated only while ``run()`` is executing, at most once in each interval, no matter how many events the queue publishes. A
 /// property that has not changed is not set again, so views are not updated unnecessarily. For each update, a snapshot of the queue is
-/// taken off the main actor, in O(n log n) for n unfinished procedures.
+/// created outside the main actor, in O(n log n) for n unfinished procedures.
 ///
 /// There is a row for each run that was not started by a body on the same queue: for each procedure that was added to the queue or is run
 /// on it. Nodes, produced children, and procedures that a body runs on its own queue have no rows. They count towards the progress of the
@@ -105,7 +105,7 @@ public import ProcedureKit
 
   /// The queue.
   public nonisolated let queue: ProcedureQueue
-  /// The maximum number of rows of runs that have ended.
+  /// The maximum number of rows for runs that have ended.
   public nonisolated let maxFinishedRows: Int
 
   /// The time after which the model is updated even if no event has been published.
@@ -117,7 +117,7 @@ public import ProcedureKit
   private let clock: any Clock<Duration>
   private let elapsed: () -> Duration
   private let ends: RunEnds
-  /// The rows of runs that have ended, latest last.
+  /// The rows for runs that have ended, latest last.
   @ObservationIgnored private var finishedRows: [Row] = []
   @ObservationIgnored private var runCount = 0
   @ObservationIgnored private var isUpdating = false
@@ -127,7 +127,7 @@ public import ProcedureKit
   ///
   /// - Parameters:
   ///   - queue: The queue.
-  ///   - maxFinishedRows: The maximum number of rows of runs that have ended. The oldest are removed first. Passing a negative number
+  ///   - maxFinishedRows: The maximum number of rows for runs that have ended. The oldest are removed first. Passing a negative number
   ///     traps.
   ///   - interval: The minimum time between two updates. The default is about the duration of a frame at 60 Hz. Choose a longer interval
   ///     for a queue with thousands of waiting procedures.

@@ -2,8 +2,8 @@ import Foundation
 
 /// SIGCHLD, the signal that a process receives when a program that it started ends.
 enum ChildSignal {
-  /// Restores the default action of the signal if this process ignores it, a setting that it may have inherited from its parent. Otherwise,
-  /// the system would not keep exit statuses.
+  /// Restores the default action of the signal if this process ignores the signal, for example because its parent did. Otherwise, the
+  /// system would not keep exit statuses.
   ///
   /// The default action does nothing, so it does not affect the process in any other way.
   static func keepStatus() {

@@ -1,7 +1,7 @@
 import Foundation
 import ProcedureKit
 
-/// The lookup of programs.
+/// The functions that look up programs.
 enum ExecutablePath {
   /// Returns the path of the program in a request. Only a name without a slash is looked up in `PATH`.
   ///
@@ -71,7 +71,7 @@ enum ExecutablePath {
     path.withCString { access($0, F_OK) == 0 }
   }
 
-  /// Returns whether there is a file at a path that this process may execute.
+  /// Returns whether the file at a path exists, and may be executed by this process.
   static func isProgram(_ path: SystemText) -> Bool {
     path.withCString { access($0, X_OK) } == 0 && !isFolder(path)
   }

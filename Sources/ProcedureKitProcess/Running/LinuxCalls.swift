@@ -26,7 +26,7 @@
     /// Adds an action that closes all descriptors from the given number upwards in the started program, if the C library supports it (since
     /// glibc 2.34).
     ///
-    /// This includes descriptors that are not marked to be closed.
+    /// This includes descriptors that are not marked as close-on-exec.
     func closeDescriptors(from lowest: Int32, _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Int32 {
       closeFrom?(actions, lowest) ?? 0
     }
