@@ -13,7 +13,7 @@ extension Procedure {
   /// The first run opens a batch, and later runs join it. When the batch is full or `delay` has passed, and the queue has a slot for the
   /// first run, the batch executes as part of that run. Until then, other runs can still join, unless the batch is full. Each run ends with
   /// the result at the position of its input: a value, or an error that concerns only this input. If the batch itself fails, each of its
-  /// runs fails with the error.
+  /// runs fails with that error.
   ///
   /// A waiting run holds neither a slot nor resources, as in a pause. Cancelling a run ends its wait and withdraws its input, unless the
   /// batch has started. If the first run is cancelled, the next one takes its place. Once the batch has started, it is not interrupted if
@@ -102,7 +102,7 @@ private final class Batches<Element: Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Adds an input to the open batch of a queue, or opens one. A full batch is closed.
+  /// Adds an input to the open batch of a queue, or to a new batch if none is open. If the batch is then full, it is closed.
   private func join(
     _ element: Element, _ run: Run, _ queue: ObjectIdentifier, until end: ProcedureInstant
   ) -> (batch: Batch<Element, Value>, member: Int) {
@@ -174,9 +174,9 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
     var active: Set<Int> = []
     /// The signals of the waiting members.
     var signals: [Int: OneShotSignal] = [:]
-    /// The waits that were refused because of a deadlock.
+    /// The errors of the members whose waits were refused because of a deadlock.
     var refusals: [Int: any Error] = [:]
-    /// The run of the batch.
+    /// The run that executes the batch.
     var execution: Run?
     var results: Result<[Result<Value, any Error>], any Error>?
     /// The position of the input of each member, once the batch has started.
@@ -252,7 +252,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Records the run of the batch. Returns whether all members have left, in which case the run has to be cancelled.
+  /// Records the run that executes the batch. Returns whether all members have left, in which case the run has to be cancelled.
   func executes(as run: Run) -> Bool {
     state.withLock { state in
       state.execution = run
@@ -265,7 +265,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
   /// - Returns: The signals of the other members, if the leader left before the start; the run of the batch, if no member is left; and
   ///   whether no member is left.
   func leave(_ member: Int) -> (signals: [OneShotSignal], execution: Run?, isEmpty: Bool) {
-    // The members are released outside the lock, because releasing them can call the user's code.
+    // The members are released while the lock is not held, because releasing them can call the user's code.
     let (result, _) = state.withLock { state -> (([OneShotSignal], Run?, Bool), [Member]) in
       // The member may already have left.
       guard state.active.remove(member) != nil else { return (([], nil, state.active.isEmpty), []) }
@@ -283,7 +283,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
 
   /// Records the results, and returns the signals of the members that are waiting for them.
   func finish(_ results: Result<[Result<Value, any Error>], any Error>) -> [OneShotSignal] {
-    // The members and the run are released outside the lock, because releasing them can call the user's code.
+    // The members and the run are released while the lock is not held, because releasing them can call the user's code.
     let (signals, _, _) = state.withLock { state -> ([OneShotSignal], [Member], Run?) in
       state.results = results
       let members = state.members

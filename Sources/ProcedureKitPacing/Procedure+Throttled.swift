@@ -8,9 +8,9 @@ extension Procedure {
   /// ```
   ///
   /// A run executes immediately if fewer than `count` runs with its key started within the last `interval`. Otherwise, it waits until it
-  /// can start, unless another run with the key arrives first and supersedes it. The wait of a superseded run ends immediately, and the run
-  /// is ignored, with the condition *throttled*, as soon as its body has a slot again; it does not count as failed. `run`, calls and
-  /// handles throw `ProcedureError` with the kind `ignored`. A waiting run holds neither a slot nor resources, as in a pause, and
+  /// can start, unless another run with the same key arrives first and supersedes it. The wait of a superseded run ends immediately, and
+  /// the run is ignored, with the condition *throttled*, as soon as its body has a slot again; it does not count as failed. `run`, calls
+  /// and handles throw `ProcedureError` with the kind `ignored`. A waiting run holds neither a slot nor resources, as in a pause, and
   /// cancelling it ends the wait.
   ///
   /// The latest input is therefore lost only if its own run is cancelled or times out while waiting: the run that it superseded is not
@@ -115,7 +115,7 @@ private final class RecentStarts: Sendable {
   /// Decides whether an arriving run starts or waits. If the run waits, it supersedes the run that was waiting.
   func arrived(_ run: ProcedureID, _ signal: OneShotSignal, for key: InternedKey) -> Turn {
     let now = time.now
-    // The unused keys are released outside the lock, because releasing them can call the user's code.
+    // The unused keys are released while the lock is not held, because releasing them can call the user's code.
     let (turn, superseded, _) = state.withLock { state -> (Turn, OneShotSignal?, [InternedKey: Entry]) in
       let unused = removeUnused(&state, at: now)
       guard let other = state.entries[key]?.waiting else {
@@ -170,15 +170,15 @@ private final class RecentStarts: Sendable {
     entry.starts.count < maxCount ? .zero : now.duration(to: entry.starts[entry.first].advanced(by: interval))
   }
 
-  /// Removes and returns the keys without a waiting run and without a recent start, after as many arrivals as there are keys. Keys that are
-  /// no longer used therefore do not accumulate, although they are kept until enough runs have arrived.
+  /// Once there have been as many arrivals as there are keys, removes and returns the keys that have neither a waiting run nor a recent
+  /// start. Keys that are no longer used therefore do not accumulate, although they are kept until enough runs have arrived.
   ///
   /// - Complexity: Amortized O(1) for each arrival.
   private func removeUnused(_ state: inout State, at now: ProcedureInstant) -> [InternedKey: Entry] {
     state.arrivalCount += 1
     guard state.arrivalCount >= max(64, state.entries.count) else { return [:] }
     state.arrivalCount = 0
-    // The latest start is the last of a key's starts to become outdated.
+    // Of a key's starts, the latest one is the last to become outdated.
     let unused = state.entries.filter { _, entry in
       let isRing = entry.starts.count == maxCount
       let latest = isRing ? entry.starts[(entry.first + maxCount - 1) % maxCount] : entry.starts.last

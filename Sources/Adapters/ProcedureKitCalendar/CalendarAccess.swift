@@ -37,12 +37,12 @@
       public func meets(_ requirement: Requirement) -> Bool { self == .full || self == .write && requirement == .write }
     }
 
-    /// The data that the app uses, which is either events or reminders.
+    /// The data that the app uses: either events or reminders.
     public let entity: EKEntityType
 
     /// Creates the capability.
     ///
-    /// - Parameter entity: The data that the app uses, which is either events or reminders.
+    /// - Parameter entity: The data that the app uses: either events or reminders.
     public init(to entity: EKEntityType) {
       self.entity = entity
     }

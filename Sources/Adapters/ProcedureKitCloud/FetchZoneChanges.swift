@@ -28,7 +28,7 @@
     ///
     /// - Parameter token: The token from the previous fetch; `nil` to fetch everything.
     /// - Returns: The changes.
-    /// - Throws: The error of the first record that could not be fetched; `CKError` if a request failed. If the code is
+    /// - Throws: The error of the first record that could not be fetched; `CKError` if a request failed. If the error has the code
     ///   `changeTokenExpired`, start again without a token.
     public func execute(_ token: CKServerChangeToken?) async throws -> CloudZoneChanges {
       var changes = CloudZoneChanges(token: token)

@@ -4,7 +4,7 @@
   public import ProcedureKit
 
   extension Procedure {
-    /// Returns a procedure that keeps the system from slowing down the app while it is executing.
+    /// Returns a procedure that keeps the system from slowing down the app while the procedure is executing.
     ///
     /// The activity begins before the body starts and ends after the body ends, and includes all attempts made by modifiers that are
     /// written before this one.

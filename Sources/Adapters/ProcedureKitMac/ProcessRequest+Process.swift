@@ -6,7 +6,7 @@
   extension ProcessRequest {
     /// Creates a request from a configured Foundation `Process`.
     ///
-    /// This initializer is for code that was written for the `ProcessProcedure` of the original framework.
+    /// This initializer is for code that was written for the `ProcessProcedure` of ProcedureKit 5.
     ///
     /// Pipes and handlers are ignored, because the procedure reads both outputs itself.
     ///

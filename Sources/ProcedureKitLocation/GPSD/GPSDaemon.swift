@@ -15,7 +15,7 @@
     public var host: String
     /// The TCP port of the daemon.
     public var port: UInt16
-    /// The path of the device whose locations are used, for example "/dev/ttyUSB0". If `nil`, the locations of all devices are used.
+    /// The path of the device whose locations are used, for example "/dev/ttyUSB0". If it is `nil`, the locations of all devices are used.
     public var device: String?
 
     /// Creates a source. It connects when ``locations()`` is called.
