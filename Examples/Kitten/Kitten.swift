@@ -53,7 +53,7 @@ struct Kitten {
     }
     for source in job.sources { source.renaming.map { Console.print($0) } }
     let start = ContinuousClock.now
-    // The progress does not show failures, since the report contains their reasons.
+    // The progress display does not show failures, since the report contains their reasons.
     let progress = TerminalProgress(on: .standardOutput, showsFailures: false)
     let signals = ProcessSignals(.interrupt, .terminate) { signal, count in
       if count > 1 { _exit(signal.exitStatus) }

@@ -12,7 +12,7 @@ struct Arguments: Equatable, Sendable {
 
   var action = Action.measure
 
-  /// The workloads and targets to measure. If empty, all of them are measured.
+  /// The workloads and targets to measure. If the list is empty, all of them are measured.
   var names: [String] = []
 
   /// The number of measurements of each contestant.

@@ -5,7 +5,7 @@ extension Arguments {
 
     Measures the cost of a procedure, and compares it with hand-written code (the floor), Foundation's OperationQueue, and
     Dispatch. In every round, each of them is measured once, in a separate process. Prints medians, half the distance
-    between the quartiles in percent, and ratios, which are the medians of the ratios in all rounds. Build it for release:
+    between the quartiles in percent, and ratios, which are the medians of the ratios in all rounds. Use a release build:
     swift run -c release Benchmark.
 
     BARE is a hand-written mechanism, or another program, that does nothing but the same work.

@@ -7,7 +7,7 @@ enum IsolationCheck {
   struct Failed: Error, CustomStringConvertible {
     let ways: [String]
 
-    var description: String { "ran on the caller's actor, or did not return to it: \(ways.joined(separator: ", "))" }
+    var description: String { "a body or its caller executed on the wrong actor: \(ways.joined(separator: ", "))" }
   }
 
   private static let mark = DispatchSpecificKey<Bool>()

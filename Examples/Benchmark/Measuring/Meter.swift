@@ -16,7 +16,7 @@ struct Meter: Sendable {
 
   /// Measures each contestant once in every round; each round begins with a different contestant.
   ///
-  /// - Throws: The error of a contestant, or of the server that the workload needs.
+  /// - Throws: Any error thrown by a contestant, or by the server that the workload needs.
   func measure(_ workload: Workload) async throws -> Measurement {
     guard workload.needsServer else { return try await measureRounds(workload) }
     return try await HTTPServer.whileRunning(mebibytes: units(of: workload)) { server in

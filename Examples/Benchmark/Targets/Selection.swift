@@ -8,10 +8,10 @@ struct Selection: Sendable {
   /// The names that can be selected.
   static let names = Set(Workload.all.filter { !$0.isLong }.map(\.id) + Target.all.map(\.id))
 
-  /// Selects all contestants of a named workload, and only the compared contestants of a named target.
+  /// Selects all contestants of each named workload, and only those contestants that a named target compares.
   ///
   /// - Parameters:
-  ///   - names: The names of workloads and targets. If empty, all of them are selected.
+  ///   - names: The names of workloads and targets. If the list is empty, all of them are selected.
   ///   - includesLong: Whether long workloads are included if there are no names.
   init(_ names: [String], includesLong: Bool) {
     let names = Set(names)

@@ -6,7 +6,7 @@ import ProcedureKitNetwork
   import FoundationNetworking
 #endif
 
-/// A crawl, which downloads all addresses.
+/// A crawl that downloads all addresses.
 struct Crawl: Sendable {
   var addresses: [URL]
   var folder: URL
@@ -135,7 +135,7 @@ struct Crawl: Sendable {
       return .downloaded(byteCount: size ?? 0)
     case .failed(let error): return .failed("\(error)")
     case .cancelled: return .stopped
-    case .ignored(let condition): return .failed("ignored because \(condition) is not satisfied")
+    case .ignored(let condition): return .failed("ignored because the condition \"\(condition)\" is not satisfied")
     }
   }
 }

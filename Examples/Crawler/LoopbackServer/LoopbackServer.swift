@@ -71,7 +71,7 @@ public final class LoopbackServer: Sendable {
   /// The maximum number of requests that were being answered at the same time.
   public var peakRequests: Int { core.state.value.peak }
 
-  /// Waits until a number of requests have arrived, including those that have already arrived.
+  /// Waits until at least `count` requests have arrived, including those that arrived before this call.
   ///
   /// - Throws: `CancellationError` if the task is cancelled; ``ServerError`` if the server stops first.
   public func waitForRequests(_ count: Int) async throws {

@@ -12,7 +12,7 @@ struct Arguments: Equatable, Sendable {
 
   var action = Action.makeThumbnails
 
-  /// The files and directories to read. If empty, the photograph that comes with the example is used.
+  /// The files and directories to read. If the list is empty, the photograph that comes with the example is used.
   var inputs: [SystemText] = []
 
   /// The lengths of the longer sides of the resulting pictures in pixels, without duplicates.

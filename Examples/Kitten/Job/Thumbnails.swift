@@ -2,12 +2,12 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitDurable
 
-/// A job, which resizes all pictures to all sizes.
+/// A job that resizes all pictures to all sizes.
 struct Thumbnails {
   var sources: [Source]
   var sizes: [Int]
   var output: OutputDirectory
-  /// Records finished steps, if the user has requested it.
+  /// The journal that records finished steps; `nil` if the user has not requested one.
   var journal: FileJournal?
 
   /// The graph that loads each picture once, resizes it to all sizes, writes the results, and reports them.

@@ -16,7 +16,7 @@ struct Arguments: Equatable, Sendable {
   var action = Action.run
   /// The task file.
   var file: SystemText = "tasks.json"
-  /// The tasks to run, together with the tasks that they need. If empty, all tasks are run.
+  /// The tasks to run, together with the tasks that they need. If the list is empty, all tasks are run.
   var names: [SystemText] = []
   /// The maximum number of tasks that run at a time.
   var jobs = ProcessInfo.processInfo.activeProcessorCount

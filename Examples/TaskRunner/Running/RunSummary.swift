@@ -23,8 +23,8 @@ struct RunSummary: Sendable {
 
   /// The exit status of the runner.
   ///
-  /// If a task failed, this is the status of the first failed command, as a shell would report it, 124 after a timeout, 126 or 127 if a
-  /// program could not be started, and 1 otherwise.
+  /// If a task failed, this is the status of the first failed command as a shell would report it; 124 after a timeout; 126 or 127 if a
+  /// program could not be started; and 1 otherwise.
   var status: Int32 {
     guard let failure else { return leftOutCount == 0 ? 0 : 1 }
     if let error = failure as? ProcessError {

@@ -15,7 +15,7 @@ struct TaskRun: Sendable {
     let policy: FailurePolicy = arguments.keepsGoing ? .collect : .failFast
     let graph = TaskGraph.running(tasks, context).onFailure(policy)
     var configuration = ProcedureQueue.Configuration("taskrunner", maxConcurrentProcedures: arguments.jobs)
-    // If there are not enough descriptors for the executor, the first command fails with that error.
+    // If there are not enough descriptors for the executor, the first command fails with the corresponding error.
     configuration.executor = try? EventLoopExecutor.shared
     let queue = ProcedureQueue(configuration)
     recorder.record(queue)

@@ -13,7 +13,7 @@ struct TaskOrder {
     let known = Set(tasks.map { $0.name.value })
     for (index, task) in tasks.enumerated() {
       if let first = names[task.name.value] {
-        report(task.name.offset, "there is a task \"\(tasks[first].name.value)\" above")
+        report(task.name.offset, "another task above is also named \"\(tasks[first].name.value)\"")
       } else {
         names[task.name.value] = index
       }

@@ -29,7 +29,7 @@ public struct TemporalConnection: Sendable {
   /// Waits until the server responds. Cancelling the caller ends the wait.
   ///
   /// - Parameter limit: The maximum duration of the wait.
-  /// - Throws: The last error; `CancellationError`.
+  /// - Throws: The error of the last attempt; `CancellationError`.
   public func waitUntilReady(atMost limit: Duration) async throws {
     _ = try await call("DescribeNamespace", patience: limit) { $0.write(1, namespace) }
   }

@@ -38,7 +38,7 @@ import Testing
       (#"[{"name": "a", "command": "b", §"need": []}]"#, #"there is no key "need""#),
       (#"[{"name": "a", "command": "b", "needs": §"c"}]"#, "a string where a list of names"),
       (#"[{"name": "a", "command": "b", "needs": [§"c"]}]"#, #"no task is named "c""#),
-      (#"[{"name": "a", "command": "b"},\n{"name": §"a", "command": "b"}]"#, #"there is a task "a" above"#),
+      (#"[{"name": "a", "command": "b"},\n{"name": §"a", "command": "b"}]"#, #"another task above is also named "a""#),
       (#"[{"name": "a", "command": "b", "retries": §1.5}]"#, "a number where a whole number"),
       (#"[{"name": "a", "command": "b", "retries": §-1}]"#, "a number where a whole number"),
       (#"[{"name": "a", "command": "b", "timeout": §0}]"#, "a number where a number of seconds above 0"),

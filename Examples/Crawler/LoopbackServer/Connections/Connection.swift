@@ -1,6 +1,6 @@
 import Foundation
 
-/// A connection, which is served on a separate thread. It carries a single request and its response, or several of them in sequence.
+/// A connection that is served on a separate thread. It carries a single request and its response, or several of them in sequence.
 struct Connection {
   let socket: Socket
   let core: ServerCore

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// The threads and sockets of a server. The core outlives the `LoopbackServer` until its last thread has ended.
+/// The threads and sockets of a server. The core exists until its last thread has ended, even if the `LoopbackServer` has been released.
 final class ServerCore: Sendable {
   let state = Watched(ServerState())
   let beforeBody: @Sendable (ServerRequest) -> ServerResponse?

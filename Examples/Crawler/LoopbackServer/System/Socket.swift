@@ -12,7 +12,7 @@ import Foundation
 struct Socket: Sendable {
   let descriptor: Int32
 
-  /// Returns a socket that is bound to 127.0.0.1 or `[::1]`, at a port that the system chooses.
+  /// Returns a socket that is bound to 127.0.0.1 or `[::1]`, on a port that the system chooses.
   static func bound(isListening: Bool, isIPv6: Bool = false) throws -> Socket {
     let descriptor = socket(isIPv6 ? AF_INET6 : AF_INET, Platform.stream, 0)
     guard descriptor >= 0 else { throw ServerError.latest("socket") }

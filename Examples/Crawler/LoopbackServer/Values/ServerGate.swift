@@ -39,7 +39,7 @@ public final class ServerGate: Sendable {
   /// The number of responses that have reached the gate so far.
   public var arrivals: Int { state.value.arrivals }
 
-  /// Waits until a number of responses have reached the gate, including those that have already passed it.
+  /// Waits until at least `count` responses have reached the gate, including those that have already passed it.
   ///
   /// When the function returns, all bytes before the gate have been passed to the system.
   ///
