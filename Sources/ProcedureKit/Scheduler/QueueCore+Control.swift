@@ -157,7 +157,7 @@ extension QueueCore {
 
   var failures: [ProcedureFailure] { read { $0.failures } }
 
-  /// Ends a scope and returns its failures. Later failures are unobserved.
+  /// Ends the scope that owns the queue and returns the collected failures. Later failures are unobserved.
   func endScope() -> [ProcedureFailure] {
     send { state, _ in
       state.isScopeOver = true

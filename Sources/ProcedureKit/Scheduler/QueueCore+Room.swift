@@ -32,8 +32,8 @@ extension QueueCore {
     throw refusal ?? ProcedureContext.current?.cancellationReason ?? CancellationError()
   }
 
-  /// Reserves room for one more run if the queue admits the run immediately. Returns `false` instead of overtaking a caller or replacing a
-  /// run.
+  /// Reserves room for one more run if the queue admits the run immediately. Returns `false` instead of overtaking a waiting caller or
+  /// replacing a run.
   func reserveRoomAtOnce(for key: InternedKey?) -> Bool {
     if read({ $0.isShutDown }) { return false }
     return !limitsWaiting

@@ -47,7 +47,7 @@ extension QueueCore {
     return admit(run, after: dependencies, room: .atOnce) == nil ? run : nil
   }
 
-  /// Adds a run if the queue admits it immediately; otherwise, counts the refusal and throws it.
+  /// Adds a run if the queue admits it immediately; otherwise, counts the refusal and throws the corresponding error.
   ///
   /// - Complexity: O(1) without dependencies.
   func tryAdd(

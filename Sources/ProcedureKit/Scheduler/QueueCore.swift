@@ -23,7 +23,7 @@ package final class QueueCore: Sendable {
     var runs = RunTable()
     var limiter: AdmissionLimiter
     var groups = WorkerGroups()
-    /// The random numbers for schedules, if the queue has a seed.
+    /// The generator of the seeds for schedules, if the queue has a seed.
     var seeds: SplitMix64?
     var isShutDown = false
     /// Whether the `ProcedureQueue` has been deallocated, in which case the event streams end with the last run.
@@ -211,7 +211,7 @@ package final class QueueCore: Sendable {
   ///
   /// | the run is driven by | the step is delivered |
   /// |---|---|
-  /// | no task, if it was added | by `Run.advance`, after the lock is released |
+  /// | no task (an added run) | by `Run.advance`, after the lock is released |
   /// | its caller's task | by resuming the task in `Run.nextStep`, or by storing the step until the task reads it there |
   static func deliver(_ step: RunStep, to run: Run, _ runs: inout RunTable, _ effects: inout Effects) {
     if step == .wait || step == .stale { return }
@@ -230,7 +230,7 @@ package final class QueueCore: Sendable {
     if !effects.actions.isEmpty { perform(effects.actions) }
   }
 
-  /// Performs leaf actions first, then actions that can trigger further ones, in order.
+  /// Performs first the actions that cannot trigger further actions, and then the others, in order.
   private func perform(_ actions: [Effects.Action]) {
     for action in actions where !action.advancesRun { perform(action) }
     guard actions.contains(where: \.advancesRun) else { return }

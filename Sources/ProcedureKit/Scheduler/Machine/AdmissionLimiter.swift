@@ -1,5 +1,5 @@
-/// A limiter for the number of runs that may wait on a queue, overall and for each key. It admits callers in order and chooses the run that
-/// a new run replaces.
+/// A limiter for the number of runs that may wait on a queue, overall and for each key. It decides when a caller may add a run, and which
+/// waiting run a new run replaces.
 ///
 /// Callers are admitted in first-come, first-served order. A caller whose key is full is parked in a queue of that key. When the key has
 /// room, the first parked caller is promoted: it comes before the callers of the common queue. At most one caller of each key is promoted
@@ -17,8 +17,7 @@ struct AdmissionLimiter: Sendable {
     case full(limit: Int)
     case keyFull(limit: Int)
 
-    /// Returns the error for a refused run. This function must be called outside of all locks, because describing the key calls the user's
-    /// code.
+    /// Returns the error for a refused run. The caller must hold no lock, because describing the key calls the user's code.
     func error(of run: Run) -> ProcedureError {
       let (procedure, queue) = (run.identity, run.core.name)
       return switch self {
@@ -32,7 +31,7 @@ struct AdmissionLimiter: Sendable {
 
   private struct ReplaceableRun {
     let member: MemberID
-    /// The position in the order of admission. A different position means that another run now has this place in the machine.
+    /// The position in the order of admission. If the run at this place in the machine has a different position, it is another run.
     let order: UInt64
   }
 
@@ -93,8 +92,8 @@ struct AdmissionLimiter: Sendable {
 
   /// Returns whether only runs with the key can make room for a caller.
   ///
-  /// The value is `nil` if no run has to start first: either there is room, or another caller has reserved room but has not added its run
-  /// yet.
+  /// The result is `nil` if the caller does not have to wait until a run starts: either there is room, or another caller has reserved room
+  /// but has not added its run yet.
   func waitsForKey(_ key: ObjectIdentifier?, _ machine: QueueMachine) -> Bool? {
     if isFull(key, machine) { return key.flatMap { keys[$0]?.reservations } ?? 0 > 0 ? nil : true }
     return isFull(machine) && reservations == 0 ? false : nil
@@ -114,8 +113,8 @@ struct AdmissionLimiter: Sendable {
 
   /// Records that the wait of a caller was cancelled.
   ///
-  /// - Complexity: O(1) on average, because cancelled callers are removed together, once there are as many cancelled callers as waiting
-  ///   callers.
+  /// - Complexity: O(1) on average, because cancelled callers are removed all at once, when their number reaches the number of callers that
+  ///   were left after the previous removal.
   mutating func callerCancelled() {
     compactionCountdown -= 1
     guard compactionCountdown == 0 else { return }
@@ -195,7 +194,7 @@ struct AdmissionLimiter: Sendable {
 
   // MARK: Replacing
 
-  /// Records that a run was admitted. While it waits to start, a later run with the same key can replace it.
+  /// Records that a run was admitted. While the run is waiting to start, a later run with the same key can replace it.
   mutating func addReplaceable(_ member: MemberID, of key: ObjectIdentifier?, _ machine: QueueMachine) {
     guard isLimited, overflow != .refuse, machine[member].takesRoom else { return }
     replaceable[key, default: Deque()].append(ReplaceableRun(member: member, order: machine[member].order))

@@ -1,4 +1,5 @@
-/// A queue that decides which run of each key competes for a slot, and counts the slots and the waiting runs of each key.
+/// A queue that decides which run of each key competes for a slot, and counts the slots and the waiting runs of each key. A *member* is a
+/// run in the machine.
 ///
 /// ```
 /// ready queue:  a1, b1, c1        the *head* of each key that has a free slot

@@ -46,7 +46,7 @@ extension QueueMachine {
     if members[Int(member)].isResuming { returning.remove(member) } else { ready.remove(member) }
   }
 
-  /// Changes the number of runs that are waiting to be started, if this run counts towards the limit on waiting runs.
+  /// Changes the number of runs that are waiting to be started, provided that this run counts towards the limit on waiting runs.
   mutating func countWaiting(_ member: MemberID, by change: Int) {
     guard members[Int(member)].takesRoom else { return }
     waitingCount += change

@@ -77,7 +77,7 @@ struct QueueMachine: Sendable {
     var isReturning: Bool { slot == .returning }
     /// Whether the run holds its resources but has not started.
     var holdsClaim: Bool { claims && phase == .ready }
-    /// Whether the run is nested or is a body that is reacquiring its slot: both come before runs that have not started (Q1).
+    /// Whether the run is nested, or its body is reacquiring its slot. Such a run comes before the other runs that have not started (Q1).
     var isResuming: Bool { isNested || isReturning }
   }
 
@@ -178,7 +178,7 @@ struct QueueMachine: Sendable {
   /// Records that the conditions of a run are about to be evaluated.
   ///
   /// - Returns: Whether to evaluate them; `false` if the run has ended, or if the queue was suspended in the meantime and holds the run
-  ///   (Q2).
+  ///   back (Q2).
   mutating func evaluationStarts(_ member: MemberID) -> Bool {
     guard phase(of: member) == .evaluating else { return false }
     return enterStep(member, for: members[Int(member)].needs) == .evaluate
@@ -291,7 +291,7 @@ struct QueueMachine: Sendable {
     meters?.slotTaken(member, at: now)
     let key = members[Int(member)].key
     guard key >= 0 else { return }
-    // A nested run, and a body that resumes, do not use up the turn of their key.
+    // Nested runs and resuming bodies do not use up the turn of their key.
     let starts = !members[Int(member)].isNested && members[Int(member)].phase.awaitsStart
     fairQueue.slotTaken(key, startsWith: starts ? members[Int(member)].priority : nil)
     keyChanged(key)
@@ -517,7 +517,7 @@ struct QueueMachine: Sendable {
     }
   }
 
-  /// Returns whether to start a worker, which is decided after each event. At most one worker is starting at a time.
+  /// Returns whether to start a worker. This is decided after each event. At most one worker is starting at a time.
   @inline(__always)
   mutating func startsWorker() -> Bool {
     guard !isWorkerStarting, let next = nextForSlot(), members[Int(next)].isDrivenByWorker else { return false }
@@ -559,7 +559,7 @@ struct QueueMachine: Sendable {
     grantSlots(&next)
   }
 
-  /// Records that the priority of a run was raised. Returns whether the new priority is higher than the previous one (Q7).
+  /// Records that a run must have at least the given priority. Returns whether this raised the priority of the run (Q7).
   mutating func raised(_ member: MemberID, to priority: UInt8) -> Bool {
     guard members[Int(member)].priority < priority else { return false }
     priorityChanged(member, to: priority)

@@ -1,8 +1,8 @@
 /// The members that are waiting for a slot, or for the queue to be resumed, ordered by priority and then by admission (Q1).
 ///
-/// The members of one priority form a list that is linked by index. A separate heap contains the members that became ready after a member
-/// that was admitted later. Therefore, inserting a member takes O(1) if the members arrive in order, and O(log n) otherwise. Removing a
-/// member takes as long as inserting it.
+/// The members of one priority form a list that is linked by index. A separate heap contains the *overtaken* members, which became ready
+/// after a member with a later admission. Therefore, inserting a member takes O(1) if the members arrive in order, and O(log n) otherwise.
+/// Removing a member takes as long as inserting it.
 struct ReadyQueue: Sendable {
   struct Link: Sendable {
     var order: UInt64 = 0
@@ -45,7 +45,7 @@ struct ReadyQueue: Sendable {
     links[Int(member)].order = order
     count += 1
     let last = lanes[lane].last
-    // A member that was admitted later is already in the list, so this one is inserted into the heap.
+    // A member with a later admission is already in the list, so this one is inserted into the heap.
     if last >= 0, links[Int(last)].order > order {
       links[Int(member)].position = .heap
       lanes[lane].overtaken.insert(Overtaken(order: order, index: member), &positions)
@@ -121,7 +121,7 @@ struct ReadyQueue: Sendable {
   }
 }
 
-/// A member that became ready after a member that was admitted later.
+/// A member that became ready after a member with a later admission.
 private struct Overtaken: IndexedHeapEntry {
   let order: UInt64
   let index: Int32

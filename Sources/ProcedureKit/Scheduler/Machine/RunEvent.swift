@@ -3,9 +3,9 @@
 /// | event | a transition in | late in |
 /// |---|---|---|
 /// | `dependenciesSettled` | `pending` | every later phase |
-/// | `conditionsSatisfied` | `evaluating` | every phase but `pending` |
-/// | `pauseEnded` | `pausing` | every phase but `pending`, `evaluating` |
-/// | `claimGranted`, `claimRefused` | `claiming` | every phase but `pending`, `evaluating` |
+/// | `conditionsSatisfied` | `evaluating` | every other phase but `pending` |
+/// | `pauseEnded` | `pausing` | every other phase but `pending`, `evaluating` |
+/// | `claimGranted`, `claimRefused` | `claiming` | every other phase but `pending`, `evaluating` |
 /// | `bodyStarted` | `starting` | none |
 /// | `bodyPaused` | `executing` | none |
 /// | `bodyEnded` | `starting`, `executing` | `finishing`, `finished` |

@@ -2,15 +2,15 @@
 ///
 /// | phase | the run | public state |
 /// |---|---|---|
-/// | `pending` | waits for its dependencies | `pending` |
+/// | `pending` | is waiting for its dependencies | `pending` |
 /// | `held` | would evaluate or claim next, but its queue is suspended | `evaluating` |
-/// | `evaluating` | evaluates its conditions | `evaluating` |
-/// | `pausing` | waits for a timer | `pausing` |
-/// | `claiming` | waits for its resources | `waiting` |
-/// | `ready` | waits in the ready queue for a slot | `waiting` |
+/// | `evaluating` | is evaluating its conditions | `evaluating` |
+/// | `pausing` | is waiting for a timer | `pausing` |
+/// | `claiming` | is waiting for its resources | `waiting` |
+/// | `ready` | is waiting in the ready queue for a slot | `waiting` |
 /// | `starting` | has its slot and its claim; its hooks are being called | `executing` |
-/// | `executing` | executes its body | `executing` |
-/// | `finishing` | awaits its children, then its end hooks | `finishing` |
+/// | `executing` | is executing its body | `executing` |
+/// | `finishing` | is awaiting its children, then its end hooks | `finishing` |
 /// | `finished` | has ended | `finished` |
 ///
 /// The public state of a held run whose conditions are satisfied is `waiting`. A run that needs nothing but a slot moves to `ready` even on

@@ -10,8 +10,9 @@ struct StallDetector: Sendable {
   /// The timer, once it is scheduled.
   private var timer: TimerHeap.ID?
   private var timerCount: UInt64 = 0
-  /// The machine's count of changes when the timer was requested, and at the latest report.
+  /// The machine's count of changes when the timer was requested.
   private var seenChanges: UInt64 = 0
+  /// The machine's count of changes at the latest report.
   private var reportedChanges: UInt64?
 
   /// The change that the queue makes to the timer.
@@ -21,7 +22,7 @@ struct StallDetector: Sendable {
     case cancel(TimerHeap.ID)
   }
 
-  /// The result of a check by the timer.
+  /// The result of the check that is made when the timer fires.
   enum Finding {
     case nothing
     case checkAgain

@@ -20,8 +20,8 @@ extension Run {
     guard let outcome else { preconditionFailure("\(layerIdentity) ended without an outcome") }
     if let value = outcome.value { return value as! Output }
     if usesSlotOfBody, let parent {
-      // A cancelled layer ends without the slot and the resources that it released in a pause. A call or a node has released no resources,
-      // and its parent need not hold any: the call can come from a condition, an end hook, or a task that a body left behind.
+      // A cancelled layer ends without reacquiring the slot and the resources that it released for a pause. A call or a node has released
+      // no resources, and its parent need not hold any: the call can come from a condition, an end hook, or a task that a body left behind.
       if kind == .layer, let error = await parent.reclaim([parent] + parent.enclosingLayers) { throw error }
       await parent.reacquireSlot(of: slotOwner)
     }
@@ -81,7 +81,8 @@ extension Run {
       ? slotOwner : ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }
     let isNested = around != nil || slotOwner !== self
     let reading = core.time.lazyReading()
-    // A parent on another queue adopts the run under the lock of that queue; any other parent, in the critical section of the admission.
+    // A parent on another queue adopts the run under the lock of that queue; any other parent adopts it in the critical section of the
+    // admission.
     let parentHere = parent?.core === core ? parent : nil
     if parentHere == nil { _ = parent?.adopt(self) }
     var progress: ProgressNode?

@@ -78,7 +78,8 @@ extension Run {
     core.read { $0.runs[self].details.isCancelledOrStopping }
   }
 
-  /// Whether the run, or the task that executes the body, was cancelled or is being stopped. Modifiers, waits, and contexts all use this.
+  /// Whether the run, or the task that executes the body, was cancelled or is being stopped. Modifiers, waits, and contexts all use this
+  /// property.
   ///
   /// A procedure that a cancelled body calls to clean up ignores the earlier cancellation. Only its own cancellation, such as a timeout,
   /// affects it.

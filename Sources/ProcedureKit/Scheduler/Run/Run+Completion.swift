@@ -1,11 +1,11 @@
 extension Run {
-  /// Ends the run: awaits its children, decides the outcome, releases the slot and the resources, calls the end hooks, and publishes (L3,
-  /// L4).
+  /// Ends the run: awaits its children, decides the outcome, releases the slot and the resources, calls the end hooks, and publishes the
+  /// outcome (L3, L4).
   func finish() async {
     if isFinished { return }
     if endsPausedBody, let hooks = bodyEnded(nil) { await callDidExecuteHooks(hooks, .failure(CancellationError())) }
     var decided = decide()
-    // Produced children have not finished, so the run waits for them before its outcome is decided.
+    // Some produced children have not finished, so the run waits for them before its outcome is decided.
     while decided == nil {
       await settle()
       if let child = core.read({ $0.runs[self].details.children.last }) { didAwait(child) }
@@ -70,13 +70,13 @@ extension Run {
 
   private enum Ending: Sendable {
     case decided(RunOutcome, [TimerHeap.ID], abandoned: (any Repetition)?)
-    /// Produced children have not finished. They are cancelled if the body has failed and the run does not collect failures.
+    /// Some produced children have not finished. They are cancelled if the body has failed and the run does not collect failures.
     case settles([Run], ProcedureFailure?)
   }
 
   /// Releases the slot, decides the outcome, and releases the resources. A later cancellation is ignored (C1).
   ///
-  /// - Returns: The outcome; `nil` if produced children have not finished.
+  /// - Returns: The outcome; `nil` if some produced children have not finished.
   private func decide() -> RunOutcome? {
     if isTaskCancelled { cancelLikeParent() }
     let ending = core.send { state, effects -> Ending in
@@ -120,7 +120,8 @@ extension Run {
     return .failed(ProcedureError.childrenFailed(procedure: identity, failures: all))
   }
 
-  /// Returns the outcome of a cancelled run: `failed` after the run's own timeout or deadlock, otherwise `cancelled` (C5, R4).
+  /// Returns the outcome of a cancelled run: `failed` if it was cancelled by its own timeout or because of a deadlock, otherwise
+  /// `cancelled` (C5, R4).
   func outcome(of cancellation: RunDetails.Cancellation) -> RunOutcome {
     if let error = cancellation.reason as? ProcedureError, error.procedure == layerIdentity,
       error.kind == .timedOut || error.kind == .exclusionDeadlock

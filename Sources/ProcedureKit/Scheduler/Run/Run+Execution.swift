@@ -71,7 +71,7 @@ extension Run {
   @usableFromInline
   func callerCancelled() { cancelLikeParent() }
 
-  /// Cancels the run because the task that executes it was cancelled, with the reason of the enclosing run if there is one.
+  /// Cancels the run because the task that executes it was cancelled. The reason is that of the enclosing run, if there is one.
   func cancelLikeParent() {
     // An earlier cancellation wins (C1). A failed child that is stopping the run has cancelled the task, but not the run.
     if isCancelledOrStopping { return }
@@ -335,7 +335,7 @@ extension Run {
     let reading = core.time.lazyReading()
     return core.send { state, effects in
       if let result { state.runs[self].details.result = result }
-      // The run ended during a pause, and the end of the attempt before the pause is already recorded.
+      // If the run ended during a pause, the end of the attempt before the pause is already recorded.
       if !state.runs[self].details.pause.isRetrying { recordBodyEnd(at: reading, &state, &effects) }
       return layer.hasDidExecuteHooks ? state.runs[self].closures?.hooks : nil
     }

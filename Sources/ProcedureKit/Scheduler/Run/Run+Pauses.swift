@@ -41,7 +41,7 @@ extension Run {
     return isCancelled ? .finish : pause(for: duration)
   }
 
-  /// Releases the resources of layers of the procedure, which `reclaim` claims again.
+  /// Releases the resources of some layers of the procedure. `reclaim` claims them again.
   func releaseResources(_ layers: [Run]) {
     for layer in layers where !layer.layer.traits.demands.isEmpty { layer.core.resources.ended(layer) }
   }

@@ -80,7 +80,7 @@ package final class Run: @unchecked Sendable {
   private let reportingRun: Run?
   /// Whether an enclosing layer of the same procedure declares resources.
   private let isWithinDemands: Bool
-  /// Whether the run can end before a condition that ignores its cancellation (K1).
+  /// Whether the run can end while a condition that ignores its cancellation is still being evaluated (K1).
   ///
   /// An added run and its layers can. A call is structured, so it returns only after all of its tasks have ended.
   let leavesConditionsBehind: Bool
@@ -250,7 +250,7 @@ package final class Run: @unchecked Sendable {
   var value: (any Sendable)? { isFinished && failure == nil ? storedValue : nil }
 }
 
-/// The unfinished runs on one queue, by their places in the machine. The table is the only way to access the states of runs.
+/// The unfinished runs on one queue, indexed by their places in the machine. The table is the only way to access the states of runs.
 ///
 /// The lock of the queue guards the table, which cannot be copied. A function that reads the state of a run borrows the table, and a
 /// function that changes the state takes the table as `inout`, so the compiler checks that both are called under the lock.

@@ -8,7 +8,7 @@ struct RunState: ~Copyable, Sendable {
   var hasStarted = false
   /// The worker that executes the body. Cancelling the run cancels the task of the worker.
   var worker: Worker?
-  /// The task that executes the body, while cancelling that task cancels the run; `nil` if a worker executes the body.
+  /// The task that executes the body, as long as cancelling that task cancels the run; `nil` if a worker executes the body.
   var watchedTask: WatchedTask?
   var body: Run.Body?
   /// The conditions and hooks, until the run ends.
@@ -120,7 +120,7 @@ struct RunDetails: ~Copyable, Sendable {
   var step: RunStep?
   /// The signals of the body's tasks that are waiting for the slot.
   var slotWaiters: [OneShotSignal] = []
-  /// The waits in progress in the body, by their keys.
+  /// The waits in progress in the body, indexed by the identities of their keys.
   var waits: [ObjectIdentifier: BodyWait] = [:]
   /// The outcome of a run that ends without starting, because of a dependency, a condition, or a deadlock.
   var refusal: RunOutcome?
@@ -130,7 +130,7 @@ struct RunDetails: ~Copyable, Sendable {
   /// The time that was left until the deadline at admission.
   var timeToDeadline: Duration?
 
-  /// Whether a wait of the body is reported as a pause: for a rate limiter, or for the end of a delay.
+  /// Whether the body is in a wait that is reported as a pause: a wait for a rate limiter, or for the end of a delay.
   var isInPause: Bool {
     waits.values.contains {
       switch $0.wait {
@@ -228,7 +228,7 @@ extension RunDetails {
   struct Pause: Sendable {
     var timer: TimerHeap.ID?
     var end: ProcedureInstant?
-    /// The retry or the repetition, once the body is executed.
+    /// The retry or the repetition, once the first execution has created it.
     var repetition: (any Repetition)?
     var currentAttempt = 1
     /// Whether the run is pausing before the current attempt.

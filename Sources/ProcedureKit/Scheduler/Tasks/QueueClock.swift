@@ -87,7 +87,7 @@ public struct ProcedureInstant: InstantProtocol, Hashable, Sendable, CustomStrin
   /// The time since the creation of the queue.
   public var sinceStart: Duration { .nanoseconds(nanoseconds) }
 
-  /// Returns the instant that is `duration` later. A result beyond the first or the last instant is clamped.
+  /// Returns the instant that is `duration` later. A result that cannot be represented is clamped to the first or the last instant.
   public func advanced(by duration: Duration) -> ProcedureInstant {
     ProcedureInstant(sinceStart: sinceStart.addingSaturated(duration))
   }

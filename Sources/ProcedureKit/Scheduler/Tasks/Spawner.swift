@@ -59,7 +59,7 @@ package enum Spawner {
   }
 
   /// Starts a detached task. It is used for the task that sleeps until a queue's next timer is due, and for the task that sends a remote
-  /// worker's answer, which the worker awaits.
+  /// worker's answer; the worker awaits this task.
   ///
   /// The task is detached, because a timer is independent of the task that set it, and a cancelled worker still answers. `Timers` cancels
   /// its task.

@@ -2,10 +2,10 @@ import Synchronization
 
 /// The timers of a queue. They share one heap, and one task that sleeps until the nearest deadline while a timer is pending.
 ///
-/// Setting or cancelling a timer takes O(log n) under a lock. The sleeping task calls the actions of due timers outside of the lock, in
-/// order of deadline, so an action should be short. An earlier timer replaces the sleeping task.
+/// Setting or cancelling a timer takes O(log n) under a lock. The sleeping task calls the actions of due timers in order of deadline and
+/// without holding the lock. An action should be short. An earlier timer replaces the sleeping task.
 ///
-/// On a custom clock, cancelling the nearest timer ends the sleep, so that a test sees no unneeded sleeper. On the system's clock, the
+/// With a custom clock, cancelling the nearest timer ends the sleep, so that a test sees no unneeded sleeper. With the system's clock, the
 /// sleep continues, because work with timeouts would otherwise start and cancel a task each time.
 ///
 /// The class is `package` because `ProcedureKitRemote` uses it.
@@ -47,7 +47,7 @@ package final class Timers: Sendable {
   /// Cancels a timer. Returns `false` if the timer's action has been called or is about to be called.
   @discardableResult
   package func cancel(_ id: TimerHeap.ID) -> Bool {
-    // The action is released outside of the lock, because it may hold the last reference to one of the user's objects.
+    // The action is released while the lock is not held, because it may hold the last reference to one of the user's objects.
     let (action, change) = state.withLock { state in (state.remove(id), state.arm()) }
     perform(change)
     return action != nil
@@ -69,7 +69,7 @@ package final class Timers: Sendable {
 
   /// Removes all timers without calling their actions, and cancels the sleeping task, which keeps this object alive.
   package func close() {
-    // The actions are released outside of the lock, as in `cancel`.
+    // The actions are released while the lock is not held, as in `cancel`.
     let closed = state.withLock { state in
       let closed = state
       state = State(keepsSleeping: closed.keepsSleeping)
@@ -143,7 +143,7 @@ extension Timers {
       let action: Action
     }
 
-    /// The work that must be done outside of the lock.
+    /// The work that must be done after the lock is released.
     struct Change {
       var stop: Task<Void, Never>?
       var start: UInt64?
@@ -152,7 +152,7 @@ extension Timers {
     /// Whether the task keeps sleeping until the deadline of the nearest timer, even after that timer is cancelled.
     let keepsSleeping: Bool
     var heap = TimerHeap()
-    /// The actions, by the slots of the heap.
+    /// The actions, indexed by the slots of the heap.
     var actions: ContiguousArray<Pending?> = []
     var sleeper: Sleeper?
     var sleeperCount: UInt64 = 0

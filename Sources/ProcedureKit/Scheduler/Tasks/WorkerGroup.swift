@@ -37,7 +37,7 @@ final class WorkerGroup: Sendable {
     owner?.resume()
   }
 
-  /// Waits for commands, and returns at least one, or returns `nil` when the group is closed.
+  /// Waits until there are commands and returns all of them. Returns `nil` once the group is closed and no commands are left.
   ///
   /// Cancelling the caller does not end the wait. The user of the group closes it eventually.
   func nextCommands() async -> [WorkerCommand]? {
