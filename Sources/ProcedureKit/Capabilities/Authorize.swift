@@ -86,7 +86,7 @@ public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
 /// caller with a different request reads the status again when its turn comes, and asks only if the status is still insufficient. An error
 /// or a cancellation does not count as an answer.
 enum AuthorizationRequests {
-  /// The open requests, by identity.
+  /// The open requests, indexed by identity.
   private static let openRequests = Mutex<[ObjectIdentifier: (question: Question, isAnswered: Bool)]>([:])
 
   /// Authorizes `capability` and requests authorization if the status does not meet `requirement`. The caller holds no slot during the
@@ -129,7 +129,7 @@ enum AuthorizationRequests {
     openRequests.withLock { $0[ObjectIdentifier(question)]?.isAnswered ?? false }
   }
 
-  /// Marks all equal requests as answered. The values are compared outside of the lock.
+  /// Marks all equal requests as answered. The values are compared while the lock is not held.
   ///
   /// - Complexity: O(n) for n open requests.
   private static func markAnswered(_ question: Question) {

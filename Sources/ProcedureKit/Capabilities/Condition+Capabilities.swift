@@ -72,7 +72,7 @@ extension Prompts.Kind {
 ///
 /// While a prompt is open, it exclusively holds a category in the process-wide resource table, even if its queue has a separate table. The
 /// rules for exclusive categories therefore apply: prompts are shown in order of arrival, a nested prompt does not wait for an enclosing
-/// prompt of the same kind, and a deadlock between prompts and resources is reported as a failure instead of hanging.
+/// prompt of the same kind, and a deadlock between prompts and resources is reported as a failure, so no prompt waits forever.
 enum Prompts {
   /// A kind of prompt. Prompts of the same kind never overlap.
   struct Kind: Hashable, Sendable, CustomStringConvertible {

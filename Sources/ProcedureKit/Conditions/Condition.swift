@@ -5,8 +5,8 @@
 /// the run fails, and the body is not executed.
 ///
 /// Conditions are evaluated after the dependencies finish and before the run claims its resources and a slot. No condition is evaluated
-/// while the queue is suspended. The conditions that adjacent modifiers add form one layer, and are evaluated concurrently. The first
-/// failure cancels the other evaluations, and the run fails. If no condition fails but at least one is not satisfied, the run is ignored.
+/// while the queue is suspended. Conditions from adjacent modifiers form one layer and are evaluated concurrently. The first failure
+/// cancels the other evaluations, and the run fails. If no condition fails but at least one is not satisfied, the run is ignored.
 ///
 /// If a condition ignores cancellation, its evaluation continues in a separate task. An enclosing `||`, `&&` or `!` does not wait for the
 /// evaluation to end, and neither does an added run, nor any of that run's layers, nodes and children. `run` and direct calls to a

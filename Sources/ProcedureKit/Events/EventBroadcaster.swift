@@ -57,7 +57,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     hasSubscribers.load(ordering: .relaxed)
   }
 
-  /// Delivers an event. The caller must perform the `effects` outside of all locks.
+  /// Delivers an event. The caller must perform the `effects` while it holds no lock.
   func send(_ event: Event, _ effects: inout [EventEffect]) {
     contents.withLock { contents in
       guard !contents.isClosed else { return }
@@ -100,7 +100,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
 
   /// Ends a subscription. O(n) for n subscriptions.
   ///
-  /// - Returns: The unread events, which must be released outside of all locks, and the readers, which must be resumed.
+  /// - Returns: The unread events, which the caller must release while it holds no lock, and the readers, which the caller must resume.
   func remove(_ number: Int) -> (events: ContiguousArray<Event>, readers: [Waiter]) {
     contents.withLock { contents in
       let removed = contents.index(of: number).map { contents.buffers.remove(at: $0).buffer }
@@ -123,7 +123,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     contents.withLock { contents in
       guard let index = contents.index(of: number) else { return .inVain }
       guard contents.buffers[index].buffer.events.isEmpty else { return .notAtAll }
-      // The check is made under the lock, so a later cancellation finds the waiter among the readers.
+      // Cancellation is checked under the lock, so a later cancellation finds the waiter among the readers.
       if contents.isClosed || Task.isCancelled { return .inVain }
       contents.buffers[index].buffer.readers.append(reader)
       return .forEvents
@@ -212,7 +212,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
   }
 }
 
-/// An effect that the sender of an event performs outside of all locks.
+/// An effect that the sender of an event performs while it holds no lock.
 enum EventEffect: Sendable {
   /// Resumes a waiting reader.
   case resume(Waiter)

@@ -72,7 +72,7 @@ final class EventLog: Sendable {
     func register(_ waiter: Waiter) -> EventWait {
       log.contents.withLock { contents in
         guard contents.positions[id, default: 0] == contents.events.count else { return .notAtAll }
-        // The check is made under the lock, so a later cancellation finds the waiter among the readers.
+        // Cancellation is checked under the lock, so a later cancellation finds the waiter among the readers.
         if contents.isClosed || Task.isCancelled { return .inVain }
         contents.readers.append((id, waiter))
         return .forEvents

@@ -7,7 +7,7 @@ protocol EventReader: AnyObject, Sendable {
   /// Takes the next event, if one is available.
   func take() -> Event?
 
-  /// Stores a waiter, which is resumed by the next event, when the events end, or by ``wake()``.
+  /// Stores a waiter, which is resumed by the next event, by the end of the events, or by ``wake()``.
   func register(_ waiter: Waiter) -> EventWait
 
   /// Resumes the tasks that are waiting for this subscription's next event, so that they check again.

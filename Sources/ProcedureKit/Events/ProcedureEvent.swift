@@ -70,9 +70,9 @@ public struct ProcedureEvent: Sendable {
     ///
     /// A run can wait for the value or the end of a procedure (including through its events or its progress), for a procedure that the body
     /// runs on a queue, for the run that performs a shared execution, for the nodes of a graph, for a queue to become idle, or, after the
-    /// body, for produced children. If the run waited for several runs, ``ProcedureEvent/awaited`` is the run that ended last. Only code
-    /// that is subscribed at that moment receives the event: storing it for later subscribers could take an unlimited amount of memory if a
-    /// run waits repeatedly.
+    /// body ends, for produced children. If the run waited for several runs, ``ProcedureEvent/awaited`` is the run that ended last. Only
+    /// code that is subscribed at that moment receives the event: storing it for later subscribers could take an unlimited amount of memory
+    /// if a run waits repeatedly.
     public static var didAwait: Kind { Kind(name: .didAwait) }
     /// The progress of the run has increased by at least one percent; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
     public static var progress: Kind { Kind(name: .progress) }

@@ -35,7 +35,7 @@ extension ProcedureQueue {
   /// Calls a function with a feed of each queue in the process.
   ///
   /// The function is called immediately for ``shared`` and for the procedures that run without a queue. For every queue that is created
-  /// later, it is called in the task that creates the queue. Other queues that already exist are not observed.
+  /// later, it is called in the task that creates the queue. Other queues that exist at the time of the call are not observed.
   package static func observeQueues(_ observe: @escaping @Sendable (QueueFeed) -> Void) {
     let known = [QueueCore.unqueued, shared.core]
     QueueFeed.observers.withLock { $0.append(observe) }

@@ -69,10 +69,10 @@ extension GraphBuilder {
     reduce("reduce", elements, initial, combine)
   }
 
-  /// Adds a node for each element of an array, all of which execute the same task.
+  /// Adds a node for each element of an array. All of these nodes execute the same task.
   ///
-  /// The function is compiled in the client, where the types are known. Otherwise, the types would be looked up at run time for each
-  /// element.
+  /// The function is compiled in the client's module, where the types are known. Otherwise, the types would be looked up at run time for
+  /// each element.
   @inlinable
   func add<Element, Output>(
     _ task: ProcedureTask<Element, Output>, forEach elements: [Element], elementName: (@Sendable (Element) -> String)?

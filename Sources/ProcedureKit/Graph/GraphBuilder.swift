@@ -41,7 +41,7 @@ public final class GraphBuilder {
   /// See ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
   @inlinable
-  @_disfavoredOverload  // The compiler (Swift 6.3) would crash instead of reporting an error in a call with one node.
+  @_disfavoredOverload  // The compiler (Swift 6.3) would crash instead of rejecting a call with one node.
   public func add<First: Sendable, each Rest: Sendable, P: Procedure>(
     _ procedure: P, from first: Node<First>, _ rest: repeat Node<each Rest>,
     after dependencies: [any GraphDependency] = []

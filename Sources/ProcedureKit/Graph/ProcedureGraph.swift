@@ -15,7 +15,7 @@
 /// released when its last consumer takes it.
 ///
 /// When a graph is cancelled, it cancels the executing nodes, starts no further ones, and waits for the executing nodes to end. A node can
-/// execute in the task that called ``ProcedureQueue/run(_:input:)``. If the queue cancels such a run, that task itself is not cancelled, so
+/// execute in the task that called ``ProcedureQueue/run(_:input:)``. If the queue cancels the graph, that task itself is not cancelled, so
 /// the node must check ``ProcedureContext/isCancelled`` instead.
 public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// The name of the graph in errors, events and diagrams.

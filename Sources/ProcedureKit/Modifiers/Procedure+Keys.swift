@@ -8,7 +8,7 @@ extension Procedure {
   /// If several keys are set, the last one applies. The key of a procedure that is passed to ``then(_:)``, or that serves as a fallback,
   /// has no effect; set the key on the returned procedure instead. Produced children, nested runs and nodes of graphs that have no key use
   /// the key of the enclosing body; procedures that a body adds to a queue do not. A node with a key can execute only in a slot for that
-  /// key. Keys are compared as `AnyHashable` values. Their `==` and `hash(into:)` are called outside of all locks.
+  /// key. Keys are compared as `AnyHashable` values. Their `==` and `hash(into:)` are called while no lock is held.
   public func keyed(by key: some Hashable & Sendable) -> ProcedureTask<Input, Output> {
     procedureTask.relabelled { $0.key = InternedKey.of(key) }
   }
@@ -26,8 +26,8 @@ extension Procedure {
   /// procedures with this scope and the same type of value share executions, regardless of their names and queues.
   ///
   /// A pause in an execution, such as the one between two attempts, does not end the execution: all runs receive the same result. A waiting
-  /// run holds neither a slot nor any of the procedure's resources. If the executing run is cancelled, the next waiting run executes.
-  /// Cancelling a waiting run ends its wait immediately and does not affect the others.
+  /// run holds neither a slot nor any of the procedure's resources. If the executing run is cancelled, the next waiting run executes the
+  /// procedure. Cancelling a waiting run ends its wait immediately and does not affect the others.
   ///
   /// - Parameters:
   ///   - key: The identity of the work.

@@ -126,7 +126,7 @@ extension Run {
   /// The current instant on the queue's clock.
   package var instant: ProcedureInstant { core.time.now }
 
-  /// The run of the whole procedure that this run is a layer, an attempt, or a copy of. For a call, this is the run of the call itself,
+  /// The run of the whole procedure of which this run is a layer, an attempt, or a copy. For a call, this is the run of the call itself,
   /// even though that run is not reported.
   package var whole: Run {
     var run = self

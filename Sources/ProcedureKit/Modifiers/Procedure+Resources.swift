@@ -2,9 +2,9 @@ extension Procedure {
   /// Returns the procedure with mutual exclusion: the body executes only while no other run holds any of the categories.
   ///
   /// A category can be any hashable value, such as a string or an enum case. Strings are compared byte by byte. Categories apply to the
-  /// whole process, whether or not a procedure runs on a queue, unless a queue has a separate ``ResourceTable``. A run claims the resources
-  /// that adjacent modifiers declare together, either all at once or not at all, and releases them when the body ends. Claims are granted
-  /// in order of arrival.
+  /// whole process, whether or not a procedure runs on a queue, unless a queue has a separate ``ResourceTable``. If adjacent modifiers
+  /// declare several resources, a run claims all of them at once, and holds either all or none. It releases them when the body ends. Claims
+  /// are granted in order of arrival.
   ///
   /// During a pause for a retry, a repetition or a rate limiter, the run releases all resources that the modifiers of the procedure
   /// claimed. Afterwards, it claims them again, all at once. Resources are not released if they are held by a graph that contains the
@@ -19,7 +19,7 @@ extension Procedure {
   /// waits count as waits by the body. For a task that the body does not await, use `Task.detached`, or create the task inside
   /// ``ProcedureContext/detached(_:)``.
   ///
-  /// A category's `==`, `hash(into:)` and `description` are called outside of all locks, and can use queues.
+  /// A category's `==`, `hash(into:)` and `description` are called while no lock is held, and can use queues.
   ///
   /// - Parameters:
   ///   - category: The category to hold exclusively.

@@ -48,9 +48,9 @@ extension Procedure {
   /// The run holds no slot during the pause, and a pause of the outermost layer does not occupy a task, either. Cancellation ends the pause
   /// immediately.
   ///
-  /// If a modifier that claims resources directly follows this one, as in `work.delay(.seconds(1)).exclusive("disk")`, the resources are
-  /// claimed when the pause ends. The resources of a layer around the pause are held during the pause. For example, the modifier `map`
-  /// opens such a layer in `work.delay(.seconds(1)).map { … }.exclusive("disk")`.
+  /// If the next modifier claims resources, as in `work.delay(.seconds(1)).exclusive("disk")`, the resources are claimed when the pause
+  /// ends. The resources of a layer around the pause are held during the pause. For example, the modifier `map` opens such a layer in
+  /// `work.delay(.seconds(1)).map { … }.exclusive("disk")`.
   public func delay(_ duration: Duration) -> ProcedureTask<Input, Output> {
     procedureTask.inLayer { $0.delay = duration }
   }

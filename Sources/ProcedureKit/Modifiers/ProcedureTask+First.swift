@@ -77,7 +77,7 @@ extension ProcedureContext {
         if isCertain { for other in started.withLock({ $0 }) { other.cancel() } }
         if isLast { isOver.signal() }
       }
-      // The result became certain before this procedure was added to the list.
+      // The result may have become certain before this procedure was added to the list.
       if race.withLock({ $0.isCertain }) { handle.cancel() }
     }
     let handles = started.withLock { $0 }

@@ -43,7 +43,7 @@ public struct ProcedureLog: Sendable {
   public static var shared: ProcedureLog {
     get { process.withLock { $0 } }
     set {
-      // The previous handler is released outside of the lock.
+      // The previous handler is released while the lock is not held.
       let previous = process.withLock { log in
         defer { log = newValue }
         return log

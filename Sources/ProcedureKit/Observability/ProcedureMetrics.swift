@@ -122,7 +122,7 @@ public struct QueueTotals: Hashable, Codable, Sendable {
     executing.merge(other.executing)
   }
 
-  /// Counts the retries of a node, which otherwise counts as part of its graph.
+  /// Counts the retries of a node. In all other respects, the node counts as part of its graph.
   mutating func countNode(_ metrics: ProcedureMetrics) { retryCount += max(metrics.attempts - 1, 0) }
 
   /// Counts a run that has ended. If `metrics` is `nil`, the run was refused.
@@ -226,9 +226,9 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
 
   /// Returns the smallest bound that at least the given fraction of the durations do not exceed.
   ///
-  /// - Parameter part: The fraction, from 0 to 1. For example, 0.99 returns the bound that at most a hundredth of the durations exceed.
-  ///   Other values are clamped.
-  /// - Returns: The bound; `nil` for an empty histogram, or if only the last bucket, which has no bound, contains enough durations.
+  /// - Parameter part: The fraction, from 0 to 1. Values outside of this range are clamped. For example, the result for 0.99 is the
+  ///   smallest bound that at most a hundredth of the durations exceed.
+  /// - Returns: The bound; `nil` for an empty histogram, or if the fraction is reached only in the last bucket, which has no bound.
   public func quantile(_ part: Double) -> Duration? {
     let all = count
     guard all > 0 else { return nil }

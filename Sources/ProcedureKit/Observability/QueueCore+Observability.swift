@@ -42,7 +42,7 @@ extension QueueCore.State {
     if machine.meters == nil { machine.meters = RunMeters() }
   }
 
-  /// Adds a run that has ended or was refused to the totals.
+  /// Updates the totals after a run has ended or was refused.
   mutating func count(_ run: Run, _ outcome: RunOutcome, _ metrics: ProcedureMetrics?) {
     if run.kind == .node || run.kind == .bareNode, let metrics { totals?.countNode(metrics) }
     guard run.kind == .added || run.kind == .structured else { return }

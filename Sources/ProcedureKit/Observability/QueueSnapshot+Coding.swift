@@ -12,7 +12,7 @@ extension QueueSnapshot: Codable {
 
   /// Decodes a snapshot. Unknown keys are ignored.
   ///
-  /// - Throws: `DecodingError` if the data is invalid or has a different version of the format.
+  /// - Throws: `DecodingError` if the data is invalid or uses a different version of the format.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let version = try container.decode(Int.self, forKey: .version)

@@ -2,7 +2,7 @@ extension QueueCore {
   /// Returns the current runs and what each of them is waiting for.
   func snapshot() -> QueueSnapshot { snapshot { _ in } }
 
-  /// Details of a run that a model shows and a snapshot does not contain.
+  /// The details that a model shows about a run, but that a snapshot does not contain.
   package struct ModelDetails: Sendable {
     /// The number of attempts that have started.
     package let attempts: Int
@@ -10,7 +10,7 @@ extension QueueCore {
     package let progress: Double?
   }
 
-  /// Returns a snapshot, and details of the runs in it that are not within a body on this queue, for a model.
+  /// Returns a snapshot for a model, and details of those runs in the snapshot that are not within a body on this queue.
   ///
   /// A run whose body is executing counts as a run whose progress is read, so that its children and nodes are counted.
   package func snapshotForModel() -> (snapshot: QueueSnapshot, topLevel: [ProcedureID: ModelDetails]) {
@@ -23,7 +23,7 @@ extension QueueCore {
     return (snapshot, topLevel)
   }
 
-  /// Returns the snapshot, and calls a function with the data about each run, outside of all locks.
+  /// Returns the snapshot, and calls a function with the data about each run while no lock is held.
   private func snapshot(_ visit: (SnapshotEntryBuilder) -> Void) -> QueueSnapshot {
     let instant = time.reading().instant
     let (empty, looks) = read { state in
@@ -58,7 +58,7 @@ extension QueueCore {
   }
 }
 
-/// The data for a snapshot about one run, or one layer of a run.
+/// The data about one run, or about one layer of a run, for a snapshot.
 ///
 /// A builder is created under the lock, and kept until the lock is released, because releasing the last reference to another run can call
 /// the user's code.

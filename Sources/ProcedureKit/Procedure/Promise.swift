@@ -8,9 +8,9 @@ import Synchronization
 /// let parsed = queue.add(parse, from: queue.add(reply))
 /// ```
 ///
-/// Any code can finish the promise, on any thread and without `await`. For example, a C callback can use `Unmanaged` to pass the promise in
-/// its context pointer. The order does not matter: the promise can be finished before, during or after a run, and all runs have the same
-/// outcome. A run holds no slot while it waits for the promise.
+/// Any code can finish the promise, on any thread and without `await`. For example, a C callback can receive the promise through its
+/// context pointer, with the help of `Unmanaged`. The order does not matter: the promise can be finished before, during or after a run, and
+/// all runs have the same outcome. A run holds no slot while it waits for the promise.
 ///
 /// - *Finished twice:* only the first call has an effect; later calls return `false`.
 /// - *Never finished:* when the last reference to the promise is released, each waiting run fails with

@@ -74,7 +74,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     }
   }
 
-  /// The value or the error of the procedure, available after the procedure finishes, like `Task.result`.
+  /// The value or the error of the procedure, available after the procedure finishes; compare `Task.result`.
   ///
   /// Cancelling the waiting task does not end the wait. A deadlock is reported as a failure, as for ``outcome``.
   public var result: Result<Output, any Error> {

@@ -102,8 +102,8 @@ extension ProcedureQueue {
     /// function is called in the task that releases the last handle, and must return quickly.
     public var onUnobservedFailure: (@Sendable (ProcedureFailure) -> Void)?
 
-    /// The time without progress after which the queue is considered stalled and calls ``onStall``; `nil` to disable the check. A duration
-    /// of zero or less traps.
+    /// The time without progress after which the queue is considered stalled and calls ``onStall``; `nil` to disable the check. If the
+    /// duration is zero or less, creating the queue traps.
     ///
     /// A queue is stalled if it has procedures but none of them has started, begun or ended a wait, or finished within this time. For
     /// example, a body may be waiting for an answer that never arrives, or may be computing for longer than this time. A suspended queue

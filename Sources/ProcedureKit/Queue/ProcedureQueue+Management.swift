@@ -29,7 +29,7 @@ extension ProcedureQueue {
   ///
   /// - Parameters:
   ///   - reason: The reason for the cancellation; `nil` for `CancellationError`.
-  ///   - isSelected: A function that returns whether to cancel a procedure. It is called outside of all locks and can use the queue.
+  ///   - isSelected: A function that returns whether to cancel a procedure. It is called while no lock is held, and can use the queue.
   /// - Throws: The error that the predicate throws, in which case no procedure is cancelled.
   /// - Complexity: O(n log n) for n procedures on the queue.
   public nonisolated func cancel(

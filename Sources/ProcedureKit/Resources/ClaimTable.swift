@@ -149,7 +149,7 @@ struct ClaimTable {
   ///
   /// If the run has an ended claim whose units a nested run is still using, the run continues with these units. The run must not have any
   /// other claim. `ancestors` are the ancestors of the run that have claims, nearest first. An ended ancestor is considered only if a
-  /// nearer one has not ended, so a task that outlives its body waits like any other run.
+  /// nearer one has not ended, so a run in a task that outlives its body waits like any other run.
   mutating func requested(
     _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber] = [], priority: UInt8 = 0
   ) -> Bool {

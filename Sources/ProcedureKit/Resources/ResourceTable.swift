@@ -3,7 +3,7 @@ import Synchronization
 /// A table that records which procedures hold resources, and which are waiting for them.
 ///
 /// By default, all queues in a process use the table ``shared``. A queue that is created with a separate table, for example in a test,
-/// shares no categories or resources with other queues.
+/// shares no categories or resources with queues that use other tables.
 public final class ResourceTable: Sendable {
   /// The table that queues use by default.
   public static let shared = ResourceTable()
@@ -137,8 +137,8 @@ public final class ResourceTable: Sendable {
     }
   }
 
-  /// Makes a request for a run inside the ancestors of a layer. If the run has to wait, searches for a deadlock (R4) and raises the holders
-  /// (Q7).
+  /// Makes a request for a run inside the ancestors of a layer. If the run has to wait, searches for a deadlock (R4) and raises the
+  /// priorities of the holders (Q7).
   private func request(
     for run: Run, inside layer: Run, _ makeRequest: (inout State, [RunNumber], UInt8) -> Answer
   ) -> Answer {
@@ -234,8 +234,8 @@ public final class ResourceTable: Sendable {
 extension ResourceTable.State {
   /// Releases the resources of a run or withdraws its claim.
   ///
-  /// Returns the table's reference to the run, which the caller must release outside the lock, and the runs whose claims are granted as a
-  /// result.
+  /// Returns the table's reference to the run, which the caller must release while it does not hold the lock, and the runs whose claims are
+  /// granted as a result.
   mutating func giveBack(_ run: Run) -> (released: Run?, granted: [Run]) {
     let released = claimants.removeValue(forKey: run.id.number)
     // Two tasks of a body can reclaim the resources of the same layer. In that case, the run's claim belongs to the request of the other

@@ -34,7 +34,7 @@ final class SharedWorkTable: Sendable {
 
   fileprivate struct Execution {
     var leader: Run
-    /// The highest priority of any follower so far, including followers that have left.
+    /// The highest priority that any follower has had, including followers that have left.
     var priority: UInt8 = 0
     /// The followers, in the order in which they joined. The followers before the index `first` have already become leaders.
     var followers: ContiguousArray<Follower> = []
@@ -96,7 +96,7 @@ final class SharedWorkTable: Sendable {
         state.assignments[ObjectIdentifier(next)] = .leads
         return (next, state.executions[key]?.priority ?? 0, nil)
       }
-      // The followers that have left are released here, outside the lock.
+      // The followers that have left are released here, while the lock is not held.
       _ = ended
       guard let next else { return }
       // The other followers are now waiting for the new leader, which searches for a deadlock if it starts to wait itself (R4).
@@ -148,7 +148,7 @@ extension SharedWorkTable.Execution {
   }
 
   /// Counts a follower that has left. If most followers have left, removes them from the list, and returns the previous list, which the
-  /// caller must release outside the lock.
+  /// caller must release while it does not hold the lock.
   fileprivate mutating func followerLeft() -> ContiguousArray<SharedWorkTable.Follower> {
     leaverCount += 1
     guard leaverCount > 32, leaverCount * 2 > followers.count - first else { return [] }

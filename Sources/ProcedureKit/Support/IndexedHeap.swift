@@ -10,7 +10,7 @@ protocol IndexedHeapEntry {
 ///
 /// Several heaps can share one list of positions, provided that each entry is in at most one of them at a time.
 struct IndexedHeap<Entry: IndexedHeapEntry> {
-  /// The positions of the entries, by their numbers; -1 for an entry that is in no heap.
+  /// The positions of the entries, indexed by the numbers of the entries; -1 for an entry that is in no heap.
   typealias Positions = ContiguousArray<Int32>
 
   private(set) var entries: ContiguousArray<Entry> = []

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A key of any type, provided by the user. All equal values share one object for as long as the object is referenced.
 ///
-/// Comparing, hashing and releasing a key can call the user's code. A key is therefore looked up only once, outside of all locks; after
+/// Comparing, hashing and releasing a key can call the user's code. A key is therefore looked up only once, while no lock is held; after
 /// that, its object can be compared anywhere.
 ///
 /// The type is `package` because `ProcedureKitPacing` uses it.
@@ -28,7 +28,7 @@ package final class InternedKey: Hashable, Sendable {
 
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-  /// The referenced keys, by the hashes of their values.
+  /// The keys that are still referenced, indexed by the hashes of their values.
   private final class Index: Sendable {
     private struct Slot {
       let number: UInt64

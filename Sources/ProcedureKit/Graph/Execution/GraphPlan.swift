@@ -11,7 +11,7 @@ package final class GraphPlan: Sendable {
   /// The inputs of the first node, followed by those of the second, and so on. An input is encoded as twice its slot number, plus one if
   /// the node accepts a failure.
   package let inputs: ContiguousArray<Int32>
-  /// The index in `inputs` at which each node's inputs end.
+  /// For each node, the index in `inputs` at which its inputs end.
   package let inputEnds: ContiguousArray<Int32>
   /// The name of the `map` node whose elements are the nodes of this graph; `nil` for any other graph.
   package let collection: String?
@@ -96,7 +96,7 @@ package struct GraphShape: Sendable {
   let count: Int
   /// The number of edges that lead to each node.
   let dependencyCounts: ContiguousArray<Int32>
-  /// The index in `successors` at which each node's outgoing edges start, followed by the index at which the last node's edges end.
+  /// For each node, the index in `successors` at which its outgoing edges start, followed by the index at which the last node's edges end.
   let offsets: ContiguousArray<Int32>
   /// The target and the kind of each edge, encoded as twice the number of the target, plus one if the edge accepts a failure.
   let successors: ContiguousArray<Int32>
@@ -226,7 +226,7 @@ struct GraphDraft {
   private var priorities: ContiguousArray<UInt8> = []
   /// The inputs of the first node, followed by those of the second, and so on, encoded as in `GraphPlan`.
   private var inputs: ContiguousArray<Int32> = []
-  /// The index in `inputs` at which each node's inputs end.
+  /// For each node, the index in `inputs` at which its inputs end.
   private var inputEnds: ContiguousArray<Int32> = []
   /// The dependencies whose values the dependents do not use.
   private var dependencies: ContiguousArray<(from: Int32, to: Int32, kind: GraphShape.Edge)> = []

@@ -1,8 +1,8 @@
 /// The progress of a graph's run. It decides which node executes next, whether another worker is needed, and when the graph ends.
 ///
 /// When a worker finishes a node, it continues with a successor that this node made ready, as reported by ``GraphCountdown``. All other
-/// ready nodes wait in a queue, ordered by priority and then by when they became ready. While nodes are waiting, workers are added one at a
-/// time: each worker requests the next one when it starts.
+/// ready nodes wait in a queue, ordered by priority and then by the order in which they became ready. While nodes are waiting, workers are
+/// added one at a time: each worker requests the next one when it starts.
 struct GraphProgress {
   /// The next action of a worker, and its effects on the other workers.
   struct Advance: Equatable {
@@ -56,7 +56,7 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// Puts a node that a worker has taken but will not execute back at the front of the ready queue.
+  /// Puts a node back at the front of the ready queue, because the worker that took the node will not execute it.
   mutating func nodePutBack(_ node: Int32) {
     executing -= 1
     countdown.values.nodePutBack(node)
@@ -183,7 +183,7 @@ final class GraphCountdown: Sendable {
   /// Whether the graph failed or was cancelled, so no further nodes start.
   var isStopping: Bool { values.isStopping }
 
-  /// Counts down the dependents of a node that succeeded, and returns the nodes that become ready.
+  /// Decrements the counters of the dependents of a node that succeeded, and returns the nodes that become ready.
   func nodeSucceeded(_ node: Int32) -> Released {
     var released = Released()
     for position in shape.successorRange(of: node) {
@@ -234,7 +234,7 @@ final class GraphCountdown: Sendable {
     }
   }
 
-  /// Counts down the dependents that accept the failure of a node, and appends the dependents that become ready.
+  /// Decrements the counters of the dependents that accept the failure of a node, and appends the dependents that become ready.
   private func releaseAccepting(_ node: Int32, _ released: inout Released) {
     for position in shape.successorRange(of: node) where shape.successors[position] & 1 == 1 {
       let target = shape.successors[position] >> 1

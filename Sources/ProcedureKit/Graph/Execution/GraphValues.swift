@@ -37,7 +37,7 @@ struct ValueKind: Sendable {
 
 /// The values and counters of one run of a graph, in memory that workers access without a lock.
 ///
-/// The invariant of a value: its producer writes the slot once, and a consumer reads the slot only after the producer counts down the
+/// The invariant of a value: its producer writes it to its slot once, and a consumer reads the slot only after the producer counts down the
 /// consumer's dependencies. A value of a nontrivial type has a counter. The counter is the number of consumers that have neither taken the
 /// value nor given it up, plus `unproduced` until the value is written. The last consumer to count down takes the value or destroys it.
 ///

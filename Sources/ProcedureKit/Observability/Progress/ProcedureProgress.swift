@@ -6,12 +6,13 @@ public struct ProcedureProgress: Hashable, Sendable {
   public internal(set) var completedUnits: Int?
   /// The total number of units, if the body reports units.
   public internal(set) var totalUnits: Int?
-  /// The estimated time until the run ends, based on the average speed so far, on the clock of the queue; `nil` while the speed is unknown.
+  /// The estimated time until the run ends, based on the average speed so far and measured on the clock of the queue; `nil` while the speed
+  /// is unknown.
   public internal(set) var remaining: Duration?
 }
 
 extension ProcedureProgress: CustomStringConvertible {
-  /// The progress as it appears in logs: `45%`, `9 of 20 (45%)`.
+  /// The progress as it appears in logs, such as `45%` or `9 of 20 (45%)`.
   public var description: String {
     guard let completedUnits, let totalUnits else { return "\(percent)%" }
     return "\(completedUnits) of \(totalUnits) (\(percent)%)"
@@ -73,8 +74,8 @@ public struct ProgressReporter: Sendable {
 
   /// The progress of the procedure: the current value, followed by the newest value after each change, until the run ends.
   ///
-  /// A slow reader misses intermediate values. Cancelling the task that iterates over the stream ends the stream, which supports a single
-  /// consumer. A body releases its slot while it waits for a value.
+  /// A slow reader misses intermediate values. The stream supports a single consumer, and ends if the task that iterates over it is
+  /// cancelled. A body releases its slot while it waits for a value.
   public var values: AsyncStream<ProcedureProgress> { ProgressReader.values(of: context.run) }
 }
 
@@ -88,8 +89,8 @@ extension ProcedureHandle {
   /// ```
   ///
   /// The last value of a finished run has the fraction 1. Each access creates a new subscription; a slow reader misses intermediate values
-  /// and delays no run. Children that had ended before progress was first reported or read are not included. Cancelling the task that
-  /// iterates over the stream ends the stream, which supports a single consumer. A body releases its slot while it waits for a value.
+  /// and delays no run. Children that had ended before progress was first reported or read are not included. The stream supports a single
+  /// consumer, and ends if the task that iterates over it is cancelled. A body releases its slot while it waits for a value.
   ///
   /// ``ProgressReporter`` describes how progress is added up.
   public var progress: AsyncStream<ProcedureProgress> { ProgressReader.values(of: run) }
@@ -100,8 +101,8 @@ extension Procedure {
   ///
   /// If several weights are set, the last one applies. See ``ProgressReporter``.
   ///
-  /// - Parameter weight: The weight, in any unit that suits all nodes or children, such as seconds, bytes or files. A negative or infinite
-  ///   weight traps; a procedure with weight 0 does not count.
+  /// - Parameter weight: The weight, in any unit that suits all nodes or children, such as seconds, bytes or files. Passing a negative or
+  ///   infinite weight traps. A procedure with weight 0 does not count.
   /// - Returns: The procedure with the weight.
   public func progressWeight(_ weight: Double) -> ProcedureTask<Input, Output> {
     let task = procedureTask

@@ -92,7 +92,7 @@ package final class ProgressNode: Sendable {
   /// Records that the run ended.
   func ended(_ outcome: ProcedureOutcome<Void>) {
     let hasFinished = if case .finished = outcome { true } else { false }
-    // The node may hold the last reference to the run, so the reference is released outside of the lock.
+    // The node may hold the last reference to the run, so the reference is released while the lock is not held.
     _ = state.withLock { $0.run.take() }
     change { state, _ in state.progress.ended(hasFinished: hasFinished) }
   }
@@ -111,7 +111,7 @@ package final class ProgressNode: Sendable {
     if let fraction { parent?.change { [id] in $0.progress.childAdvanced(id, to: fraction, at: $1.instant) } }
   }
 
-  /// Announces published progress outside of all locks, and in order. If another task is announcing, that task also announces this change.
+  /// Announces published progress in order, and while no lock is held. If another task is announcing, that task also announces this change.
   private func announce(from first: (run: Run, progress: ProcedureProgress)?) {
     guard var next = first else { return }
     while true {
@@ -166,7 +166,7 @@ package final class ProgressNode: Sendable {
   func register(_ waiter: Waiter, for reader: ObjectIdentifier) -> EventWait {
     state.withLock { state in
       guard state.versions[reader] == state.progress.version else { return .notAtAll }
-      // The check is made under the lock, so a later cancellation finds the waiter among the readers.
+      // Cancellation is checked under the lock, so a later cancellation finds the waiter among the readers.
       if state.progress.hasEnded || Task.isCancelled { return .inVain }
       state.readers.append((reader, waiter))
       return .forEvents
@@ -216,7 +216,7 @@ struct ProgressState {
   /// Creates the progress of a run or a graph.
   ///
   /// - Parameters:
-  ///   - total: The weight of all children, if it is known; otherwise the weights of the children are added as they appear.
+  ///   - total: The total weight of all children, if it is known; otherwise the weights of the children are added as they appear.
   ///   - start: The instant at which the body started, if it is known.
   init(total: Double? = nil, start: ProcedureInstant? = nil) {
     self.total = total ?? 0

@@ -183,7 +183,7 @@ extension Run {
     within ancestor: Run, _ wait: (_ procedure: ProcedureIdentity, _ holder: ProcedureIdentity) -> ExclusionWait
   ) -> ProcedureError? {
     guard ancestors.contains(where: { $0 === ancestor }) else { return nil }
-    // The procedures from this run outwards. The layers of a procedure are listed only once.
+    // The procedures from this run outwards. A procedure with several layers is listed only once.
     var path: [ProcedureIdentity] = []
     for run in ancestors {
       if path.last != run.layerIdentity { path.append(run.layerIdentity) }

@@ -3,8 +3,8 @@
 /// The wait contains the waiting procedure, the resource that it is waiting for, and the procedure that holds the resource.
 public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
   private enum Subject: Sendable {
-    /// The user's category, or the name of the resource. The description is computed only when it is read, because this can call the user's
-    /// code.
+    /// The user's category, or the name of the resource. The description is computed only when it is read, because computing it can call
+    /// the user's code.
     case resource(any CustomStringConvertible & Sendable)
     /// The end of the holder.
     case finish

@@ -38,7 +38,7 @@ struct WaitForGraph {
   }
 
   var awaited: [RunNumber: Set<RunNumber>] = [:]
-  /// For each run, sets of runs. One run in each set must finish before the run can continue.
+  /// For each run, the sets of alternatives: before the run can continue, one run in each set must finish.
   var alternatives: [RunNumber: [Set<RunNumber>]] = [:]
   var needs: [RunNumber: [Need]] = [:]
   var pools: [PoolKey: Pool] = [:]
