@@ -30,7 +30,7 @@ extension Condition {
 }
 
 extension Condition {
-  /// Returns a condition that asks the user for confirmation and ignores the procedure if the user declines.
+  /// Returns a condition that asks the user for confirmation. If the user declines, the procedure is ignored.
   ///
   /// ```swift
   /// let erase = Erase().condition(.userConfirmation("may erase") { await dialog.ask("Erase it all?") })

@@ -82,7 +82,7 @@ extension Condition {
   }
 }
 
-/// The error that a negated condition, or a group of alternative conditions, fails with.
+/// The error with which a negated condition, or a group of alternative conditions, fails.
 @nonexhaustive
 public enum ConditionError: Error, Sendable, CustomStringConvertible {
   /// A negated condition was satisfied.

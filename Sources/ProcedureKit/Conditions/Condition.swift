@@ -73,9 +73,9 @@ public struct Condition: Sendable {
 
   /// Evaluates all conditions concurrently, until all conditions are evaluated or one evaluation is conclusive.
   ///
-  /// If an evaluation is conclusive, the others are cancelled before `decide` is called. `decide` receives only the conclusive evaluation,
-  /// or, if there is none, all evaluations in the order of the conditions. The function returns when all tasks of the evaluations have
-  /// ended.
+  /// If an evaluation is conclusive, all other evaluations are cancelled before `decide` is called. `decide` receives only the conclusive
+  /// evaluation, or, if there is none, all evaluations in the order of the conditions. The function returns when all tasks of the
+  /// evaluations have ended.
   static func evaluateEach(
     _ conditions: [Condition], prepares: Bool, until isConclusive: @escaping @Sendable (ConditionEvaluation) -> Bool,
     decide: @escaping @Sendable ([ConditionEvaluation]) -> Void

@@ -216,7 +216,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
 enum EventEffect: Sendable {
   /// Resumes a waiting reader.
   case resume(Waiter)
-  /// Releases the details of a dropped event or the end of a run, which may refer to the user's values.
+  /// Releases an object that may refer to the user's values: the details of a dropped event, or the end of a run.
   case release(any Sendable)
 
   /// Performs the effect. The caller must hold no lock.

@@ -35,8 +35,8 @@ extension Procedure {
 
   /// Returns the procedure with a hook that is called and awaited after the outcome is decided and before it is published.
   ///
-  /// The hook receives the outcome so far. It is called after the children of the run end, when the run holds no slot and no resources. If
-  /// the hook throws, the procedure fails, unless the procedure was cancelled.
+  /// The hook receives the decided outcome, or a failure if an earlier hook threw an error. It is called after the children of the run end,
+  /// when the run holds no slot and no resources. If the hook throws, the procedure fails, unless the procedure was cancelled.
   ///
   /// The hook is also called if the body was not executed because the procedure failed, or was cancelled or ignored. The hook is not called
   /// for a node that a graph never reaches, nor for a run that is refused because the queue is shut down or full, or because its parent has

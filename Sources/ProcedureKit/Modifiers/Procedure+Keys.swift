@@ -27,7 +27,7 @@ extension Procedure {
   ///
   /// A pause in an execution, such as the one between two attempts, does not end the execution: all runs receive the same result. A waiting
   /// run holds neither a slot nor any of the procedure's resources. If the executing run is cancelled, the next waiting run executes the
-  /// procedure. Cancelling a waiting run ends its wait immediately and does not affect the others.
+  /// procedure. Cancelling a waiting run ends its wait immediately and does not affect the other runs.
   ///
   /// - Parameters:
   ///   - key: The identity of the work.

@@ -86,8 +86,8 @@ extension Run {
     return result
   }
 
-  /// Waits for a signal until the run is cancelled or `limit` passes, either of which also resolves the signal. Snapshots report the wait
-  /// as a pause. The caller must already have released the slot.
+  /// Waits until a signal is sent, the run is cancelled, or `limit` has passed. Cancellation and the limit also resolve the signal.
+  /// Snapshots report the wait as a pause. The caller must already have released the slot.
   package func pause(until signal: OneShotSignal, atMost limit: Duration) async {
     let timer = core.timers.schedule(after: limit) { signal.signal() }
     addWait(.pause(until: instant.advanced(by: limit)), signal)
@@ -98,7 +98,7 @@ extension Run {
     core.timers.cancel(timer)
   }
 
-  /// Waits for a signal that another run sends, until this run is cancelled. The search for deadlocks includes the wait. The caller must
+  /// Waits for a signal that another run sends, or until this run is cancelled. The search for deadlocks includes the wait. The caller must
   /// already have released the slot.
   ///
   /// - Throws: The error with which the wait is refused if it is part of a deadlock (R4).

@@ -84,7 +84,7 @@ extension ProcedureContext {
     let refusal = await run.withSlotReleased { () -> ProcedureError? in
       for handle in handles {
         guard case .refused(let error) = await handle.run.waitForEnd(endsOnCancellation: false) else { continue }
-        // A procedure is waiting for this run. Waiting for the others would prolong that wait, so the run ends immediately (R4).
+        // A procedure is waiting for this run. Waiting for the other procedures would prolong that wait, so the run ends immediately (R4).
         for other in handles { other.cancel() }
         return error
       }
@@ -117,7 +117,7 @@ extension ProcedureQueue {
   /// let page = try await queue.first(of: mirrors, input: path)
   /// ```
   ///
-  /// The others are cancelled and awaited; see ``ProcedureTask/first(_:of:)``. Cancelling the caller cancels all procedures.
+  /// The other procedures are cancelled and awaited; see ``ProcedureTask/first(_:of:)``. Cancelling the caller cancels all procedures.
   ///
   /// - Throws: ``ProcedureError/Kind/childrenFailed`` if too few procedures succeed; `CancellationError`, or the reason for the cancellation,
   ///   if the run is cancelled; ``ProcedureError/Kind/queueShutDown`` if the queue is shut down; ``ProcedureError/Kind/exclusionDeadlock``
@@ -158,7 +158,7 @@ extension ProcedureQueue {
 extension GraphBuilder {
   /// Adds a node that starts several procedures with the value of a node, and returns the values of the first ones that succeed.
   ///
-  /// The others are cancelled and awaited; see ``ProcedureTask/first(_:of:)``.
+  /// The other procedures are cancelled and awaited; see ``ProcedureTask/first(_:of:)``.
   public func first<P: Procedure>(_ count: Int, of procedures: [P], from node: Node<P.Input>) -> Node<[P.Output]> {
     add(ProcedureTask.first(count, of: procedures), from: node)
   }

@@ -44,7 +44,7 @@ public struct QueueSnapshot: Sendable {
     /// The number of the slot in which the body executes, as in ``ProcedureEvent/slot``.
     ///
     /// The value is `nil` if the body has no slot, or if the queue has no subscriber and collects no totals. A node uses the slot of its
-    /// graph's worker, which is shown only for a node with modifiers.
+    /// graph's worker; this slot is shown only for a node with modifiers.
     public let slot: Int?
     /// The progress of the run, if progress is being reported or read; see ``ProgressReporter``. The value is `nil` for nodes without
     /// modifiers.

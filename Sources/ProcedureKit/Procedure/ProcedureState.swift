@@ -1,7 +1,7 @@
 /// The state of one run of a procedure.
 ///
 /// A run ends in ``finished``, and can skip states: a cancelled run changes from ``pending`` directly to ``finishing``. The cases are not
-/// ordered in time: after a pause, the next attempt of a run waits and executes again, and a run is pending again after
+/// ordered in time: after a pause, a run waits and executes again for its next attempt, and it is pending again after
 /// ``ProcedureHandle/addDependency(_:)`` adds a dependency to it. Use ``hasStarted`` and ``isFinished`` to find out how far a run has
 /// progressed.
 @nonexhaustive

@@ -54,7 +54,7 @@ public final class RetryBudget: Sendable {
     return bucket.withLock { $0.take(at: now) }
   }
 
-  /// Puts back a retry that was taken with ``takeRetry()`` if the attempt was cancelled before it was made.
+  /// Puts back a retry that was taken with ``takeRetry()``. Call this function if the attempt was cancelled before it was made.
   public func returnRetry() {
     let now = time.now.sinceStart
     bucket.withLock { $0.add(oneOf: 1, at: now) }

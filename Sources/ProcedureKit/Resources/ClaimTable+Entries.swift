@@ -118,7 +118,7 @@ extension ClaimTable {
   /// the ancestors do not hold (R4).
   mutating func addEntries(for demand: ClaimDemand, of claim: Int32) {
     precondition(demand.units > 0, "\(#function): \(demand)")
-    /// The number of units that the ancestors visited so far hold.
+    /// The number of units that are held by the ancestors that have been visited.
     var covered: Int32 = 0
     for ancestor in claims[claim].ancestors where demand.units > covered {
       guard let owner = numbers[ancestor], let pool = innerPool(of: owner, demand.resource) else { continue }

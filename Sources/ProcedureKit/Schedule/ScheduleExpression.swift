@@ -24,7 +24,7 @@ package final class ScheduleExpression: @unchecked Sendable {
     case then
   }
 
-  /// Facts about all delays that are known before the first one is computed.
+  /// What is known about all delays before the first one is computed.
   struct Facts: Sendable {
     /// Whether the schedule never ends.
     var isEndless = false

@@ -78,7 +78,8 @@ extension QueueCore {
   ) -> AdmissionLimiter.Refusal? {
     let refusal = admit(run, after: dependencies, room: room, isFromBody: false)
     guard refusal == .shutDown else { return refusal }
-    // A body on this queue can still add runs during a shutdown, which waits for them (Q4). The caller matters only in this case.
+    // A body on this queue can still add runs during a shutdown, because the shutdown waits for them (Q4). The caller matters only in this
+    // case.
     if isAround(run.parent ?? ProcedureContext.current?.run.nearestUnfinished) {
       return admit(run, after: dependencies, room: room, isFromBody: true)
     }

@@ -19,7 +19,7 @@ package final class QueueCore: Sendable {
   /// The state that the lock guards. It cannot be copied, so no part of it can be used without the lock.
   struct State: ~Copyable, Sendable {
     var machine: QueueMachine
-    /// The unfinished runs, and access to the states of all runs on the queue.
+    /// The table of the unfinished runs, which gives access to the states of all runs on the queue.
     var runs = RunTable()
     var limiter: AdmissionLimiter
     var groups = WorkerGroups()
@@ -170,7 +170,7 @@ package final class QueueCore: Sendable {
     let result = state.withLock { state in
       if reading != nil || state.machine.meters != nil { state.measure(at: reading?.instant) }
       let result = event(&state, &effects)
-      // Each event can make room, which goes to waiting callers before new ones.
+      // Each event can make room. Waiting callers get the room before new callers do.
       if limitsWaiting {
         while let caller = state.limiter.takeNextCaller(&state.machine) { effects.add(.giveRoom(caller)) }
       }

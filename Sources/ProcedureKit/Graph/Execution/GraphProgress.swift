@@ -29,7 +29,7 @@ struct GraphProgress {
   private(set) var ready = ReadyQueue()
   /// The ordering keys that were most recently assigned at the front and at the back of the ready queue.
   private var orders: (first: UInt64, last: UInt64) = (1 << 32, 1 << 32)
-  /// The number of nodes that workers have taken. A worker that continues with a successor remains counted.
+  /// The number of nodes that workers have taken. It does not change when a worker continues with a successor.
   private(set) var executing = 0
   private(set) var workerIsStarting = false
 

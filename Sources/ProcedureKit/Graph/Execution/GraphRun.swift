@@ -51,7 +51,7 @@ final class GraphRun: Sendable {
   /// Executes the graph.
   ///
   /// The caller's task executes nodes alone until a second node is ready. It then waits while workers, each with its own slot, execute the
-  /// rest.
+  /// remaining nodes.
   func execute() async throws {
     announceNodes()
     run.core.update { $0[run].details.extensions.graph = self }

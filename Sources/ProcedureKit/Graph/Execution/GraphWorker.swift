@@ -27,7 +27,7 @@ struct GraphWorker {
     return advance
   }
 
-  /// Executes one node in its own context, which a task that outlives the body retains.
+  /// Executes one node in its own context. A task that outlives the body retains this context.
   @inline(__always) @concurrent
   private func executeNode(_ node: Int32) async -> GraphProgress.Advance {
     if graph.isStopping { return graph.nodeAbandoned(node) }

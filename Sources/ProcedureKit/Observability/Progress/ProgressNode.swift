@@ -9,7 +9,7 @@ import Synchronization
 package final class ProgressNode: Sendable {
   private struct State {
     var progress: ProgressState
-    /// The version that each reader has read.
+    /// The latest version that each reader has read.
     var versions: [ObjectIdentifier: Int] = [:]
     var readers: [(id: ObjectIdentifier, waiter: Waiter)] = []
     /// The run, which announces each percent; `nil` for a graph, and after the run ends.

@@ -10,7 +10,7 @@ final class ProgressReader: EventReader {
     part.remove(ObjectIdentifier(self))
   }
 
-  /// Returns a stream of the progress of a run, which ends when the run ends.
+  /// Returns a stream of the progress of a run. The stream ends when the run ends.
   static func values(of run: Run) -> AsyncStream<ProcedureProgress> {
     let hasWaited = Locked(false)
     return ProgressReader(run.progressNode).stream { [weak run = run.reported] in

@@ -33,8 +33,8 @@ enum DeadlockSearch {
       found = cycle
       snapshot = Snapshot(from: run)
     }
-    // No deadlock is left, but the order of a line may still be blocking the run. If so, runs that others are waiting for overtake other
-    // runs.
+    // No deadlock is left, but the order of a line may still be blocking the run. If so, runs for which blocked runs are waiting overtake
+    // the runs in front of them.
     for overtaking in snapshot.graph.overtakings(for: run.id.number) {
       snapshot.runs[overtaking.run]?.core.resources.overtook(overtaking)
     }
@@ -114,8 +114,8 @@ enum DeadlockSearch {
 
     /// Returns the wait to refuse, and the cycle starting with that wait; `nil` if no wait in the cycle can still be refused.
     func refusal(in cycle: [WaitForGraph.Link]) -> Refusal? {
-      // Claims are refused first, then waits that can throw, then others, then dependencies. A negative value means that the wait cannot be
-      // refused, because a run is waiting for its children.
+      // Claims are refused first, then waits in bodies that can throw, then other waits in bodies, and finally dependencies. A negative
+      // value means that the wait cannot be refused, because a run is waiting for its children.
       func strength(of link: WaitForGraph.Link) -> Int {
         if link.resource != nil { return 3 }
         let edge = Edge(run: link.run, blocker: link.blocker)

@@ -119,7 +119,7 @@ struct WaitForGraph {
     return cycle.reversed()
   }
 
-  /// Returns the runs that must overtake others, in this order, so that a run that is blocked only by the order of lines can continue.
+  /// Returns, in order, the runs that must overtake others so that a run that is blocked only by the order of lines can continue.
   ///
   /// The result is empty if the order does not block the run. This function must be called only when there is no deadlock. A run overtakes
   /// others only if a stuck run is waiting for it, and it overtakes only stuck runs. The overtaken runs depend on the overtaking run, so no

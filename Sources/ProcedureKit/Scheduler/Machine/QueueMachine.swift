@@ -601,7 +601,7 @@ struct QueueMachine: Sendable {
     if phase == .pausing || !phase.awaitsStart { changeCount &+= 1 }
   }
 
-  /// Records that a node of a graph started or ended, which is a change for the stall detector.
+  /// Records that a node of a graph started or ended, so that the stall detector sees a change.
   mutating func nodeMoved() { changeCount &+= 1 }
 
   private mutating func insert(_ member: Member) -> MemberID {

@@ -35,7 +35,7 @@ extension Run {
       case .claim: step = claim()
       case .start:
         starts += 1
-        // A retry or a repetition without pauses must not occupy the thread.
+        // A retry or a repetition without pauses must not monopolize the thread.
         if starts % 128 == 0 { await Task.yield() }
         step = await execute()
       case .finish: return await finish()

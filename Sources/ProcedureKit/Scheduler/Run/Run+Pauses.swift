@@ -103,7 +103,7 @@ extension Run {
 }
 
 extension [Run] {
-  /// The layers that declare resources but do not hold them. A layer that has ended no longer needs any. All layers are on one queue.
+  /// The layers that declare resources but do not hold them. A layer that has ended no longer needs resources. All layers are on one queue.
   var lackingResources: [Run] {
     filter { layer in
       !layer.layer.traits.demands.isEmpty && !layer.core.resources.isHeld(by: layer)

@@ -74,9 +74,10 @@ package final class Run: @unchecked Sendable {
   private(set) var parent: Run?
   /// The earlier cancellations that do not apply to the run.
   let cancellationScope: CancellationScope
-  /// The run whose slot the body uses; `nil` for the run itself.
+  /// The run whose slot the body uses; `nil` if the body uses the slot of its own run.
   private let slotRun: Run?
-  /// The run whose id this one uses in its reports; `nil` for the run itself. It is stored so that deep layers need not search for it.
+  /// The run whose id this one uses in its reports; `nil` if the run uses its own id. It is stored so that deep layers need not search for
+  /// it.
   private let reportingRun: Run?
   /// Whether an enclosing layer of the same procedure declares resources.
   private let isWithinDemands: Bool

@@ -236,7 +236,7 @@ extension RunDetails {
     /// The number of retries that inner layers have started. Only the reported run counts them.
     var innerRetryCount = 0
 
-    /// The most recent attempt that started.
+    /// The attempt that started most recently.
     var latestAttempt: Int { currentAttempt - (isRetrying ? 1 : 0) }
   }
 

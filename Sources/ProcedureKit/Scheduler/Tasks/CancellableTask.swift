@@ -3,7 +3,8 @@ import Synchronization
 /// Work that can be cancelled separately from the task that awaits it, because a child of that task executes the work.
 ///
 /// Invariant: the child's task is used only while it is alive. If the child is executing the work, `cancel` pins the child under the lock,
-/// cancels it after releasing the lock, because cancellation calls the user's handlers, and then unpins it. A pinned child does not end.
+/// cancels it after releasing the lock, and then unpins it. The lock is released first because cancellation calls the user's handlers. A
+/// pinned child does not end.
 ///
 /// The class is `package` because `ProcedureKitRemote` uses it.
 package final class CancellableTask: Sendable {

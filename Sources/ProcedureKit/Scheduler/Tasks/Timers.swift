@@ -175,7 +175,7 @@ extension Timers {
       let next = heap.nextDeadline
       if let sleeper {
         guard let wakesAt = sleeper.wakesAt, wakesAt != next else { return Change() }
-        // The sleeper will wake too early, and will then sleep again or end, which is cheaper than starting another task.
+        // The sleeper will wake too early, and will then sleep again or end. This is cheaper than starting another task.
         if keepsSleeping, next.map({ wakesAt < $0 }) ?? true { return Change() }
       }
       let stop = sleeper?.task.take()
