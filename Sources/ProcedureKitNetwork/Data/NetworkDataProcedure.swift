@@ -16,8 +16,9 @@ public import ProcedureKit
 /// caller is looking for. Redirects are followed according to ``TransferSettings/redirects``. The procedure fails if a body is shorter than
 /// announced, or longer than ``TransferSettings/sizeLimit``. It reports the received bytes as its progress.
 ///
-/// *Cancelling* the procedure ends the transfer, and the procedure finishes once the connection is closed. To send a body, set the
-/// request's `httpBody`, or use ``NetworkUploadProcedure``.
+/// To send a body, set the request's `httpBody`, or use ``NetworkUploadProcedure``.
+///
+/// *Cancelling* the procedure ends the transfer, and the procedure finishes once the connection is closed.
 public struct NetworkDataProcedure: Procedure {
   /// The name of the procedure.
   public var name: String

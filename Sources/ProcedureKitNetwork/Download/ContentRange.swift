@@ -5,7 +5,7 @@ struct ContentRange: Equatable {
   /// The length of the complete file; `nil` if the server does not know it.
   let total: Int64?
 
-  /// Parses the value of the field. Returns `nil` if it does not have this form.
+  /// Parses a value such as `bytes 500-999/1000`. Returns `nil` if the value does not have this form.
   init?(_ text: String) {
     guard let match = text.wholeMatch(of: /\s*bytes +(\d{1,18})-(\d{1,18})\/(\d{1,18}|\*)\s*/.ignoresCase()),
       let first = Int64(match.1), let last = Int64(match.2), first <= last

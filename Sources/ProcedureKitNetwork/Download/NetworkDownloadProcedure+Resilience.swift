@@ -17,8 +17,9 @@ extension NetworkDownloadProcedure {
   ///
   /// - Parameters:
   ///   - resilience: The time limits and the rules for retries.
-  ///   - budget: A limit on the retries that all callers of a service share.
-  ///   - modify: A closure that returns an attempt with additional modifiers; see `resilient(_:budget:each:)` for other procedures.
+  ///   - budget: A budget for retries, which all callers of a service share.
+  ///   - modify: A closure that returns an attempt with additional modifiers; see the `resilient(_:budget:each:)` of other network
+  ///     procedures.
   /// - Returns: A procedure that retries the download.
   public func resilient(
     _ resilience: NetworkResilience = NetworkResilience(), budget: RetryBudget? = nil,

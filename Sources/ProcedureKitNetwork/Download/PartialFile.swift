@@ -77,7 +77,7 @@ final class PartialFile: BodySink {
     return request
   }
 
-  /// Returns the request that follows a redirect, in which the caller's header fields replace those that ``asking(_:)`` has set.
+  /// Returns the request that follows a redirect, with the caller's header fields in place of those that ``asking(_:)`` has set.
   static func withoutPart(_ next: URLRequest, of request: URLRequest) -> URLRequest {
     var next = next
     // A field that the redirect removed is not restored.
@@ -88,7 +88,7 @@ final class PartialFile: BodySink {
   }
 
   /// Discards the received bytes, so the next request asks for the complete file. Returns whether the current attempt requested only the
-  /// rest.
+  /// rest of the file.
   func forget() -> Bool {
     state.withLock { state in
       defer { state.validator = nil }

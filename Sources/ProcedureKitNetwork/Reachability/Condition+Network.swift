@@ -8,10 +8,10 @@
     /// The condition reads the state of the network from `NWPathMonitor`, without sending anything. A particular host may still be
     /// unreachable; see `reachable(host:port:within:clock:)`, which is also available on Linux.
     public static var hasNetwork: Condition {
-      Condition("the system has a network") {
+      Condition("the system has a network connection") {
         for await path in NWPathMonitor() {
           guard path.status == .satisfied else {
-            throw ReachabilityError(.noNetwork, "This machine has no network.")
+            throw ReachabilityError(.noNetwork, "This machine has no network connection.")
           }
           return true
         }

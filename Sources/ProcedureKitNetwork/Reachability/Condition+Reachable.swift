@@ -15,7 +15,7 @@ extension Condition {
   /// A single thread makes the connections for all conditions. Conditions that are evaluated at the same time for the same host and port
   /// share an attempt. Because the system's name lookup blocks a thread, at most 64 names are looked up at a time. While 64 slow lookups
   /// are in progress, other lookups have to wait, and their conditions fail when the time limit is reached. Cancelling the procedure ends
-  /// its wait immediately, but a lookup that has started continues for several seconds.
+  /// its wait immediately, but a lookup that has started may continue for several seconds.
   ///
   /// - Parameters:
   ///   - host: The name or address of the host.

@@ -2,7 +2,8 @@ import Foundation
 import ProcedureKit
 import Synchronization
 
-/// A poller that makes TCP connections to find out whether hosts can be reached. A single thread, which calls `poll`, serves all waiters.
+/// A poller that makes TCP connections to find out whether hosts can be reached. A single thread, which calls `poll`, serves all *waiters*,
+/// which are the tasks that are waiting for an answer.
 ///
 /// Waiters that ask about the same host and port at the same time share an answer. The system's lookup of a host name blocks a thread and
 /// cannot be interrupted, so up to ``searchLimit`` additional threads look up names. A host that is given as an address needs no lookup,
@@ -14,8 +15,8 @@ final class ReachabilityPoll: Sendable {
   /// The instance that is shared by the whole process.
   static let shared = ReachabilityPoll()
 
-  /// The maximum number of names that are looked up at a time. A lookup takes as long as the system's resolver needs: up to 30 seconds, for
-  /// example.
+  /// The maximum number of names that are looked up at a time. A lookup takes as long as the system's resolver needs, for example up to 30
+  /// seconds.
   static let searchLimit = 64
   /// The maximum number of addresses that are tried for a host, because a name server may return thousands.
   static let addressLimit = 16
@@ -168,8 +169,8 @@ final class ReachabilityPoll: Sendable {
 
   // MARK: The polling thread
 
-  /// Passes the addresses for a question to the polling thread, starting the thread if necessary. Returns a system error number if that
-  /// fails.
+  /// Passes the addresses for a question to the polling thread, starting the thread if necessary. Returns a system error number if the
+  /// thread cannot be started.
   private func connectEntry(_ id: Int, _ addresses: [SocketAddress], _ state: inout State) -> Int32? {
     state.entries[id]?.addresses = Array(addresses.prefix(Self.addressLimit))
     guard state.bell == nil else {

@@ -34,7 +34,7 @@ struct SocketAddress {
     }
   }
 
-  /// Starts connecting, without waiting. If the connection is still in progress, the caller must close the socket.
+  /// Starts a connection attempt, without waiting. If the attempt is still in progress, the caller must close the socket.
   func beginConnection() -> Connection {
     let descriptor = socket(family, Self.streamType, 0)
     guard descriptor >= 0 else { return .failed(errno) }

@@ -59,7 +59,7 @@ final class Hop: Sendable {
     }
   }
 
-  /// Returns the result of the exchange after the transport returns.
+  /// Returns the result of the exchange after the transport has returned.
   ///
   /// - Throws: ``NetworkError``.
   func end() throws(NetworkError) -> End {

@@ -39,7 +39,8 @@ final class ReceivedResponse: Sendable {
     hasLostAuthorization = true
   }
 
-  /// Returns the response to the last request in a chain of redirects, which records whether the chain has lost `Authorization`.
+  /// Returns the response to the last request in a chain of redirects. The returned value records whether the chain has lost
+  /// `Authorization`.
   func redirected(from first: URLRequest, to last: URLRequest) -> ReceivedResponse {
     let name = "Authorization"
     let isLost = first.value(forHTTPHeaderField: name) != nil && last.value(forHTTPHeaderField: name) == nil

@@ -22,8 +22,8 @@ public final class URLSessionTransport: HTTPTransport {
 
   /// A configuration that stores no cookies, credentials or cached responses.
   ///
-  /// The configuration allows at most 256 connections to a host at a time. Use the width of a queue to limit the number of concurrent
-  /// transfers.
+  /// The configuration allows at most 256 connections to a host at a time. Use the `maxConcurrentProcedures` of a queue to limit the number
+  /// of concurrent transfers.
   public static var configuration: URLSessionConfiguration {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = nil

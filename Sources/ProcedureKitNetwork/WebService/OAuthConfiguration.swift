@@ -18,7 +18,7 @@ public struct OAuthConfiguration: Sendable {
   public var refreshToken: String?
   /// The scopes to request; empty for the server's default.
   public var scopes: [String] = []
-  /// Whether the client's credentials are sent in the body of the request. Set this for servers that do not support HTTP Basic
+  /// Whether the client's credentials are sent in the body of the request. Set this property for servers that do not support HTTP Basic
   /// authentication.
   public var sendsSecretInBody = false
   /// How long before its expiration a token is renewed.

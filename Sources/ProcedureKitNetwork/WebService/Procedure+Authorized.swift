@@ -14,7 +14,8 @@ extension Procedure where Input: NetworkRequest {
   /// new token.
   ///
   /// The procedure does not hold a slot while it is waiting for a token. If `.resilient()` is applied after this modifier, the time limit
-  /// of an attempt includes the token request. If it is applied before this modifier, the limit does not include it.
+  /// of an attempt includes the token request. If `.resilient()` is applied before this modifier, the limit does not include the token
+  /// request.
   ///
   /// - Parameter service: The service.
   /// - Returns: A procedure that fails with ``OAuthError`` if the service does not provide a token.

@@ -1,7 +1,8 @@
 import LoadedLibraries
 import Synchronization
 
-/// A pool of libcurl handles from finished transfers. Resetting a handle is faster than creating one, which has a large buffer.
+/// A pool of libcurl handles from finished transfers. Resetting a handle is faster than creating one, because each handle has a large
+/// buffer.
 ///
 /// A handle in the pool retains nothing from its last request.
 final class CurlHandles: Sendable {
@@ -20,7 +21,7 @@ final class CurlHandles: Sendable {
     idle.withLock { $0.popLast() }?.handle ?? pk_curl_easy_init()
   }
 
-  /// Returns a handle that libcurl no longer uses to the pool, or releases it if the pool is full.
+  /// Adds to the pool a handle that libcurl no longer uses, or releases the handle if the pool is full.
   func put(_ handle: OpaquePointer) {
     pk_curl_easy_reset(handle)
     let candidate = Idle(handle: handle)

@@ -41,7 +41,7 @@ final class CurlLoop: Sendable {
 
     deinit { pk_curl_multi_cleanup(set) }
 
-    /// Wakes the thread. If the first wake-up succeeded, so do later ones: libcurl wakes up even if the buffer for wake-ups is full.
+    /// Wakes the thread. If the first wake-up succeeded, later ones succeed, too: libcurl wakes up even if the buffer for wake-ups is full.
     func wake() { pk_curl_multi_wakeup(set) }
   }
 

@@ -96,7 +96,7 @@ final class CurlTransfer: @unchecked Sendable {
     pk_curl_set_long(handle, CURLOPT_HTTP_VERSION, version)
     pk_curl_set_long(handle, CURLOPT_HTTP09_ALLOWED, 0)
     pk_curl_set_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    // With this option (since 7.87), ending a transfer does not wait for a name that is being resolved.
+    // With this option (since libcurl 7.87), ending a transfer does not wait for a name that is being resolved.
     pk_curl_set_long(handle, CURLOPT_QUICK_EXIT, 1)
     pk_curl_set_long(handle, CURLOPT_BUFFERSIZE, 64 << 10)
     pk_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.milliseconds)
@@ -144,7 +144,7 @@ final class CurlTransfer: @unchecked Sendable {
   }
 
   private static func at(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
-    guard let context else { preconditionFailure("libcurl called back without the context of a transfer") }
+    guard let context else { preconditionFailure("libcurl called a callback without the context of a transfer") }
     return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
   }
 
@@ -189,7 +189,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// Returns whether the transfer continues.
+  /// Counts a step in which libcurl used the connection. Returns whether the transfer continues.
   private func progressed() -> Bool { state.withLock { $0.machine.progressed() } }
 
   private func supplyWanted(_ buffer: UnsafeMutableRawBufferPointer) -> Int {

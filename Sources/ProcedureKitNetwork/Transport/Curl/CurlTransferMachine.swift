@@ -47,7 +47,7 @@ struct CurlTransferMachine: Equatable {
     /// The interval at which the loop checks whether the peer has closed the connection of a transfer whose sender is paused.
     static let look = Duration.seconds(1)
     /// The maximum number of steps in a turn of the loop. libcurl reads a proxy's response to `CONNECT` byte by byte, and each byte is a
-    /// step. Otherwise, a step is a larger piece of work, and a turn has only a few.
+    /// step. Any other step is a larger piece of work, and a turn has only a few of them.
     static let stepsPerTurn = 64 << 10
 
     /// The maximum total number of bytes in all heads and trailers.
@@ -86,7 +86,7 @@ struct CurlTransferMachine: Equatable {
   private(set) var phase = Phase.waiting
   private(set) var isReceivingPaused = false
   private(set) var isSendingPaused = false
-  /// The first reason why this side is ending the transfer.
+  /// The first reason that this side recorded for ending the transfer.
   private(set) var failure: Failure?
   /// Whether the rest of the request's body will not be sent, because the server has responded with a status of 300 or more, or has closed
   /// the connection.
