@@ -61,7 +61,7 @@ final class ReceivedResponse: Sendable {
     }
   }
 
-  /// Returns the value of the field with the given name, which is not case-sensitive.
+  /// Returns the value of the field with the given name. Names are not case-sensitive.
   func value(of name: String) -> String? {
     guard let source else { return object.value(forHTTPHeaderField: name) }
     return source.head.value(of: name)

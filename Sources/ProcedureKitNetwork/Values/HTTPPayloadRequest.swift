@@ -4,7 +4,7 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// A request together with its body, which is the input of a ``NetworkUploadProcedure``.
+/// The input of a ``NetworkUploadProcedure``: a request together with its body.
 public struct HTTPPayloadRequest: NetworkRequest, Hashable {
   /// The body.
   public var body: HTTPBody

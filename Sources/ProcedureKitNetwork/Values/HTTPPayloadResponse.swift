@@ -35,7 +35,7 @@ public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
   /// The status code.
   public var status: HTTPStatusCode { HTTPStatusCode(rawValue: received.status) }
 
-  /// Returns the value of the header field with the given name, which is not case-sensitive.
+  /// Returns the value of the header field with the given name. Names are not case-sensitive.
   public func header(_ name: String) -> String? { received.value(of: name) }
 
   /// Returns a copy of the response whose payload is the result of `transform`.

@@ -5,7 +5,7 @@
   public import Foundation
 #endif
 
-/// The input of a network procedure, which is a `URLRequest`, an ``HTTPPayloadRequest``, or your own type that contains one of these.
+/// The input of a network procedure: a `URLRequest`, an ``HTTPPayloadRequest``, or your own type that contains one of these.
 ///
 /// The modifier `resilient()` reads the method of the request, and `authorized(by:)` adds a header field.
 public protocol NetworkRequest: Sendable {

@@ -59,7 +59,7 @@ extension URLRequest {
     allHTTPHeaderFields = (allHTTPHeaderFields ?? [:]).merging([name: value]) { $1 }
   }
 
-  /// Removes the header fields with the given names, which are not case-sensitive.
+  /// Removes the header fields with the given names. Names are not case-sensitive.
   mutating func removeHeaders(_ names: Set<String>) {
     let names = Set(names.map { $0.lowercased() })
     for name in (allHTTPHeaderFields ?? [:]).keys where names.contains(name.lowercased()) {
@@ -92,7 +92,7 @@ extension URL {
     return (scheme == "http" || scheme == "https") && host?.isEmpty == false
   }
 
-  /// Returns whether two URLs have the same scheme, host and port (RFC 6454), which are compared according to RFC 3986.
+  /// Returns whether two URLs have the same scheme, host and port (RFC 6454). The comparison follows RFC 3986.
   func hasSameOrigin(as other: URL) -> Bool {
     origin == other.origin
   }

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A request to a token endpoint, which is sent as a form (RFC 6749, sections 4.4.2 and 6).
+/// A request that is sent to a token endpoint as a form (RFC 6749, sections 4.4.2 and 6).
 struct TokenRequest {
   let configuration: OAuthConfiguration
   let refreshToken: String?

@@ -62,7 +62,7 @@ struct ResponseHead {
     ) { first, _ in first }
   }
 
-  /// Returns the value of the field with the given name, which is not case-sensitive.
+  /// Returns the value of the field with the given name. Names are not case-sensitive.
   func value(of name: String) -> String? {
     guard let first = lines.firstIndex(where: { isNamed(name, $0) == true }) else { return nil }
     var fieldLines = lines[first...first]
