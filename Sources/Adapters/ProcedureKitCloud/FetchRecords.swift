@@ -43,7 +43,7 @@
     public var zone: CKRecordZone.ID?
     /// The fields to fetch; `nil` for all fields.
     public var desiredKeys: [CKRecord.FieldKey]?
-    /// The maximum number of records, which must be at least 1; `nil` for no limit.
+    /// The maximum number of records, which must be at least 1; `nil` if there is no limit.
     public var limit: Int?
 
     /// Creates a procedure.

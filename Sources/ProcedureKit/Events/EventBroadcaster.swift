@@ -219,7 +219,7 @@ enum EventEffect: Sendable {
   /// Releases an object that may refer to the user's values: the details of a dropped event, or the end of a run.
   case release(any Sendable)
 
-  /// Performs the effect. The caller must hold no lock.
+  /// Performs the effect. The caller must not hold any locks.
   func perform() {
     switch self {
     case .resume(let waiter): waiter.resume()

@@ -228,7 +228,7 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
   ///
   /// - Parameter part: The fraction, from 0 to 1. Values outside of this range are clamped. For example, the result for 0.99 is the
   ///   smallest bound that at most a hundredth of the durations exceed.
-  /// - Returns: The bound; `nil` for an empty histogram, or if the fraction is reached only in the last bucket, which has no bound.
+  /// - Returns: The bound; `nil` if the histogram is empty, or if the fraction is reached only in the last bucket, which has no bound.
   public func quantile(_ part: Double) -> Duration? {
     let all = count
     guard all > 0 else { return nil }

@@ -16,7 +16,7 @@ final class ResultFlow {
   private var inputError: (any Error)?
   /// The runs whose values have not been returned yet; used only if the values are unordered.
   private var inFlight: [ProcedureID: Run] = [:]
-  /// The runs in the order in which their values are returned. If the values are unordered, only the finished runs are here.
+  /// The runs in the order in which their values are returned. If the values are unordered, only the finished runs are stored here.
   private var queue = Deque<Run>()
   /// The finished runs that the reader has added but that have not arrived here yet; used only if the values are unordered.
   private var finishedEarly: Set<ProcedureID> = []

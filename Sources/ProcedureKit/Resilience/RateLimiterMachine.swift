@@ -14,7 +14,7 @@ struct RateLimiterMachine {
   }
 
   private var bucket: TokenBucket
-  /// The longest time that a call may wait; `nil` for no limit.
+  /// The longest time that a call may wait; `nil` if there is no limit.
   private let longestWait: Duration?
   /// The ticket that is granted next.
   private(set) var head: Ticket = 0

@@ -22,12 +22,12 @@ public final class RetryBudget: Sendable {
   /// Creates a full budget.
   ///
   /// - Parameters:
-  ///   - capacity: The maximum number of retries that the budget can hold, and therefore of retries in quick succession. A value of zero or
-  ///     less allows no retries.
+  ///   - capacity: The maximum number of retries that the budget can hold, which is also the maximum number that can be
+  ///     made in quick succession. A value of zero or less allows no retries.
   ///   - successesPerRetry: The number of successes that return one retry to the budget. For example, 10 limits retries to a tenth of the
   ///     calls. Values below 1 count as 1.
-  ///   - interval: The time after which one retry is returned to the budget, regardless of successes. A value of zero or less disables the
-  ///     limit.
+  ///   - interval: The time after which one retry is returned to the budget, regardless of successes. If it is zero or less, there
+  ///     is no limit.
   ///   - clock: The clock for the interval.
   public init(
     capacity: Int = 10, successesPerRetry: Int = 10, oneMoreEvery interval: Duration = .seconds(1),

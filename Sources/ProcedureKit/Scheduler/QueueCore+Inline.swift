@@ -9,8 +9,8 @@
 /// | its caller's task (`run`) | it has only a body and resources (`ModifierLayer.canStartInCallersTask`), and no enclosing run; the queue has no hooks; its task is not cancelled; and the resources and a slot are free | its body has succeeded, its task is not cancelled, and `RunState.endsWithBody` is `true` |
 /// | a worker (`add`) | it has only a body, conditions, a delay, resources, and a timeout (`Run.canStartInline`) | `RunState.endsWithBody` is `true` |
 ///
-/// Every other run is driven by `Run.drive`. It ends inline if it has no end hooks, its task is not cancelled, and `RunState.endsWithBody` is
-/// `true`; otherwise, it ends in `Run.finish`.
+/// Every other run is driven by `Run.drive`. It ends inline if it has no end hooks, its task is not cancelled, and `RunState.endsWithBody`
+/// is `true`; otherwise, it ends in `Run.finish`.
 extension QueueCore {
   // MARK: In the caller's task
 

@@ -75,7 +75,8 @@ extension Duration {
     return Duration(attoseconds: (rest > 0 ? whole + 1 : whole) * 1_000_000_000)
   }
 
-  /// Returns the product with `factor`, saturated. If the product is not a number, the result is zero.
+  /// Returns the product of this duration and `factor`, saturating at the bounds. The result is zero if the product is
+  /// negative or not a number.
   func scaled(by factor: Double) -> Duration {
     // The duration is scaled in parts, because each conversion between `Double` and `Int128` takes a microsecond.
     let second = 1e18

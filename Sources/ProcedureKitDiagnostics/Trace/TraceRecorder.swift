@@ -23,7 +23,7 @@ public import ProcedureKit
 ///
 /// To enable tracing without changing the code each time, see ``Diagnostics/start()``.
 public final class TraceRecorder: Sendable {
-  /// The file of the trace.
+  /// The file to which the trace is written.
   public let file: URL
   private let writer: TraceWriter
   private let start = ContinuousClock.now

@@ -42,7 +42,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   /// credentials. These are the fields for content negotiation, conditions, ranges and caches, the fields that describe the content, and
   /// `User-Agent`.
   public let request: URLRequest
-  /// The response, if its head was received, without cookies, credentials and the queries of URLs.
+  /// The response, if its head was received. Cookies, credentials and URL queries are removed.
   public let response: HTTPURLResponse?
   /// Up to 64 KB of the body of a response whose status is not accepted.
   public let body: Data

@@ -11,7 +11,7 @@ import Synchronization
 final class TokenStore: Sendable {
   private struct State {
     var token: BearerToken?
-    /// The time at which the token must be renewed, measured from the creation of the store; `nil` for never.
+    /// The time at which the token must be renewed, measured from the creation of the store; `nil` if it need not be renewed.
     var end: Duration?
     var refreshToken: String?
     /// The number of tokens that have been issued so far. The number identifies a renewal, so all runs of that renewal share an execution.

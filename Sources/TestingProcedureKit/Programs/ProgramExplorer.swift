@@ -24,8 +24,8 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
 
   /// The explorer for each program. It contains the number of schedules, the strategy and the seed, which also determines the programs.
   ///
-  /// Each of the `expectedOutcomes` must occur in at least one program. The exploration continues until all outcomes have occurred, with up
-  /// to ten times as many programs.
+  /// Each of the `expectedOutcomes` must occur in at least one program. If some outcomes have not occurred by then,
+  /// the exploration tries more programs, up to ten times the original number.
   public var explorer = ScheduleExplorer(schedules: 20)
 
   /// Creates an explorer that generates programs from `specification`.

@@ -216,13 +216,13 @@ struct CancellationScope: Sendable {
   private(set) var cleansUp = false
   /// Whether the earlier cancellation of the enclosing body does not apply, because the run, or an enclosing run, is cleaning up.
   private(set) var ignoresEnclosing = false
-  /// Whether the earlier cancellation has also cancelled the task, so the state of the task says nothing about the run.
+  /// Whether the earlier cancellation has also cancelled the task. If it has, the state of the task says nothing about the run.
   ///
   /// This is not the case if `run` executes the enclosing body in its caller's task, where a task group can still cancel the run.
   private(set) var ignoresTask = false
-  /// Whether the run opens a shield, so a later cancellation of the enclosing body does not apply either.
+  /// Whether the run opens a shield, which protects it from later cancellations of the enclosing body as well as from earlier ones.
   private(set) var opensShield = false
-  /// Whether the run is within a shield on its queue, so it is not cancelled when all runs of the queue are.
+  /// Whether the run is within a shield on its queue. If it is, it is not cancelled when all runs of the queue are.
   private(set) var isShielded = false
 
   init() {}

@@ -54,9 +54,9 @@ struct CurlTransferMachine: Equatable {
     var head = 128 << 10
     /// The number of unread bytes at which the transfer is paused.
     var unread = Limits.unreadBytes
-    /// How long the transfer may be idle, with nothing being sent or received; `nil` for no limit.
+    /// How long the transfer may be idle, with nothing being sent or received; `nil` if there is no limit.
     var idle: Duration?
-    /// How long the transfer may take in total, including pauses; `nil` for no limit.
+    /// How long the transfer may take in total, including pauses; `nil` if there is no limit.
     var total: Duration?
   }
 
@@ -98,7 +98,7 @@ struct CurlTransferMachine: Equatable {
   private var unreadCount = 0
   private var stepCount = 0
   private var lastActivity: ContinuousClock.Instant?
-  /// The time at which the transfer has to end; `nil` for never.
+  /// The time at which the transfer has to end; `nil` if there is no limit.
   private var end: ContinuousClock.Instant?
   /// The time of the next check while the sender is paused.
   private var nextLook: ContinuousClock.Instant?
@@ -243,7 +243,8 @@ struct CurlTransferMachine: Equatable {
   /// Records that something was sent or received.
   mutating func wasActive(at now: ContinuousClock.Instant) { lastActivity = now }
 
-  /// The time at which the transfer will have been idle for too long, unless something happens first; `nil` for never.
+  /// The time at which the transfer will have been idle for too long if there is no further activity; `nil` if there is no
+  /// limit.
   var idleDeadline: ContinuousClock.Instant? {
     // During a pause, this side is keeping the peer waiting, so the transfer does not count as idle.
     guard let lastActivity, let idle = limits.idle, !isReceivingPaused, !isSendingPaused else { return nil }

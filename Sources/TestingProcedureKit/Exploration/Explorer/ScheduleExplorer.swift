@@ -45,7 +45,7 @@ public struct ScheduleExplorer: Sendable {
   /// The number of schedules to run.
   public var schedules: Int
 
-  /// The real time after which no further schedules are started; `nil` for no limit.
+  /// The real time after which no further schedules are started; `nil` if there is no limit.
   public var duration: Duration?
 
   /// The seed for all choices and random numbers. The same seed gives the same exploration.

@@ -3,7 +3,7 @@ struct StepWatch {
   /// The time between two checks, in milliseconds.
   static let tick = 4
 
-  /// The number of checks with all threads asleep after which parked wakers are resumed.
+  /// The number of consecutive checks that must find all threads asleep before parked wakers are resumed.
   private static let longSleep = 8
 
   /// The number of checks without progress after which parked wakers are resumed even if some thread is not asleep.

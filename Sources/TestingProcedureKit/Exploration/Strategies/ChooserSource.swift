@@ -81,7 +81,7 @@ struct ScheduleLengths {
   }
 }
 
-/// A strategy for choosing the next job among the ready jobs of an exploration.
+/// A strategy for choosing the next job from the ready jobs of an exploration.
 @nonexhaustive
 public enum ExplorationStrategy: Hashable, Sendable {
   /// Chooses uniformly at random. The strategy finds bugs that occur in many orders.
