@@ -4,10 +4,9 @@
 /// event gets a new priority. When an event happens, the events that race with it also get new priorities, because otherwise their order
 /// would depend on their order with other events. The explorer knows only races between jobs of one actor, so other priorities are kept.
 ///
-/// In a program with `n` tasks and `e` events, each partial order is sampled with a probability of at least `(1/n)^e · R^U`, where `R ≥ 1`
-/// is a constant and `U ≥ 0` is the number of events that need not be ordered, whereas a random walk has a bound of `(1/n)^e` (Yuan, Yang
-/// and Gu, *Partial Order Aware Concurrency Sampling*, CAV 2018). In contrast to PCT, the number of steps and the depth of the bug are not
-/// needed.
+/// Yuan, Yang and Gu prove a lower bound on the probability with which each partial order is sampled. The bound is exponentially higher than
+/// that of a random walk (*Partial Order Aware Concurrency Sampling*, CAV 2018). In contrast to PCT, the number of steps and the depth of
+/// the bug need not be known.
 struct PartialOrderChooser: ScheduleChooser {
   private var generator: SeededGenerator
   /// The priorities of the tasks' next events.
