@@ -270,7 +270,7 @@ extension VirtualClock {
       Instant(offset: offset.addingSaturated(duration))
     }
 
-    /// Returns the time from this instant to `other`, clamped to the range of `Duration`; negative if `other` is earlier.
+    /// Returns the time from this instant to `other`, clamped to the range of `Duration`. The time is negative if `other` is earlier.
     public func duration(to other: Instant) -> Duration {
       other.offset.subtractingSaturated(offset)
     }

@@ -48,7 +48,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
     self.init(named: name, categories, monitor, ignoresCancellation: ignoresCancellation)
   }
 
-  /// Initializes the properties, for both public initializers.
+  /// Initializes the properties. Both public initializers call this initializer.
   fileprivate init(
     named name: String, _ categories: [String], _ monitor: ConcurrencyMonitor, ignoresCancellation: Bool
   ) {

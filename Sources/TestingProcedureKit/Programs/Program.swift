@@ -20,7 +20,7 @@ public struct Program<Command: Sendable>: Sendable, CustomStringConvertible {
 }
 
 extension Program {
-  /// Creates a random program with up to `taskLimit` tasks of up to `commandLimit` commands.
+  /// Creates a random program with up to `taskLimit` tasks. Each task has up to `commandLimit` commands.
   init(
     taskLimit: Int, commandLimit: Int, using random: inout SeededGenerator,
     makeCommand: (inout SeededGenerator) -> Command

@@ -24,8 +24,8 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
 
   /// The explorer for each program. It contains the number of schedules, the strategy and the seed, which also determines the programs.
   ///
-  /// Each of the `expectedOutcomes` must occur in at least one program. If some outcomes have not occurred by then,
-  /// the exploration tries more programs, up to ten times the original number.
+  /// Each of the `expectedOutcomes` must occur in at least one program. If an outcome has not occurred after `programs` programs, the
+  /// exploration tries more programs, but no more than ten times `programs` in total.
   public var explorer = ScheduleExplorer(schedules: 20)
 
   /// Creates an explorer that generates programs from `specification`.
@@ -176,7 +176,7 @@ extension ExplorationProblem {
   }
 }
 
-/// Generates random concurrent programs and runs each under many schedules.
+/// Generates random concurrent programs and runs each of them under many schedules.
 ///
 /// ```swift
 /// try await explorePrograms(of: RegisterSpecification())
@@ -189,7 +189,7 @@ extension ExplorationProblem {
 /// - Parameters:
 ///   - specification: The specification of the programs.
 ///   - programs: The number of programs.
-///   - seed: The seed for all programs, choices and random numbers. The same seed gives the same exploration.
+///   - seed: The seed for all programs, choices and random numbers. Explorations with the same seed are identical.
 /// - Returns: The statistics of all schedules of all programs.
 /// - Throws: `ProgramFailure` for the first failing program; `CancellationError` if the caller is cancelled.
 @concurrent @discardableResult

@@ -56,8 +56,8 @@ extension ProgramSpecification {
 
 /// A specification with a sequential model that predicts the response to each command.
 ///
-/// A history is linearizable if its commands can be put in an order in which the model gives the recorded responses, and in which each
-/// command that ended before another one began comes first (Herlihy and Wing, *Linearizability*, TOPLAS 1990).
+/// A history is linearizable if its commands can be put in an order in which the model gives the recorded responses. In this order, each
+/// command that ended before another one began must precede that command (Herlihy and Wing, *Linearizability*, TOPLAS 1990).
 public protocol SequentialSpecification: ProgramSpecification where Response: Equatable {
   /// The state of the model, which must be a value.
   associatedtype Model: Hashable & Sendable
@@ -81,8 +81,8 @@ extension SequentialSpecification {
 
   /// Returns whether an order of the commands explains all responses of `history`.
   ///
-  /// The time for the search is proportional to the number of reachable states of the model, multiplied by at most the product of the
-  /// tasks' lengths.
+  /// The function takes time proportional to the number of states that the model can reach, multiplied by a factor that is at most the
+  /// product of the tasks' lengths.
   public func isLinearizable(_ history: ProgramHistory<Command, Response>) -> Bool {
     var search = LinearizationSearch(self, history)
     return search.succeeds()

@@ -93,7 +93,7 @@ internal import Synchronization
     ///
     /// - Parameters:
     ///   - schedules: The number of schedules.
-    ///   - seed: The seed for all choices and random numbers. The same seed gives the same exploration.
+    ///   - seed: The seed for all choices and random numbers. Explorations with the same seed are identical.
     ///   - strategy: The strategy for choosing the next job.
     ///   - outcomes: The required outcomes of a race; see `ScheduleExplorer.expectedOutcomes`.
     /// - Returns: The trait.

@@ -4,7 +4,7 @@ internal import Foundation
 enum TestProcess {
   static var environment: [String: String] { ProcessInfo.processInfo.environment }
 
-  /// Returns the contents of a text file; an empty string if the file is missing.
+  /// Returns the contents of a text file, or an empty string if the file is missing.
   static func text(ofFile path: String) throws -> String {
     guard FileManager.default.fileExists(atPath: path) else { return "" }
     return try String(contentsOfFile: path, encoding: .utf8)

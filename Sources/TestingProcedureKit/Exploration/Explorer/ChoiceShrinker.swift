@@ -18,9 +18,9 @@ struct ChoiceShrinker {
     case finished
   }
 
-  /// The number of consecutive deviations to replace, and the number of zeros to insert after the first of them (or of choices to drop, if
-  /// negative). The later choices have to be moved, because replacing a choice usually changes the number of choices before the next
-  /// switch.
+  /// The variants of a replacement. `width` is the number of consecutive deviations to replace. `zeros` is the number of zeros to insert
+  /// after the first of them; if it is negative, choices are dropped instead. The later choices have to be moved, because replacing a
+  /// choice usually changes the number of choices before the next switch.
   private static let variants: [(width: Int, zeros: Int)] =
     [(2, 0)] + [-1, 1, -2, 2, -3, 3].flatMap { [(1, $0), (2, $0)] }
 

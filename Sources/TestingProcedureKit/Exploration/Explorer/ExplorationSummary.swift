@@ -11,7 +11,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The number of schedules.
   public var schedules = 0
 
-  /// The number of distinct orders of tasks, compared by a 64-bit fingerprint.
+  /// The number of distinct orders of tasks. Two orders count as the same if their 64-bit fingerprints are equal.
   public var distinctTraces = 0
 
   /// The number of choices among several ready jobs.

@@ -51,8 +51,8 @@ public func exploreSchedules(
 /// ```
 ///
 /// Use this function instead of `exploreSchedules` for a test that proves nothing unless the race occurs. The exploration always runs at
-/// least `schedules` schedules. If an outcome is still missing, the exploration continues with up to ten times as many schedules.
-/// Cancelling the caller ends the exploration after the current schedule.
+/// least `schedules` schedules. If an outcome is still missing after that, the exploration runs more schedules, but no more than ten times
+/// `schedules` in total. Cancelling the caller ends the exploration after the current schedule.
 ///
 /// - Parameters:
 ///   - outcomes: The names of the required outcomes, which `body` passes to `ExplorationEnvironment.tally`. The body may count other

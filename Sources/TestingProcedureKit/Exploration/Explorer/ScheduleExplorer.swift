@@ -48,7 +48,7 @@ public struct ScheduleExplorer: Sendable {
   /// The real time after which no further schedules are started; `nil` if there is no limit.
   public var duration: Duration?
 
-  /// The seed for all choices and random numbers. The same seed gives the same exploration.
+  /// The seed for all choices and random numbers. Explorations with the same seed are identical.
   public var seed: UInt64
 
   /// The strategy for choosing the next job.
@@ -67,8 +67,8 @@ public struct ScheduleExplorer: Sendable {
   /// The thread that runs the step is abandoned, and so are the tasks of the schedule.
   public var stepTimeout: Duration = .seconds(60)
 
-  /// The maximum number of preempted tasks in one schedule, at wakes and at operations on explored locks and atomics. If the limit is `0`,
-  /// no task is preempted.
+  /// The maximum number of tasks that are preempted in one schedule, either at a wake or at an operation on an explored lock or atomic. If
+  /// the limit is `0`, no task is preempted.
   public var preemptionLimit = Int.max
 
   /// Whether `env.clock` may move to the next deadline while jobs are still ready, as happens on a slow machine.
@@ -79,8 +79,8 @@ public struct ScheduleExplorer: Sendable {
   /// The maximum number of additional runs for simplifying a failing schedule.
   public var shrinkLimit = 500
 
-  /// The names of the required outcomes of a race, which the body passes to `ExplorationEnvironment.tally`. The exploration continues until
-  /// all outcomes have occurred, with up to ten times as many schedules.
+  /// The names of the required outcomes of a race, which the body passes to `ExplorationEnvironment.tally`. If an outcome has not occurred
+  /// after `schedules` schedules, the exploration runs more schedules, but no more than ten times `schedules` in total.
   public var expectedOutcomes: Set<String> = []
 
   /// Whether every hundredth successful schedule is run a second time. The exploration fails if the same choices lead to a different run.

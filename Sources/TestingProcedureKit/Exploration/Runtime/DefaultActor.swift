@@ -131,8 +131,8 @@ struct DefaultActor: Hashable, Sendable {
     Self.enqueue?(unsafeBitCast(caller, to: UInt.self), address)
   }
 
-  /// Runs a caller, isolated to the actor. Unlike in the runtime's own job, the caller does not continue on the same thread after it leaves
-  /// the actor, so the exploration can choose when it continues. If the caller's task prefers no executor, `executor` is `nil`.
+  /// Runs a caller, isolated to the actor. In the runtime's own job, a caller continues on the same thread after it leaves the actor. Here,
+  /// it does not, so the exploration can choose when it continues. If the caller's task prefers no executor, `executor` is `nil`.
   func run(_ caller: UnownedJob, preferring executor: (any TaskExecutor)?) {
     let serial = unsafeBitCast((address, UInt(0)), to: UnownedSerialExecutor.self)
     if let executor {

@@ -63,7 +63,7 @@ enum RealSleepTest {
 /// `Task.sleep` reads the clock immediately before it asks the executor to wait. Therefore, hardly any processor time passes in between,
 /// but the system can suspend the thread for some time.
 struct ThreadMoment {
-  /// The processor time for which `Task.sleep` runs after it has read the clock, with a wide margin.
+  /// An estimate, with a wide margin, of the processor time that `Task.sleep` uses after it has read the clock.
   private static let processorTimeOfSleep: Duration = .microseconds(300)
 
   private let time = ContinuousClock.now

@@ -21,7 +21,7 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// Whether a trace of the schedule is recorded.
   let isTracing: Bool
-  /// Whether recorded choices are being repeated. These do not include choices at wakes under a lock.
+  /// Whether recorded choices are being repeated. The recorded choices do not include choices at wakes under a lock.
   let isRepetition: Bool
   /// Whether all jobs run on workers other than the driver.
   let keepsDriverFree: Bool

@@ -1,6 +1,6 @@
 /// The record of one schedule, with the task at each step and all choices.
 struct ScheduleRecord: Equatable {
-  /// The task at each step.
+  /// The task that ran at each step.
   private(set) var tasks: [Int] = []
 
   /// The number of the actor at each step; `nil` for a step outside actors.

@@ -86,16 +86,16 @@ struct ScheduleState {
   /// The jobs that are waiting for explored locks, keyed by worker.
   private var waitingJobs: [ObjectIdentifier: ReadyJob] = [:]
   private var preemptionsLeft: Int
-  /// The number of events, which occur when a job starts, ends or becomes ready, for example. As long as the number does not change, a step
-  /// may be stuck.
+  /// The number of events so far. For example, an event occurs when a job starts, ends or becomes ready. As long as the number does not
+  /// change, a step may be stuck.
   private(set) var events = 0
-  /// The number of those events that the holders of the run token caused.
+  /// The number of events that were caused by workers that held the run token.
   private(set) var holderEvents = 0
   /// The workers that were resumed without the run token, after a collision with a lock.
   private var released: [WorkerThread] = []
   private(set) var hasCollided = false
   var collision: LockCollision?
-  /// Whether the schedule is ending, in which case no more jobs are started.
+  /// Whether the schedule is ending. While it is ending, no more jobs are started.
   var isEnding = false
   /// The explored locks.
   var locks = LockTable()

@@ -6,7 +6,7 @@ struct StepWatch {
   /// The number of consecutive checks that must find all threads asleep before parked wakers are resumed.
   private static let longSleep = 8
 
-  /// The number of checks without progress after which parked wakers are resumed even if some thread is not asleep.
+  /// The number of consecutive checks that must find no progress before parked wakers are resumed even if some thread is not asleep.
   private static let longQuiet = 500
 
   /// The value that replaces `longQuiet` on systems that do not report whether a thread is asleep.
@@ -15,9 +15,9 @@ struct StepWatch {
   private let stepTimeout: Duration
   private var last: ScheduleExecutor.Progress?
   private var lastExecutor: ScheduleExecutor?
-  /// The number of checks without progress.
+  /// The number of consecutive checks that found no progress.
   private var quiet = 0
-  /// The number of checks without progress during which all threads were asleep.
+  /// The number of consecutive checks that found no progress and all threads asleep.
   private var asleep = 0
   private var since = ContinuousClock.now
   private var hasReported = false

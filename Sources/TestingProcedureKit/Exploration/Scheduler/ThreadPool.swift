@@ -55,7 +55,7 @@ final class ThreadPool: TaskExecutor {
     set { state.withLock { $0.executor = newValue } }
   }
 
-  /// Whether the exploration uses explored locks or atomics, in which case the driver must not run jobs.
+  /// Whether the exploration uses explored locks or atomics. If it does, the driver must not run jobs.
   var usesLocks: Bool {
     get { state.withLock { $0.usesLocks } }
     set { state.withLock { $0.usesLocks = newValue } }

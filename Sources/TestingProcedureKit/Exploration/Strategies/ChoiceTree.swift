@@ -5,10 +5,10 @@
 ///
 /// A choice that is forced by a lock has no alternatives.
 ///
-/// The search is a value type. To perform a step, run the choices in `next`, always choose the first job after them, and report the record.
-/// The search then changes the last choice that has an untried alternative.
+/// The search is a value type. To perform a step, run the choices in `next`, choose the first job from then on, and report the record of
+/// the schedule. The search then changes the last choice that has an untried alternative.
 struct ChoiceTree {
-  /// Untried preemptions at one wake. They consist of `prefix`, which ends before the wake, followed by a choice below `width`.
+  /// The untried preemptions at one wake. Each of them consists of `prefix`, which ends before the wake, and a choice below `width`.
   private struct Branch {
     var prefix: [Int]
     var width: Int

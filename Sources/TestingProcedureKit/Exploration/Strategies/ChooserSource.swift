@@ -98,10 +98,11 @@ public enum ExplorationStrategy: Hashable, Sendable {
   /// bug.
   case partialOrder
 
-  /// Makes all orders of the events equally likely, or all orders of the visits to an actor (SURW: Zhao et al., ASPLOS 2025).
+  /// In each schedule, makes either all orders of the events or all orders of the visits to one actor equally likely (SURW: Zhao et al.,
+  /// ASPLOS 2025).
   ///
-  /// The strategy finds bugs that occur in few orders of tasks with different numbers of steps. The numbers are estimated from the previous
-  /// schedule.
+  /// The strategy finds bugs that occur in only a few of the orders, even if the tasks take different numbers of steps. The numbers of
+  /// steps are estimated from the previous schedule.
   case uniform
 
   /// Alternates between `random` and `priorities(changePoints:)`. This is the default strategy.

@@ -11,7 +11,7 @@ struct PriorityChooser: ScheduleChooser {
   private var generator: SeededGenerator
   /// The priorities, indexed by task. The ready task with the highest priority runs.
   private var priorities: [UInt64] = []
-  /// The steps of the change points, in descending order.
+  /// The numbers of the steps at which a priority changes, in descending order.
   private var changes: [Int]
   private let fairAfter: Int
 

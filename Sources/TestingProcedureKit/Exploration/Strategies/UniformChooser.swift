@@ -98,7 +98,7 @@ struct ScheduleProfile {
   /// Returns the tasks that `task` has started.
   func children(of task: Int) -> [Int] { started[task] ?? [] }
 
-  /// Replaces the numbers with those of `record`.
+  /// Replaces the numbers of events with those in `record`.
   mutating func didRun(_ record: ScheduleRecord) {
     self = ScheduleProfile()
     for (step, task) in record.tasks.enumerated() {
