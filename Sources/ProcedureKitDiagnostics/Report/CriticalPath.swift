@@ -2,9 +2,9 @@ public import ProcedureKit
 
 /// The chain of runs that determined the duration of a recording. Shortening any other run would not have shortened the recording.
 ///
-/// To find the path, the search starts at the run that ended last, and works backwards in time. Whenever a run waited for another run, the
-/// path continues with that other run: the awaited run if a body awaited a run, the run that released the slot if a run waited for a slot,
-/// or the dependency that ended last if a run waited for dependencies. At the beginning of a nested run, child or node, the path continues
+/// The path is found by going backwards in time, starting with the run that ended last. Whenever a run waited for another run, the path
+/// continues with that other run: the awaited run if a body awaited a run, the run that released the slot if a run waited for a slot, or
+/// the dependency that ended last if a run waited for dependencies. At the beginning of a nested run, child or node, the path continues
 /// with the enclosing run. The durations of all steps add up to the total time. If a run waited for something other than a run, such as a
 /// resource, a condition or a pause, the wait is part of that run's step.
 public struct CriticalPath: Sendable {

@@ -2,15 +2,16 @@ import ProcedureKit
 
 /// A search for a critical path, from its end to its beginning.
 struct PathSearch {
-  /// A run, with the marks that the search has not yet passed.
+  /// A run, with the marks that the search for the critical path has not passed yet.
   struct Life {
     let run: RunRecord
     var marks: [Mark] = []
-    /// The time, not yet assigned to a step, that the run spent on conditions, resources and pauses.
+    /// The time that the run spent on conditions, resources and pauses, minus the time that has already been assigned to steps.
     var rest: ProcedureMetrics
-    /// The time, not yet assigned to a step, during which modifiers waited or paused while the body was executing.
+    /// The time during which modifiers waited or paused while the body was executing, minus the time that has already been assigned to
+    /// steps.
     var inside: Duration
-    /// The earliest moment before the run's first start that the search has reached.
+    /// The earliest moment before the run's first start that the search for the critical path has reached.
     var earliest: Duration?
 
     /// Returns the first mark after a moment.
@@ -26,7 +27,7 @@ struct PathSearch {
     }
   }
 
-  /// A moment in a run at which the path can lead to another run.
+  /// A moment in a run at which the critical path can continue with another run.
   struct Mark {
     enum Kind {
       /// The execution with this index begins.
@@ -159,11 +160,11 @@ struct PathSearch {
     return steps.reversed().filter { $0.duration > .zero }
   }
 
-  /// The moment that the search has reached.
+  /// The time that the search has reached on its way back from the end of the recording.
   private var reached = Duration.zero
 
-  /// Continues the path when it reaches the beginning of a run without a known cause. The path returns to one of the runs from which it
-  /// came.
+  /// Continues the critical path after it has reached the beginning of a run whose cause is unknown. The path returns to one of the runs
+  /// from which it came.
   private mutating func resume(before time: Duration) -> (ProcedureID, Duration)? {
     while let id = passed.popLast() {
       guard let life = lives[id], life.run.begin < time else { continue }

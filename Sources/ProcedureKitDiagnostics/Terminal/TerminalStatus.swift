@@ -8,7 +8,7 @@ struct TerminalStatus {
   struct Ending {
     let name: String
     let outcome: RunRecord.Outcome
-    /// The number of runs that had ended at that time, including this one. `total` is the number of all runs.
+    /// The number of runs that had ended when this run ended, including this run. `total` is the number of all runs at that time.
     let number: Int
     let total: Int
   }

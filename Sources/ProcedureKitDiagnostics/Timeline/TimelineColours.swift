@@ -12,7 +12,7 @@ struct TimelineColours {
 
   /// The number of the colour for each word. If there are too many words, only those with the longest execution times have a colour.
   private let numbers: [ByteText: Int]
-  /// A name for the procedures of each word, which is the word followed by "…" if the procedures have different names.
+  /// For each word, the name of the procedures whose names begin with it. If their names differ, this is the word followed by "…".
   private let names: [ByteText: String]
   /// The names and styles of the procedures that have a colour, in the order in which the runs began.
   let entries: [(name: String, style: String)]

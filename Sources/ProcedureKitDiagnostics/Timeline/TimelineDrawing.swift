@@ -7,7 +7,7 @@ import ProcedureKit
 struct TimelineDrawing {
   /// The maximum number of drawn lanes.
   private static let laneLimit = 200
-  /// The maximum number of lanes that are high enough for names.
+  /// The maximum number of lanes that are drawn high enough for names.
   private static let highLaneLimit = 40
   /// The maximum number of lines from a bar to its dependencies.
   private static let linkLimit = 50
@@ -171,7 +171,8 @@ struct TimelineDrawing {
     }
   }
 
-  /// Returns whether a part of a bar is wide enough for an outline. The time that a graph takes between two nodes, for example, is not.
+  /// Returns whether a part of a bar is wide enough for an outline. For example, the part for the time that a graph takes between two nodes
+  /// is too narrow.
   private func isVisible(_ period: Range<Duration>, in bar: TimelineLanes.Bar) -> Bool {
     let length = period.upperBound - period.lowerBound
     return points(period) >= 4 || length * 10 >= (bar.end - bar.begin) * 9
@@ -246,7 +247,7 @@ struct TimelineDrawing {
     return run.executions[bar.execution].isRetried ? .failed : .finished
   }
 
-  /// Returns the text element for the name of a run, inside its bar or next to it; an empty string if there is not enough room.
+  /// Returns the text element for the name of a run, inside its bar or next to it. Returns an empty string if there is not enough room.
   private func name(
     of run: RunRecord, _ outcome: RunRecord.Outcome?, _ bar: TimelineLanes.Bar, until limit: Duration?,
     _ nested: [Range<Duration>]
@@ -256,7 +257,7 @@ struct TimelineDrawing {
     // Capital letters are wider than others.
     let needed = Double(columns) * 6.4 + Double(name.count { $0.isUppercase || $0 == "m" || $0 == "w" }) * 2 + 8
     let (left, right) = (x(bar.begin) / 100, x(bar.end) / 100)
-    // The smallest widths of a picture in which the name fits inside the bar, and next to it.
+    // The smallest width of a picture in which the name fits inside the bar, and the smallest width in which it fits next to the bar.
     let inside = needed / (right - left)
     let beside = limit.map { needed / (x($0) / 100 - right) } ?? (needed + Double(Self.gutter)) / (1 - right)
     let isInside = inside <= Double(width)

@@ -23,7 +23,8 @@ enum TimelineStyle {
     }
   }
 
-  /// A pattern is part of the style of its picture, so pictures on one page may define it more than once.
+  /// The patterns and the styles of a picture. Each picture contains all of them, so a page with several pictures defines them more than
+  /// once.
   static let definitions = """
     <defs>\
     <pattern id="timeline-failure" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">\

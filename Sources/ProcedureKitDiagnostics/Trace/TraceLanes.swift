@@ -17,7 +17,7 @@ struct TraceLanes {
     }
   }
 
-  /// Whether each depth is occupied, keyed by slot.
+  /// For each slot, whether each of its lanes is occupied.
   private var taken: [Int: [Bool]] = [:]
   private var numbers: [Lane: Int] = [:]
 

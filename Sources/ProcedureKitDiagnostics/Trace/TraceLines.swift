@@ -5,9 +5,9 @@
 struct TraceLines {
   /// A place in the trace.
   struct Place {
-    /// The queue, which the format calls a process.
+    /// The number of the queue. The trace format calls a queue a process.
     let queue: Int
-    /// The lane, which the format calls a thread; 0 for the queue as a whole.
+    /// The number of the lane, or 0 for the queue as a whole. The trace format calls a lane a thread.
     let lane: Int
     /// The time in nanoseconds since the recording began.
     let time: Int64
