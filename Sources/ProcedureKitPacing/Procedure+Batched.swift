@@ -252,7 +252,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Records the run that executes the batch. Returns whether all members have left, in which case the run has to be cancelled.
+  /// Records the run that executes the batch. Returns whether all members have left. If they have, the run has to be cancelled.
   func executes(as run: Run) -> Bool {
     state.withLock { state in
       state.execution = run

@@ -165,7 +165,7 @@ private final class RecentStarts: Sendable {
     return .waits(delay)
   }
 
-  /// Returns the time until a run can start; zero or negative if it can start now.
+  /// Returns the time until a run can start. If the run can start now, the time is zero or negative.
   private func delay(_ entry: Entry, at now: ProcedureInstant) -> Duration {
     entry.starts.count < maxCount ? .zero : now.duration(to: entry.starts[entry.first].advanced(by: interval))
   }

@@ -198,8 +198,8 @@ struct JournalScan: Sendable {
   /// The fingerprint of each node's value; `nil` if it is unknown. The fingerprint of a value that is not `Codable` is derived from the
   /// node's key.
   private(set) var fingerprints: [Fingerprint?]
-  /// For each node, whether the journal contained no entry for it, regardless of the key. Such a node is executed for the first time, so no
-  /// explanation is needed.
+  /// For each node, whether the journal contained no entry for it, regardless of the key. A node without an entry is executed for the first
+  /// time, so no explanation is needed.
   private(set) var isNew: [Bool]
   /// The failures that the journal contains, for nodes that failed in an earlier run.
   private(set) var failures: [Int32: String] = [:]

@@ -143,10 +143,10 @@ public actor FileJournal: ProcedureJournal {
   /// - Throws: `JournalError` if the journal was closed.
   public func latestKey(at path: String) async throws -> JournalKey? { try open().latest[ByteText(path)] }
 
-  /// The number of keys that have entries; 0 after ``close()``.
+  /// The number of keys that have entries. After ``close()``, the number is 0.
   public var entryCount: Int { file?.places.count ?? 0 }
 
-  /// The size of the file in bytes, including replaced entries; 0 after ``close()``.
+  /// The size of the file in bytes, including replaced entries. After ``close()``, the size is 0.
   public var byteCount: Int { file?.end ?? 0 }
 
   /// Makes the file smaller by removing entries that have been replaced, and entries that should not be kept.

@@ -291,8 +291,8 @@ final class JournalFile {
     }
   }
 
-  /// Writes a new file that contains the latest entry for each key to keep, and replaces the old file with it. If the new file cannot be
-  /// written, the old file stays in use.
+  /// Writes a new file that contains the latest entry for each key for which `isKept` returns `true`, and replaces the old file with it. If
+  /// the new file cannot be written, the old file stays in use.
   func compact(_ isKept: (JournalKey) -> Bool) throws(JournalError) {
     try requireInPlace()
     let temporary: SystemText = "\(realPath).compacting"

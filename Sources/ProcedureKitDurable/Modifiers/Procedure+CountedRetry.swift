@@ -118,7 +118,7 @@ extension Schedule {
   /// The maximum number of delays that are skipped. The number is limited, because skipping delays takes time.
   private static let mostPassed = 1_000_000
 
-  /// Returns whether the schedule has at least this many delays, in which case another attempt is allowed. At most a million delays are
+  /// Returns whether the schedule has at least `count` delays. If it does, another attempt is allowed. At most a million delays are
   /// counted.
   fileprivate func hasDelays(_ count: Int) -> Bool {
     var delays = delays()

@@ -73,11 +73,11 @@ public import ProcedureKit
     public fileprivate(set) var pausingCount = 0
     /// The number of runs that finished with a value while ``ProcedureQueueModel/run()`` was executing, whether or not they have a row.
     public fileprivate(set) var finishedCount = 0
-    /// The number of runs that failed, counted like ``finishedCount``.
+    /// The number of runs that failed, counted in the same way as ``finishedCount``.
     public fileprivate(set) var failedCount = 0
-    /// The number of runs that were cancelled, counted like ``finishedCount``.
+    /// The number of runs that were cancelled, counted in the same way as ``finishedCount``.
     public fileprivate(set) var cancelledCount = 0
-    /// The number of runs that were ignored because of a condition, counted like ``finishedCount``.
+    /// The number of runs that were ignored because of a condition, counted in the same way as ``finishedCount``.
     public fileprivate(set) var ignoredCount = 0
 
     fileprivate init() {}
@@ -149,7 +149,7 @@ public import ProcedureKit
 
   /// Updates the model until the caller is cancelled, or the queue has been shut down and its last procedure has ended.
   ///
-  /// In SwiftUI, call the function in the modifier `task`, which cancels the call when the view disappears. The first update takes place
+  /// In SwiftUI, call the function in the `task` modifier, which cancels the call when the view disappears. The first update takes place
   /// immediately, and shows what is on the queue. Runs that end while the function is not executing do not get a row, and a failure that no
   /// update has shown is reported as unobserved. Several tasks can call the function at the same time: the updates are shared, and continue
   /// until the last task is cancelled. If no events are published, the model is updated twice a second.

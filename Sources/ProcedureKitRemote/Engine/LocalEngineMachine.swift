@@ -29,7 +29,7 @@ struct LocalEngineMachine {
     var waitingCalls = 0
     /// A step whose time limit must be checked, and when to check it.
     var timer: (token: Token, instant: ProcedureInstant)?
-    /// The key of a call that has been closed, so its time limits no longer have to be checked.
+    /// The key of a call that has been closed. The time limits of this call no longer have to be checked.
     var closedKey: Key?
   }
 

@@ -91,7 +91,7 @@ public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringCon
   public let type: String
   /// The description of the error on the machine where it occurred.
   public let message: String
-  /// The encoded error; empty if its type is not in the signature.
+  /// The encoded error. If the type of the error is not in the signature, the array is empty.
   public let contents: [UInt8]
 
   /// Creates a failure. Executors use this initializer.

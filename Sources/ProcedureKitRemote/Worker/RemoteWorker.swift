@@ -19,7 +19,7 @@ public struct RemoteWorker: Sendable {
   ///
   /// - Parameters:
   ///   - registry: The procedures.
-  ///   - queue: The queue that executes the procedures. Its clock measures the intervals between heartbeats and the pauses, and its log
+  ///   - queue: The queue that executes the procedures. Its clock measures the pauses and the intervals between heartbeats, and its log
   ///     receives the worker's messages.
   ///   - limit: The maximum number of calls that the worker executes at a time. If it is `nil`, the width of the queue is used, which must
   ///     be limited in this case.
@@ -71,8 +71,7 @@ public struct RemoteWorker: Sendable {
 
 /// A source of calls for a worker. This protocol represents the worker side of an engine.
 public protocol RemoteTaskSource: Sendable {
-  /// Waits for a call. The call belongs to the worker until the worker ends the task, or until its heartbeats have been missing for too
-  /// long.
+  /// Waits for a call. The call belongs to the worker until the worker ends the task, or until no heartbeat has arrived for too long.
   ///
   /// Cancelling the calling task ends the wait. If a call has already been taken at that moment, it is not lost, because the engine
   /// delivers it again.
