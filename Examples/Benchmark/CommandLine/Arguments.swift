@@ -29,7 +29,7 @@ struct Arguments: Equatable, Sendable {
   /// Whether a missed target is a failure.
   var checks = false
 
-  /// Whether long workloads are measured without being named.
+  /// Whether long workloads are measured even if the command line does not name them.
   var includesLong = false
 
   init() {}

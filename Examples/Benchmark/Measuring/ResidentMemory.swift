@@ -15,7 +15,7 @@ enum ResidentMemory {
       precondition(status == KERN_SUCCESS, "The kernel does not report the memory of this process")
       return Int(info.resident_size)
     #else
-      // Total pages, resident pages, …
+      // The file contains the total number of pages, followed by the number of resident pages and other numbers.
       let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .ascii))?.split(separator: " ")
       guard let pages = fields?.dropFirst().first.flatMap({ Int($0) }) else {
         preconditionFailure("/proc/self/statm does not report the memory of this process")

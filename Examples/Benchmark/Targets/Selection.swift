@@ -8,7 +8,7 @@ struct Selection: Sendable {
   /// The names that can be selected.
   static let names = Set(Workload.all.filter { !$0.isLong }.map(\.id) + Target.all.map(\.id))
 
-  /// Selects all contestants of each named workload, and only those contestants that a named target compares.
+  /// Selects all contestants of each named workload. For a named target, selects only the contestants that the target compares.
   ///
   /// - Parameters:
   ///   - names: The names of workloads and targets. If the list is empty, all of them are selected.

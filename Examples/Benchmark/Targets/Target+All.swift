@@ -14,16 +14,17 @@ extension Target {
       "P7", "a chain and layers that have to be built",
       [.ratio("W3", "build and run", atMost: 0.14), .ratio("W4", "build and run", atMost: 0.22)]),
     Target("P8", "bodies that exclude each other", [.ratio("W6", "add", atMost: 0.6)]),
-    Target("P9", "a million, each compared with ten thousand", growth),
+    Target("P9", "workloads with a million units, compared with ten thousand units", growth),
     Target(
-      "P10", "bytes of a waiting procedure, and of the next one after all were released",
+      "P10", "bytes for each waiting procedure, and for each one when the queue is filled again",
       // The limit is not 0, because the memory that the process needs for other purposes varies.
       [.cost("W7", "add", atMost: 300), .cost("W7", "add once more", atMost: 30)]),
     Target(
       "P11", "events of the whole queue, observed",
       [.ratio("W1", "add, observed", to: .procedureKit("add"), atMost: 3)]),
     Target("P12", "bodies that sleep", [.ratio("P12", "add", atMost: 1.08)]),
-    Target("P13", "a timeout each", [.ratio("W8", "add", to: .procedureKit("add, unlimited"), atMost: 1.1)]),
+    Target(
+      "P13", "bodies with a timeout each", [.ratio("W8", "add", to: .procedureKit("add, unlimited"), atMost: 1.1)]),
     Target(
       "P14", "enqueue where there is room", [.ratio("P14", "enqueue", to: .procedureKit("add"), atMost: 1.05)]),
     Target(
@@ -33,7 +34,7 @@ extension Target {
         .ratio("P15", "results", to: .procedureKit("add"), atMost: 1.5),
       ]),
     Target(
-      "P16", "bytes of a pause, of a delay and between attempts; cancelled in reverse order, compared with a tenth",
+      "P16", "bytes for each delay and each pause between attempts; pauses cancelled in reverse order",
       [
         .cost("W7", "delay", atMost: 800), .cost("W7", "between attempts", atMost: 800),
         // The cost of a cancellation is constant. If each cancellation had to search through the others, the ratio would be ten.
@@ -44,7 +45,7 @@ extension Target {
       "P18", "retry, timeout, breaker, limiter and hedge, in ns",
       [.excess("P18", "run", over: .procedureKit("run, body alone"), atMost: 1_500)]),
     Target(
-      "P19", "a node remembered in a file, without a flush and with one, in ns",
+      "P19", "a node whose value is stored in a file, without and with a flush, in ns",
       [
         .cost("W9", "no flush", atMost: 12_000),
         .excess("W9", DurableWork.flushed, over: .bare(DurableWork.flushed), atMost: 20_000),
@@ -55,7 +56,7 @@ extension Target {
       [.ratio("N2", "download", to: .bare("download"), atMost: 1.2)]),
   ]
 
-  /// The comparisons of each growing workload with a hundredth of it.
+  /// Comparisons of each long workload with a hundredth of that workload.
   private static let growth = Workload.all.filter(\.isLong).flatMap { workload in
     workload.contestants.compactMap { contestant -> Comparison? in
       guard case .procedureKit(let way) = contestant.role else { return nil }

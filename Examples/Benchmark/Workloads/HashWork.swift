@@ -54,7 +54,7 @@ enum HashWork {
     deinit { try? FileManager.default.removeItem(at: folder) }
   }
 
-  /// A sum to which several threads add. An error makes the sum wrong, so it is noticed.
+  /// A sum to which several threads add. An error makes the sum wrong, so the error is noticed.
   private final class Sum: Sendable {
     private let sum = Atomic(0)
 

@@ -5,7 +5,8 @@ enum SleepWork {
   static let width = 100
 
   static let contestants = [
-    // There are as many tasks as may sleep at a time, each with a share of the units. The result is the cost of the sleeping itself.
+    // There is a task for each body that may sleep at a time, and each task sleeps for a share of the units. The result is the cost of the
+    // sleeping itself.
     Contestant(.floor) { units in
       Trial(units: units) {
         try await withThrowingTaskGroup { group in

@@ -1,14 +1,14 @@
 /// Work that can be done in several ways, whose costs are compared.
 struct Workload: Sendable {
   let id: String
-  /// The number of units, unless the command line specifies another.
+  /// The number of units, unless the command line specifies another number.
   let units: Int
   private let name: String
   /// Whether the workload is omitted unless it is named.
   let isLong: Bool
   /// Whether the contestants need an HTTP server.
   let needsServer: Bool
-  /// The number of executions in one process. The first of several is the warm-up, and the median of the others counts.
+  /// The number of executions in one process. If there are several, the first one is the warm-up, and the median of the others counts.
   let executions: Int
   private(set) var contestants: [Contestant]
 

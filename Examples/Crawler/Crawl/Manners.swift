@@ -64,7 +64,7 @@ final class Manners: Sendable {
   /// An error that is thrown if a pause has started, in which case the page must wait again.
   private struct PauseBegan: Error {}
 
-  /// The remaining time of the pause; not positive if there is no pause.
+  /// The remaining time of the pause. If there is no pause, the time is zero or negative.
   private var pauseRest: Duration { pauseEnd.withLock { $0 } - elapsed() }
 
   private func notePause(of error: any Error) {

@@ -5,7 +5,7 @@ import ProcedureKitFoundation
 struct Source: Hashable, Sendable {
   let file: PPMFile
 
-  /// The start of the names of the results. It is unique among the sources, even if case is ignored.
+  /// The beginning of the results' file names. No other source has the same beginning, even if case is ignored.
   let stem: SystemText
 
   /// A message for the user if the results cannot be named after the file because another file has the same name; otherwise `nil`.

@@ -10,7 +10,7 @@ struct Coverage: Sendable {
   /// The weights for all target pixels, in the order of the target pixels.
   private(set) var weights: [UInt64] = []
 
-  /// The positions in ``weights`` at which the weights of each target pixel start, followed by the end of the last ones.
+  /// The position in ``weights`` at which the weights of each target pixel start, followed by the position at which the last weights end.
   private(set) var offsets: [Int] = [0]
 
   init(source: Int, target: Int) {

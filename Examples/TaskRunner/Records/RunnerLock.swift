@@ -64,7 +64,8 @@ struct RunnerLock {
     close(descriptor)
   }
 
-  /// Kills processes with the given mark until there are none left, for at most five seconds. Returns the number of processes.
+  /// Kills processes with the given mark until there are none left, but gives up after five seconds. Returns the number of killed
+  /// processes.
   private static func end(_ mark: String) -> Int {
     var ended: Set<Int32> = []
     for _ in 0..<5_000 {

@@ -2,7 +2,7 @@ import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitProcess
 
-/// A run of tasks as a graph on a queue, which prints the output of the tasks.
+/// A run of tasks, which are executed as a graph on a queue. The run prints the output of the tasks.
 struct TaskRun: Sendable {
   let tasks: [TaskDefinition]
   let context: RunContext

@@ -19,7 +19,7 @@ enum Paths {
     path.bytes.split(separator: slash).map { SystemText(bytes: $0) }
   }
 
-  /// Returns a path as a user would write it in a folder.
+  /// Returns a path as a user whose working directory is `folder` would write it.
   static func relative(_ path: SystemText, to folder: SystemText) -> SystemText {
     let start = folder.bytes + [slash]
     return path.bytes.starts(with: start) ? SystemText(bytes: path.bytes.dropFirst(start.count)) : path

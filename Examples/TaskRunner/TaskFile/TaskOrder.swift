@@ -52,7 +52,7 @@ struct TaskOrder {
     return tree
   }
 
-  /// Adds the tasks that create inputs to the needs. Returns the position of each need.
+  /// Completes the needs of each task with the tasks that create its inputs. Returns the position of each need.
   private mutating func addNeeds(_ makers: PathTree) -> [SystemText: [SystemText: Int]] {
     var places: [SystemText: [SystemText: Int]] = [:]
     for index in tasks.indices {
@@ -86,7 +86,8 @@ struct TaskOrder {
 
   // MARK: Choosing
 
-  /// Returns the tasks in an order in which each task follows its needs, without tasks in a cycle. All needs must be among the tasks.
+  /// Returns the tasks in an order in which each task follows its needs. Tasks that are part of a cycle are omitted. All needs must be
+  /// among the tasks.
   static func sorted(_ tasks: [TaskDefinition]) -> [TaskDefinition] {
     order(of: tasks).map { tasks[$0] }
   }

@@ -79,7 +79,7 @@ extension MessageWriter {
 }
 
 extension MessageReader {
-  /// Returns the data of the first payload in a field; empty if there is none.
+  /// Returns the data of the first payload in a field, or an empty array if there is none.
   func payload(_ field: Int) throws -> [UInt8] { try message(field).message(1).bytes(2) }
 
   /// Returns the progress that a worker sent as the details of its heartbeat.

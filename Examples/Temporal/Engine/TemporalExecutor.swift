@@ -4,9 +4,8 @@ public import ProcedureKitRemote
 /// An executor that executes calls as standalone activities on a Temporal server.
 ///
 /// The key of a call is the id of its activity. A call with the key of a running activity waits for that activity. A call with the key of a
-/// completed activity receives its result, even in another process or after a restart of the server, for as long as the server keeps the
-/// result, which is a day. If the activity ended in any other way, it is started again. Cancellation ends the activity for all callers that
-/// are waiting for it.
+/// completed activity receives its result, even in another process or after a restart of the server. The server keeps a result for a day.
+/// If the activity ended in any other way, it is started again. Cancellation ends the activity for all callers that are waiting for it.
 public struct TemporalExecutor: ProcedureExecutor {
   /// The maximum size of an input or a result, in bytes.
   public var payloadLimit: Int { TemporalConnection.payloadLimit }
@@ -35,8 +34,8 @@ public struct TemporalExecutor: ProcedureExecutor {
         return try await outcome(of: call, run)
       }
     } catch is CancellationError {
-      // The activity is cancelled in a detached task, since a cancelled task could not send requests. The task ends after the heartbeat
-      // timeout at the latest.
+      // The activity is cancelled in a detached task, since a cancelled task could not send requests. The task ends within the heartbeat
+      // timeout.
       await Task.detached { await cancel(call) }.value
       throw CancellationError()
     } catch {

@@ -15,7 +15,7 @@ public struct ServerRequest: Sendable {
   /// The header fields.
   public var headers: HeaderFields
 
-  /// The complete body; empty if `beforeBody` returned a response.
+  /// The complete body. If `beforeBody` returned a response, the body is empty.
   public var body = Data()
 
   /// The number of this request among the requests for the same path, starting with 1.
