@@ -62,7 +62,7 @@ extension Condition {
 }
 
 extension Prompts.Kind {
-  /// The kind that all confirmations share.
+  /// The kind of prompt that all confirmations share.
   fileprivate static let confirmations = Prompts.Kind(type: TypeCategory(UserConfirmation.self))
 
   private enum UserConfirmation {}

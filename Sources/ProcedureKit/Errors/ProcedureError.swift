@@ -122,8 +122,8 @@ public struct ProcedureError: Error, Sendable {
     public var key: String?
     /// The run that replaced the procedure on the full queue, for ``Kind/replaced``.
     public var replacement: ProcedureIdentity?
-    /// The time after which the procedure timed out, for ``Kind/timedOut``, measured from the start of the body, or, for a deadline, from
-    /// admission.
+    /// The time after which the procedure timed out, for ``Kind/timedOut``. A timeout is measured from the start of the body, and a
+    /// deadline from the admission of the procedure.
     ///
     /// The value is zero if the deadline had passed before the procedure was added.
     public var duration: Duration?

@@ -57,7 +57,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     hasSubscribers.load(ordering: .relaxed)
   }
 
-  /// Delivers an event. The caller must perform the `effects` while it holds no lock.
+  /// Delivers an event. The caller must perform the `effects`, and must not hold any locks while it does so.
   func send(_ event: Event, _ effects: inout [EventEffect]) {
     contents.withLock { contents in
       guard !contents.isClosed else { return }
@@ -100,7 +100,8 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
 
   /// Ends a subscription. O(n) for n subscriptions.
   ///
-  /// - Returns: The unread events, which the caller must release while it holds no lock, and the readers, which the caller must resume.
+  /// - Returns: The unread events, which the caller must release while it does not hold any locks, and the readers, which the caller must
+  ///   resume.
   func remove(_ number: Int) -> (events: ContiguousArray<Event>, readers: [Waiter]) {
     contents.withLock { contents in
       let removed = contents.index(of: number).map { contents.buffers.remove(at: $0).buffer }
@@ -212,7 +213,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
   }
 }
 
-/// An effect that the sender of an event performs while it holds no lock.
+/// An effect that the sender of an event performs while it does not hold any locks.
 enum EventEffect: Sendable {
   /// Resumes a waiting reader.
   case resume(Waiter)

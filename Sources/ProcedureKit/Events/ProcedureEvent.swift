@@ -219,7 +219,8 @@ extension ProcedureEvent {
     if case .didAwait(let run, _, _)? = details?.content { run } else { nil }
   }
 
-  /// The time that the run spent waiting for its slot, for ``Kind-swift.struct/willExecute`` and ``Kind-swift.struct/didAwait``.
+  /// The time that the run spent waiting for its slot. It is available for ``Kind-swift.struct/willExecute`` and
+  /// ``Kind-swift.struct/didAwait``.
   ///
   /// The value is `nil` if the time is unknown, as it is for the nodes of a graph, which are executed in the slots of the graph's workers.
   public var slotWait: Duration? {
@@ -258,8 +259,8 @@ extension ProcedureEvent {
 
   /// The time that the run spent in each phase, for ``Kind-swift.struct/didFinish``.
   ///
-  /// The sum is the time since `didAttach`. The value is `nil` for a run that was refused, or that was admitted before the queue had a
-  /// subscriber, unless the queue collects totals.
+  /// The times add up to the time since `didAttach`. The value is `nil` for a run that was refused, or that was admitted before the queue
+  /// had a subscriber, unless the queue collects totals.
   public var metrics: ProcedureMetrics? {
     if case .didFinish(_, let metrics)? = details?.content { metrics } else { nil }
   }

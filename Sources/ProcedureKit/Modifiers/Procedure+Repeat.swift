@@ -9,9 +9,8 @@ extension Procedure {
   ///
   /// The repetition ends when the schedule ends, after `maxCount` executions, or when `shouldRepeat` returns `false`. The procedure returns
   /// the value of the last execution. A failure ends the repetition, and its error is thrown. During a pause, the run holds neither a slot
-  /// nor any of the procedure's resources, including the resources of modifiers that are applied later. A pause of the outermost layer does
-  /// not occupy a task, either. Cancellation ends a pause immediately. To receive all values, use
-  /// ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
+  /// nor any of the procedure's resources, including the resources of modifiers that are applied later. A pause of the outermost layer
+  /// occupies no task. Cancellation ends a pause immediately. To receive all values, use ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
   ///
   /// - Parameters:
   ///   - schedule: The delays between the end of an execution and the start of the next one.

@@ -98,8 +98,8 @@ extension Run {
     core.timers.cancel(timer)
   }
 
-  /// Waits for a signal that another run sends, or until this run is cancelled. The search for deadlocks includes the wait. The caller must
-  /// already have released the slot.
+  /// Waits until `leader` sends a signal or this run is cancelled. The search for deadlocks includes the wait. The caller must already have
+  /// released the slot.
   ///
   /// - Throws: The error with which the wait is refused if it is part of a deadlock (R4).
   package func wait(for leader: Run, at signal: OneShotSignal) async throws {

@@ -9,9 +9,9 @@ extension Procedure {
   ///
   /// The first delay of the schedule precedes the first retry. Each attempt repeats all modifiers that were applied before this one:
   /// conditions are evaluated again, resources are claimed again, and timeouts start again. During a pause, the run holds neither a slot
-  /// nor any of the procedure's resources, including the resources of modifiers that are applied later. A pause of the outermost layer does
-  /// not occupy a task, either. Cancellation ends a pause immediately. The children of an attempt end before the next attempt starts. A
-  /// body can read the number of the attempt from ``ProcedureContext/attempt``.
+  /// nor any of the procedure's resources, including the resources of modifiers that are applied later. A pause of the outermost layer
+  /// occupies no task. Cancellation ends a pause immediately. The children of an attempt end before the next attempt starts. A body can
+  /// read the number of the attempt from ``ProcedureContext/attempt``.
   ///
   /// An endless schedule of zero delays, such as ``Schedule/immediate``, should be limited by `maxAttempts` or a `budget`. Otherwise, the
   /// first retry logs a warning, once for each procedure name.

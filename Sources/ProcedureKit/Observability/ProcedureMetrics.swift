@@ -17,10 +17,11 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
   public var executing: Duration
   /// The time that the run spent pausing: in delays, and between attempts and repetitions.
   public var paused: Duration
-  /// The time that the run spent, after the body ended, waiting for children that the body produced, and calling its end hooks.
+  /// The time from the end of the body to the end of the run. During this time, the run waits for children that the body produced, and
+  /// calls its end hooks.
   public var finishing: Duration
-  /// The number of attempts that have started, including the retries of every layer of the procedure and of the procedures that its body
-  /// calls. It is 0 if the body was never called.
+  /// The number of attempts that have started. Retries in every layer of the procedure, and in procedures that its body calls, are
+  /// included. The number is 0 if the body was never called.
   public var attempts: Int
 
   /// Creates metrics from their components.
@@ -88,13 +89,13 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   ///
   /// The number includes the errors that ``ProcedureQueue/tryAdd(_:input:after:)-(_,_,[ProcedureDependency])`` threw.
   public private(set) var refusedCount = 0
-  /// The number of retries, in any layer of a procedure, and in the nodes of graphs.
+  /// The number of retries. Retries in every layer of a procedure, and in the nodes of graphs, are included.
   public private(set) var retryCount = 0
-  /// The sums of the times of all procedures.
+  /// The times of all procedures, added up.
   public private(set) var times = ProcedureMetrics()
   /// The distribution of the total time that each procedure spent waiting for dependencies, conditions, resources and slots.
   public private(set) var waiting = DurationHistogram()
-  /// The distribution of the execution times of the bodies of all procedures that have started.
+  /// The distribution of the time that each procedure spent executing its body. Only procedures that have started are included.
   public private(set) var executing = DurationHistogram()
 
   private enum CodingKeys: CodingKey {

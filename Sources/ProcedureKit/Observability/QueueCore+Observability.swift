@@ -69,7 +69,7 @@ extension Run {
     return state.runs[self].hasStarted ? pause.latestAttempt + pause.innerRetryCount : 0
   }
 
-  /// Returns how long the body waited for its slot, in nanoseconds; negative if that is not known.
+  /// Returns how long the body waited for its slot, in nanoseconds. The result is negative if that time is not known.
   func slotWait(_ state: borrowing QueueCore.State) -> Int64 {
     // The wait for the slot of an enclosing body does not belong to this run.
     slotOwner === self ? state.machine.meters?.slotWait(of: state.runs[self].member) ?? -1 : -1

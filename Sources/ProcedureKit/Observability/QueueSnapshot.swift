@@ -16,15 +16,14 @@ public struct QueueSnapshot: Sendable {
   public let slotsInUse: Int
   /// The maximum number of added procedures that may be waiting; see ``ProcedureQueue/Configuration/maxWaitingProcedures``.
   public let maxWaitingProcedures: Int
-  /// The maximum number of bodies with the same key that execute at a time; see
-  /// ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
+  /// For each key, the maximum number of bodies that execute at a time; see ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
   public let maxConcurrentProceduresPerKey: Int
-  /// The maximum number of added procedures with the same key that may be waiting; see
+  /// For each key, the maximum number of added procedures that may be waiting; see
   /// ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey``.
   public let maxWaitingProceduresPerKey: Int
-  /// Whether the queue is suspended and starts no procedures until it is resumed.
+  /// Whether the queue is suspended. A suspended queue starts no procedures until it is resumed.
   public let isSuspended: Bool
-  /// Whether the queue has been shut down and admits no further procedures.
+  /// Whether the queue has been shut down. If so, it admits no further procedures.
   public let isShutDown: Bool
   /// The counts and times of the queue, if ``ProcedureQueue/Configuration/collectsTotals`` is set.
   public let totals: QueueTotals?
@@ -41,7 +40,7 @@ public struct QueueSnapshot: Sendable {
     public let parent: ProcedureIdentity?
     /// The description of the run's key, or of the key of the enclosing run; see ``Procedure/keyed(by:)``.
     public let key: String?
-    /// The number of the slot in which the body executes, as in ``ProcedureEvent/slot``.
+    /// The number of the slot in which the body executes; see ``ProcedureEvent/slot``.
     ///
     /// The value is `nil` if the body has no slot, or if the queue has no subscriber and collects no totals. A node uses the slot of its
     /// graph's worker; this slot is shown only for a node with modifiers.
@@ -152,7 +151,8 @@ enum BodyWaitLook: Sendable {
   case execution(SharedWorkTable.Key, Run)
   case other(QueueSnapshot.Wait)
 
-  /// Creates the view of a wait; `nil` if the wait is over, even if the body has not resumed yet. The caller must hold the lock.
+  /// Creates the form in which a snapshot shows `wait`. The result is `nil` if the wait is over, even if the body has not resumed yet. The
+  /// caller must hold the lock.
   init?(_ wait: RunWait) {
     switch wait {
     case .run(let awaited):

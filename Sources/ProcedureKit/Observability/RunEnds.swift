@@ -57,7 +57,7 @@ package final class RunEnds: Sendable {
     self.limit = limit
   }
 
-  /// Adds an end.
+  /// Adds the end of a run. If the collection is full, the oldest end is dropped.
   ///
   /// - Returns: The end that was dropped, if any. It must be released while no lock is held, since it can refer to the user's objects.
   fileprivate func append(_ end: End) -> End? {

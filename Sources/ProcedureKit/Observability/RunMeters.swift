@@ -13,11 +13,11 @@ struct RunMeters: Sendable {
   }
 
   private struct Meter {
-    /// The instant of the latest change; negative if the run is unknown.
+    /// The instant of the latest change. A negative value means that the run is unknown.
     var since: Int64 = -1
     var bucket = Bucket.pending
     var slot: Int32 = -1
-    /// The instant at which the run began to wait for its slot; negative if it is not waiting.
+    /// The instant at which the run began to wait for its slot. A negative value means that the run is not waiting.
     var lineStart: Int64 = -1
     /// The time that the run spent waiting for its latest slot.
     var slotWait: Int64 = 0
@@ -27,7 +27,7 @@ struct RunMeters: Sendable {
     var reported: (member: Int32, admission: UInt64)
     /// The number of slots that the run and its nested runs hold.
     var slotCount: Int32 = 0
-    /// The numbers of nested runs that are evaluating conditions, claiming resources, waiting for a slot, and pausing.
+    /// How many nested runs are evaluating conditions, claiming resources, waiting for a slot, or pausing.
     var partCounts: (evaluating: Int32, claiming: Int32, waiting: Int32, paused: Int32) = (0, 0, 0, 0)
     /// The time in each bucket, in nanoseconds.
     var times: (Int64, Int64, Int64, Int64, Int64, Int64, Int64) = (0, 0, 0, 0, 0, 0, 0)
@@ -154,7 +154,7 @@ struct RunMeters: Sendable {
   /// Returns the number of the slot of a run; -1 if the run has none, or is unknown.
   func slot(of member: Int32) -> Int32 { isKnown(member) ? meters[Int(member)].slot : -1 }
 
-  /// Returns how long a run waited for its latest slot, in nanoseconds; negative if the run is unknown, or has no slot.
+  /// Returns how long a run waited for its latest slot, in nanoseconds. The result is negative if the run is unknown, or has no slot.
   func slotWait(of member: Int32) -> Int64 { slot(of: member) < 0 ? -1 : meters[Int(member)].slotWait }
 
   /// Returns the metrics of a run at an instant, without its attempts; `nil` if the run is unknown.

@@ -100,7 +100,7 @@ public struct ProcedureContext: Sendable {
 
   /// Cancels the procedure.
   ///
-  /// - Parameter reason: The error that the handle's `value` throws; `nil` for `CancellationError`.
+  /// - Parameter reason: The error that the handle's `value` throws; `nil` to use `CancellationError`.
   public func cancel(_ reason: (any Error)? = nil) {
     run.reported.cancel(reason)
   }
@@ -145,7 +145,7 @@ public struct ProcedureContext: Sendable {
   /// - Parameters:
   ///   - awaited: The run whose events or progress are read.
   ///   - hasWaited: Whether a body has waited for an event from this subscription, and the run has not ended since.
-  ///   - mayReadItself: Whether another task of the body can cause the event, in which case the body may wait for it.
+  ///   - mayReadItself: Whether another task of the body can cause the event. If so, the body may wait for the event.
   ///   - wait: A function that waits for the event.
   /// - Returns: The event; `nil` after the last one.
   @concurrent static func waitingForEvent<Event: Sendable>(

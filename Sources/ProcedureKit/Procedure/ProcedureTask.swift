@@ -70,7 +70,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   /// The name in events, errors and snapshots.
   public var name: String { layer.name }
 
-  /// The priority in the ready queue, or `nil` for the priority of the calling task.
+  /// The priority in the ready queue, or `nil` to use the priority of the calling task.
   public var priority: TaskPriority? { layer.traits.rawPriority.map(TaskPriority.init) }
 
   /// The task itself.
@@ -145,7 +145,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Returns a task that consists of a new layer around this task, with the same name and priority, and with a different body.
+  /// Returns a task that consists of a new layer around this task. The new task has the same name and priority as this one, but a different
+  /// body.
   package func wrapped<I: Sendable, O: Sendable>(
     _ change: (inout ModifierLayer.Traits) -> Void = { _ in },
     _ operation: @escaping @concurrent @Sendable (I) async throws -> O

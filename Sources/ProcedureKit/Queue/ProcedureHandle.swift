@@ -137,7 +137,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
 
   /// Cancels the procedure together with its children, nested runs and nodes.
   ///
-  /// - Parameter reason: The error that ``value`` throws; `nil` for `CancellationError`.
+  /// - Parameter reason: The error that ``value`` throws; `nil` to use `CancellationError`.
   public func cancel(_ reason: (any Error)? = nil) {
     run.cancel(reason)
   }

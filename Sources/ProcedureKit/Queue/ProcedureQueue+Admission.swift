@@ -93,7 +93,7 @@ extension ProcedureQueue {
   }
 }
 
-/// Variants of the functions above that take one dependency instead of an array: `after: a` is short for `after: [a]`.
+/// Variants of `add`, `enqueue` and `tryAdd` that take one dependency instead of an array: `after: a` is short for `after: [a]`.
 extension ProcedureQueue {
   /// Adds a procedure that starts after another one finishes; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult

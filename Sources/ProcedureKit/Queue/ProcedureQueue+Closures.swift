@@ -70,7 +70,7 @@ extension ProcedureQueue {
     return submit(task, from: repeat each handles, after: dependencies)
   }
 
-  /// Adds a function that takes the values of other procedures, with one further dependency.
+  /// Adds a function that takes the values of other procedures, and has one further dependency.
   ///
   /// See ``add(_:from:after:operation:)-(_,ProcedureHandle<Value>,[ProcedureDependency],_)``.
   @discardableResult
@@ -94,7 +94,7 @@ extension ProcedureQueue {
     add(ProcedureTask(name, operation: operation), from: handles, after: dependencies)
   }
 
-  /// Adds a function that takes an array of the values of other procedures, with one further dependency.
+  /// Adds a function that takes an array of the values of other procedures, and has one further dependency.
   ///
   /// See ``add(_:from:after:operation:)-(_,[ProcedureHandle<Value>],[ProcedureDependency],_)``.
   @discardableResult

@@ -16,13 +16,13 @@ extension ProcedureQueue {
     /// The maximum number of bodies that execute at a time. If the value is below 1, creating the queue traps.
     public var maxConcurrentProcedures: Int
 
-    /// Whether the queue is created suspended, in which case it starts no procedures until it is resumed.
+    /// Whether the queue is created suspended. A suspended queue starts no procedures until it is resumed.
     public var isSuspended: Bool
 
     /// The clock for events, pauses and timeouts.
     public var clock: any Clock<Duration> = ContinuousClock()
 
-    /// The executor on which bodies execute; `nil` for the global executor.
+    /// The executor on which bodies execute; `nil` to use the global executor.
     ///
     /// `run` also executes the body on this executor. If the value is `nil`, a nested `run` executes on the executor of the enclosing body.
     public var executor: (any TaskExecutor)?
@@ -34,7 +34,7 @@ extension ProcedureQueue {
     /// procedures that are executed by `run`, because they wait in the caller's task.
     public var maxWaitingProcedures = Int.max
 
-    /// The maximum number of added procedures with the same key that may be waiting to start. If the value is below 1, creating the queue
+    /// For each key, the maximum number of added procedures that may be waiting to start. If the value is below 1, creating the queue
     /// traps.
     ///
     /// The limit applies in addition to ``maxWaitingProcedures``. Procedures without a key (``Procedure/keyed(by:)``) are not limited.
@@ -43,7 +43,7 @@ extension ProcedureQueue {
     /// The order in which procedures of equal priority start.
     public var fairness: QueueFairness = .admissionOrder
 
-    /// The maximum number of bodies with the same key that execute at a time. If the value is below 1, creating the queue traps.
+    /// For each key, the maximum number of bodies that execute at a time. If the value is below 1, creating the queue traps.
     ///
     /// Only bodies that hold a slot count towards the limit. A body that waits for other work in the library releases its slot, which
     /// another procedure with the same key can then take; the body continues when the key has capacity again. A retry or a repetition does
@@ -83,7 +83,7 @@ extension ProcedureQueue {
         ) async throws -> Void
       )?
 
-    /// The seed for random delays in schedules, for tests; `nil` for a random seed.
+    /// The seed for random delays in schedules, for tests; `nil` to use a random seed.
     public var seed: UInt64?
 
     /// The log of the queue; `nil` to use the value that ``ProcedureLog/shared`` has when a message is written.
@@ -107,11 +107,11 @@ extension ProcedureQueue {
     ///
     /// A queue is stalled if it has procedures but none of them has started, begun or ended a wait, or finished within this time. For
     /// example, a body may be waiting for an answer that never arrives, or may be computing for longer than this time. A suspended queue
-    /// does not stall. While a timer for any of its procedures is pending, a queue does not stall either, because it will make progress
-    /// when the pause ends or the timeout or deadline expires. Adding procedures to a stalled queue does not count as progress.
+    /// does not stall. A queue does not stall either while a timer for one of its procedures is pending, for example for a pause, a timeout
+    /// or a deadline, because it will make progress when the timer fires. Adding procedures to a stalled queue does not count as progress.
     ///
-    /// While the queue has procedures, the check keeps one timer pending on ``clock``. A stall is reported after this time at the earliest,
-    /// and after twice this time at the latest.
+    /// While the queue has procedures, the check keeps one timer pending on ``clock``. The delay between the last progress and the report
+    /// of a stall is at least this time and at most twice this time.
     public var stallTimeout: Duration?
 
     /// The function that is called with a snapshot of the queue when the queue stalls; `nil` to log the snapshot as a warning.
@@ -126,7 +126,7 @@ extension ProcedureQueue {
     /// - Parameters:
     ///   - name: The name of the queue in errors, snapshots and logs.
     ///   - maxConcurrentProcedures: The maximum number of bodies that execute at a time.
-    ///   - isSuspended: Whether the queue is created suspended, in which case it starts no procedures until it is resumed.
+    ///   - isSuspended: Whether the queue is created suspended. A suspended queue starts no procedures until it is resumed.
     public init(
       _ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false
     ) {

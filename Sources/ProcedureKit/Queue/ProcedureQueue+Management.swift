@@ -6,7 +6,7 @@ extension ProcedureQueue {
   ///
   /// - Parameters:
   ///   - id: The id of the run: ``ProcedureHandle/id``, ``ProcedureEvent/id``, or the id in a ``QueueSnapshot``.
-  ///   - reason: The reason for the cancellation; `nil` for `CancellationError`.
+  ///   - reason: The reason for the cancellation; `nil` to use `CancellationError`.
   /// - Returns: Whether the queue has an unfinished procedure with this id. A procedure whose outcome has already been decided keeps its
   ///   outcome.
   /// - Complexity: O(n log n) for n procedures on the queue.
@@ -28,7 +28,7 @@ extension ProcedureQueue {
   /// started, it is nevertheless cancelled. The children, nested runs and nodes of a selected procedure are cancelled with it.
   ///
   /// - Parameters:
-  ///   - reason: The reason for the cancellation; `nil` for `CancellationError`.
+  ///   - reason: The reason for the cancellation; `nil` to use `CancellationError`.
   ///   - isSelected: A function that returns whether to cancel a procedure. It is called while no lock is held, and can use the queue.
   /// - Throws: The error that the predicate throws, in which case no procedure is cancelled.
   /// - Complexity: O(n log n) for n procedures on the queue.

@@ -12,10 +12,10 @@ extension ProcedureQueue {
   ///
   /// When the grace period ends, all remaining procedures are cancelled, as are procedures that bodies add later. The reason for the
   /// cancellation is ``ProcedureError/Kind/queueShutDown``, which contains the name of the cancelled procedure. The function still waits
-  /// for bodies that are slow to respond to the cancellation, and for ``Procedure/cleanup(atMost:_:)`` and
-  /// ``ProcedureContext/shielded(atMost:_:)``, each of which may take up to its own limit. A body that is itself waiting for the shutdown
-  /// of its queue is neither awaited nor cancelled. If there are several calls, the shortest grace period applies, and each call reports
-  /// all procedures that were cancelled because of the shutdown.
+  /// for bodies that are slow to respond to the cancellation. It also waits for the operations of ``Procedure/cleanup(atMost:_:)`` and
+  /// ``ProcedureContext/shielded(atMost:_:)``, which may take up to their own limits. A body that is itself waiting for the shutdown of its
+  /// queue is neither awaited nor cancelled. If there are several calls, the shortest grace period applies, and each call reports all
+  /// procedures that were cancelled because of the shutdown.
   ///
   /// Cancelling the caller shortens neither the wait nor the grace period. To shorten the wait, call ``cancelAll(_:)``.
   ///
@@ -52,7 +52,7 @@ extension ProcedureQueue {
   /// body on another queue does not belong to a body on this queue, so it is cancelled if it is waiting to start. Callers that are waiting
   /// for room are not cancelled; they are admitted as cancelled procedures make room.
   ///
-  /// - Parameter reason: The reason for the cancellation; `nil` for `CancellationError`.
+  /// - Parameter reason: The reason for the cancellation; `nil` to use `CancellationError`.
   /// - Returns: The procedures that this call cancelled. A procedure that was pausing between two attempts counts as interrupted.
   /// - Complexity: O(n log n) for n procedures on the queue.
   @discardableResult
@@ -89,11 +89,11 @@ extension ProcedureQueue {
       }
     }
 
-    /// The procedures whose bodies were not called, in the order of admission.
+    /// The procedures whose bodies were not called, in order of admission.
     ///
     /// They can be executed later, or by another process, without being executed twice.
     public let notStarted: [Entry]
-    /// The procedures that had started, in the order of admission.
+    /// The procedures that had started, in order of admission.
     ///
     /// These include procedures that were pausing between two attempts, and procedures that were waiting within one of their modifiers: for
     /// a ``RateLimiter``, or, with `exclusive("a").timeout(…)`, for the resource. Such a procedure may have been executed in part or, if

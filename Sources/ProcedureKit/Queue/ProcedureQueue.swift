@@ -22,7 +22,7 @@ public actor ProcedureQueue {
   /// - Parameters:
   ///   - name: The name of the queue in errors, snapshots and logs.
   ///   - maxConcurrentProcedures: The maximum number of bodies that execute at a time. Passing a value below 1 traps.
-  ///   - isSuspended: Whether the queue is created suspended, in which case it starts no procedures until it is resumed.
+  ///   - isSuspended: Whether the queue is created suspended. A suspended queue starts no procedures until it is resumed.
   public init(_ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false) {
     self.init(Configuration(name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended))
   }
@@ -290,7 +290,7 @@ public actor ProcedureQueue {
   /// Cancels all procedures that are currently on the queue; procedures that are added later are not affected. Procedures that a shield
   /// runs or produces on the queue are not cancelled; see ``ProcedureContext/shielded(atMost:_:)``.
   ///
-  /// - Parameter reason: The reason for the cancellation; `nil` for `CancellationError`.
+  /// - Parameter reason: The reason for the cancellation; `nil` to use `CancellationError`.
   /// - Complexity: O(n log n) for n procedures on the queue.
   public nonisolated func cancelAll(_ reason: (any Error)? = nil) { core.cancelAll(reason) }
 
@@ -326,7 +326,7 @@ public actor ProcedureQueue {
 }
 
 extension ProcedureContext {
-  /// The queue on which this run executes; `nil` for a run without a queue, or if the last reference to the queue was released.
+  /// The queue on which this run executes; `nil` if the run has no queue, or if the last reference to the queue was released.
   public var queue: ProcedureQueue? {
     run.ancestors.lazy.compactMap { run in run.core.read { $0.queue as? ProcedureQueue } }.first { _ in true }
   }

@@ -16,7 +16,7 @@ public final class CircuitBreaker: Sendable {
     case closed
     /// Calls are refused. After the cooldown, the next call becomes the probe.
     case open
-    /// The probe is in progress; other calls are refused.
+    /// One call, the probe, is in progress. All other calls are refused.
     case halfOpen
   }
 
@@ -51,7 +51,7 @@ public final class CircuitBreaker: Sendable {
     broadcaster.close()
   }
 
-  /// The current state, which determines whether calls are admitted.
+  /// The current state of the breaker, which determines whether calls are admitted.
   public var state: State {
     machine.withLock { $0.publicState }
   }

@@ -18,7 +18,7 @@ struct CircuitBreakerMachine {
     case halfOpen
   }
 
-  /// The conditions for opening, and the cooldown.
+  /// The conditions under which the breaker opens, and its cooldown.
   struct Limits: Equatable {
     let failureRatio: Double
     let minimumCalls: Int

@@ -120,7 +120,7 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Applies an event, and signals the calls that the event admitted and the new head of the line, if there is one.
+  /// Applies an event. Then signals the calls that the event admitted, and the call that has become first in line, if any.
   private func change<R: Sendable>(_ event: (inout Contents, Duration) -> R) -> R {
     let now = time.now.sinceStart
     let (result, called) = contents.withLock { contents in

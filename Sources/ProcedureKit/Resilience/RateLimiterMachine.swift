@@ -134,7 +134,7 @@ struct TokenBucket: Equatable {
     return true
   }
 
-  /// Adds one of `parts` equal fractions of a token. The fraction is lost if the bucket is full.
+  /// Adds a token divided by `parts`. This fraction of a token is lost if the bucket is full.
   mutating func add(oneOf parts: Int, at now: Duration) {
     let part = Duration(attoseconds: interval.attoseconds / Int128(max(parts, 1)))
     fullAt = max(fullAt - part, now)

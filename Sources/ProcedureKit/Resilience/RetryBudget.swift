@@ -22,8 +22,8 @@ public final class RetryBudget: Sendable {
   /// Creates a full budget.
   ///
   /// - Parameters:
-  ///   - capacity: The maximum number of retries that the budget can hold, which is also the maximum number that can be
-  ///     made in quick succession. A value of zero or less allows no retries.
+  ///   - capacity: The maximum number of retries that the budget can hold. No more retries than this can be made in quick succession. A
+  ///     value of zero or less allows no retries.
   ///   - successesPerRetry: The number of successes that return one retry to the budget. For example, 10 limits retries to a tenth of the
   ///     calls. Values below 1 count as 1.
   ///   - interval: The time after which one retry is returned to the budget, regardless of successes. If it is zero or less, there

@@ -115,7 +115,7 @@ private struct Unfolding<State: Sendable>: DelaySource {
 }
 
 extension Schedule {
-  /// Returns the delays as a sequence, for tests and inspection. Most schedules, and therefore most of these sequences, are endless.
+  /// Returns the delays as a sequence, for tests and inspection. Most schedules are endless, and so are most of these sequences.
   ///
   /// ```swift
   /// Array(Schedule.fibonacci(.seconds(1)).delays().prefix(5))  // 0, 1, 1, 2 and 3 seconds

@@ -12,7 +12,7 @@ package final class ProgressNode: Sendable {
     /// The latest version that each reader has read.
     var versions: [ObjectIdentifier: Int] = [:]
     var readers: [(id: ObjectIdentifier, waiter: Waiter)] = []
-    /// The run, which announces each percent; `nil` for a graph, and after the run ends.
+    /// The run, which announces each percent. The value is `nil` in the node of a graph, and after the run ends.
     var run: Run?
     /// The percentage that was announced last.
     var announced = -1
@@ -44,7 +44,7 @@ package final class ProgressNode: Sendable {
   ///   - progress: The initial progress.
   ///   - nodeCount: The number of nodes of a graph.
   ///   - time: The clock of the queue.
-  ///   - run: The run, which announces each percent; `nil` for a graph.
+  ///   - run: The run, which announces each percent; `nil` if the node represents a graph.
   init(
     _ id: ProcedureID, in parent: ProgressNode?, _ progress: ProgressState, nodeCount: Int = 0,
     time: QueueClock, run: Run? = nil
