@@ -25,7 +25,7 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
       }
     }
 
-    /// Returns a consumer's copy of the value from the values of one run.
+    /// Returns a consumer's copy of the value, given the values of one run of the graph.
     @inlinable
     func take(_ values: GraphValues) -> Value {
       if let making { return making.make(values) }

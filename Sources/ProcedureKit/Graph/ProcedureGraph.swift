@@ -176,7 +176,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// The nodes whose values form the value of the graph, where -1 represents the graph's input. Empty for a graph without a value.
   package var outputNodes: [Int32] { outputSlots.map { $0 - 1 } }
 
-  /// Whether the output is taken as the result of a node, in which case it exists even if the node failed.
+  /// Whether the output is taken as the `Result` of a node. If so, the output exists even if the node failed.
   var isAcceptedOutput: Bool {
     plan.shape.acceptedOutput >= 0
   }

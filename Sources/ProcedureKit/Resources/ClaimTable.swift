@@ -88,7 +88,7 @@ struct ClaimTable {
     let root: Int32
     /// The claim that holds the units of the pool; -1 for a root pool.
     let owner: Int32
-    /// The capacity minus the number of held units; negative if the capacity was lowered below that number.
+    /// The capacity minus the number of held units. The value is negative if the capacity was lowered below the number of held units.
     var free: Int32
     var entryCount: Int32 = 0
     var line = EntryList()
@@ -273,7 +273,8 @@ struct ClaimTable {
     }
   }
 
-  /// Raises the claim of an entry. Returns `false` if there is no entry, or if its claim already has at least this priority.
+  /// Raises the priority of the claim that an entry belongs to. Returns `false` if there is no entry, or if the claim already has at least
+  /// this priority.
   mutating func raise(
     _ entry: Int32, to priority: UInt8, _ raised: inout [RunNumber], _ pending: inout [Int32]
   ) -> Bool {

@@ -125,7 +125,7 @@ struct ResourceRequest: Sendable {
     return (merged, nil)
   }
 
-  /// Returns the total number of units of a resource that a layer needs.
+  /// Returns how many units of a resource a layer needs in total.
   static func units(of key: ResourceKey, in demands: [Demand]) -> Int {
     demands.reduce(0) { $1.key == key ? $0 + Int($1.units) : $0 }
   }

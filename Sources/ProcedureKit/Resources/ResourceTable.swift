@@ -137,8 +137,8 @@ public final class ResourceTable: Sendable {
     }
   }
 
-  /// Makes a request for a run inside the ancestors of a layer. If the run has to wait, searches for a deadlock (R4) and raises the
-  /// priorities of the holders (Q7).
+  /// Makes a request for a run, which can use the units that the ancestors of `layer` hold. If the run has to wait, searches for a deadlock
+  /// (R4) and raises the priorities of the holders (Q7).
   private func request(
     for run: Run, inside layer: Run, _ makeRequest: (inout State, [RunNumber], UInt8) -> Answer
   ) -> Answer {
@@ -188,7 +188,8 @@ public final class ResourceTable: Sendable {
     for run in granted { run.resumeClaimants() }
   }
 
-  /// Raises the priorities of the runs that hold the resources that a run is waiting for, and of the runs ahead of it in line (Q7).
+  /// Raises the priorities of the runs for which a run is waiting: the holders of the resources that it claims, and the runs ahead of it in
+  /// line (Q7).
   func raise(_ run: Run, to priority: UInt8) {
     let raised = state.withLock { state in
       var raised: [RunNumber] = []

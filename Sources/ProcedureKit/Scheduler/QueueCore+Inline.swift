@@ -102,7 +102,7 @@ extension QueueCore {
   ///   - outcome: The outcome of its body.
   ///   - reading: The instant at which the run ends.
   ///   - worker: The worker that executed the body; `nil` if the caller's task executed it.
-  /// - Returns: The next job of the worker; `nil` if the run cannot end inline, because it has children, listeners, or a cancellation, or has
+  /// - Returns: The next job of the worker; `nil` if the run cannot end inline, because it has children or listeners, was cancelled, or has
   ///   reclaimed resources.
   @inline(__always)
   func endInline(

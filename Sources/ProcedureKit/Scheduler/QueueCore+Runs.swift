@@ -159,6 +159,6 @@ extension QueueCore {
     return nil
   }
 
-  /// Returns whether the run executes within a body on this queue, in which case it may add runs even during a shutdown.
+  /// Returns whether the run executes within a body on this queue. If so, it may add runs even during a shutdown.
   func isAround(_ run: Run?) -> Bool { run?.ancestors.contains { $0.core === self } ?? false }
 }

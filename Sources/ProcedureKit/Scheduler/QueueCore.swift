@@ -26,7 +26,7 @@ package final class QueueCore: Sendable {
     /// The generator of the seeds for schedules, if the queue has a seed.
     var seeds: SplitMix64?
     var isShutDown = false
-    /// Whether the `ProcedureQueue` has been deallocated, in which case the event streams end with the last run.
+    /// Whether the `ProcedureQueue` has been deallocated. If so, the event streams end with the last run.
     var isReleased = false
     /// The signals of graph workers that are waiting until the queue is resumed (Q2).
     var resumption: [OneShotSignal] = []
@@ -36,7 +36,7 @@ package final class QueueCore: Sendable {
     var cancelledByShutdown: [CancelledRun]?
     /// The failures in a scope, in order. A scope that fails fast throws the first one.
     var failures: [ProcedureFailure] = []
-    /// Whether the scope has ended, in which case later failures are unobserved.
+    /// Whether the scope has ended. After that, failures are unobserved.
     var isScopeOver = false
     /// The signals of tasks that are waiting until the queue has no runs (Q4).
     var emptyWaiters: [OneShotSignal] = []
@@ -125,7 +125,7 @@ package final class QueueCore: Sendable {
   @usableFromInline let limitsWaiting: Bool
   /// Whether the queue schedules or limits runs by their keys.
   let usesKeys: Bool
-  /// Whether the queue has neither an executor nor an interceptor, so a body can be called directly.
+  /// Whether the queue has neither an executor nor an interceptor. If so, a body can be called directly.
   @usableFromInline let hasNoHooks: Bool
   let state: Mutex<State>
   /// Whether the queue is suspended. Graph workers read this flag before each node, without taking the lock.
@@ -230,7 +230,7 @@ package final class QueueCore: Sendable {
     if !effects.actions.isEmpty { perform(effects.actions) }
   }
 
-  /// Performs first the actions that cannot trigger further actions, and then the others, in order.
+  /// First performs the actions that cannot trigger further actions, and then the others, in order.
   private func perform(_ actions: [Effects.Action]) {
     for action in actions where !action.advancesRun { perform(action) }
     guard actions.contains(where: \.advancesRun) else { return }

@@ -44,7 +44,7 @@ struct GraphProgress {
 
   private var shape: GraphShape { countdown.shape }
 
-  /// Whether the graph failed or was cancelled, so no further nodes start.
+  /// Whether the graph failed or was cancelled. If so, no further nodes start.
   var isStopping: Bool { countdown.isStopping }
 
   /// Whether no node is executing and none will start. Only an executing node can make other nodes ready.
@@ -180,7 +180,7 @@ final class GraphCountdown: Sendable {
     self.values = values
   }
 
-  /// Whether the graph failed or was cancelled, so no further nodes start.
+  /// Whether the graph failed or was cancelled. If so, no further nodes start.
   var isStopping: Bool { values.isStopping }
 
   /// Decrements the counters of the dependents of a node that succeeded, and returns the nodes that become ready.

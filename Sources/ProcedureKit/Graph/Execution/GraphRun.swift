@@ -31,7 +31,7 @@ final class GraphRun: Sendable {
   /// The runs that were created for nodes with only a body. A run is removed when the body ends.
   private let nodeRuns = Mutex<[Int32: Run]>([:])
   let isObservedFromStart: Bool
-  /// The instant at which the graph started and all nodes began to wait; negative if runs are not being measured.
+  /// The instant at which the graph started and all nodes began to wait. A negative value means that runs are not being measured.
   let start: ProcedureInstant
   /// Whether every node is executed as a run because the queue has an interceptor.
   let makesRuns: Bool

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The position of a value in the memory of one run of a graph.
+/// The position of a value in the memory that one run of a graph uses.
 ///
 /// The type is `package` because `ProcedureKitDurable` uses it.
 @usableFromInline
@@ -17,7 +17,7 @@ package struct ValueSlot<Value>: Sendable {
 struct ValueKind: Sendable {
   let size: Int
   let alignment: Int
-  /// Destroys the value at an offset; `nil` for a trivial type, whose values need no destruction.
+  /// A function that destroys the value at an offset. It is `nil` for a trivial type, whose values need no destruction.
   let destroy: (@Sendable (GraphValues, Int32) -> Void)?
   let type: Any.Type
 
@@ -91,7 +91,7 @@ package final class GraphValues: @unchecked Sendable {
 
   // MARK: Values
 
-  /// Returns whether a type is trivial, in which case its values need no destruction.
+  /// Returns whether a type is trivial. The values of a trivial type need no destruction.
   @inlinable
   static func isBits<Value>(_ type: Value.Type) -> Bool { _isPOD(type) }
 
@@ -160,7 +160,7 @@ package final class GraphValues: @unchecked Sendable {
 
   // MARK: Nodes
 
-  /// Whether the graph failed or was cancelled, so no further nodes start.
+  /// Whether the graph failed or was cancelled. If so, no further nodes start.
   var isStopping: Bool { counters[stopIndex].load(ordering: .acquiring) & 1 == 1 }
 
   /// Stops the graph, so no further nodes start.

@@ -48,7 +48,7 @@ enum DeadlockSearch {
 
   private struct Refusal {
     let run: Run
-    /// The refused wait, if it is a wait in a body; `nil` for a claim and for a dependency.
+    /// The refused wait, if it is a wait in a body. The value is `nil` if a claim or a wait for a dependency is refused.
     let wait: ObjectIdentifier?
     let isDependency: Bool
     /// The wait cycle, beginning with the refused wait.
@@ -60,7 +60,7 @@ enum DeadlockSearch {
     var runs: [RunNumber: Run] = [:]
     /// The waits in bodies, keyed by the waiting run and the awaited run.
     private var bodyWaits: [Edge: (key: ObjectIdentifier, wait: RunWait)] = [:]
-    /// The waits for dependencies, from runs that have not started.
+    /// The waits of runs that have not started and are waiting for their dependencies.
     private var dependencyWaits: Set<Edge> = []
 
     init(from start: Run) {

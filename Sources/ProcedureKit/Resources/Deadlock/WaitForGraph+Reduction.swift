@@ -6,7 +6,7 @@ extension WaitForGraph {
     private struct Line {
       var needs: [(run: RunNumber, units: Int32)]
       var next = 0
-      /// Whether the first stuck run has received its units. Used only if the order is kept.
+      /// Whether the first stuck run has received its units. Used only if `keepsOrder` is `true`.
       var isFirstMet = false
     }
 
@@ -95,7 +95,8 @@ extension WaitForGraph {
       for need in graph.needs[run] ?? [] { advance(need.pool) }
     }
 
-    /// Sorts the waits for a pool in the order of its line if the order is kept, and otherwise by the number of units, fewest first.
+    /// Sorts the waits for a pool. If `keepsOrder` is `true`, they are sorted in the order of the line, and otherwise by the number of
+    /// units, fewest first.
     private mutating func sort(_ pool: PoolKey, _ order: [RunNumber]) {
       guard keepsOrder else { return lines[pool]?.needs.sort { $0.units < $1.units } ?? () }
       let positions = Dictionary(zip(order, order.indices)) { first, _ in first }

@@ -17,7 +17,7 @@ struct AdmissionLimiter: Sendable {
     case full(limit: Int)
     case keyFull(limit: Int)
 
-    /// Returns the error for a refused run. The caller must hold no lock, because describing the key calls the user's code.
+    /// Returns the error for a refused run. The caller must not hold any locks, because describing the key calls the user's code.
     func error(of run: Run) -> ProcedureError {
       let (procedure, queue) = (run.identity, run.core.name)
       return switch self {
@@ -82,7 +82,7 @@ struct AdmissionLimiter: Sendable {
   /// Returns whether the waiting runs and the reservations have reached the limit of the queue.
   func isFull(_ machine: QueueMachine) -> Bool { limit < .max && machine.waitingCount + reservations >= limit }
 
-  /// Returns whether the waiting runs and the reservations of a key have reached the limit for each key.
+  /// Returns whether the waiting runs and the reservations of a key have reached the limit that applies to every key.
   func isFull(_ key: ObjectIdentifier?, _ machine: QueueMachine) -> Bool {
     guard limitPerKey < .max, let key else { return false }
     return machine.fairQueue.waitingCount(of: key) + (keys[key]?.reservations ?? 0) >= limitPerKey

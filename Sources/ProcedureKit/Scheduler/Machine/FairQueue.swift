@@ -180,7 +180,8 @@ struct FairQueue: Sendable {
     takesTurns ? keys[Int(key)].turns.firstIndex { $0.priority == priority } : nil
   }
 
-  /// Changes the number of waiting members that share a key and a priority. The first of these members gives the key a new tag.
+  /// Changes the number of waiting members that share a key and a priority. If there were none, the key first gets a new finish tag for
+  /// that priority.
   private mutating func countTurns(of key: Int32, _ priority: UInt8, by change: Int) {
     guard takesTurns else { return }
     let index = turn(of: key, priority) ?? keys[Int(key)].turns.count

@@ -67,7 +67,7 @@ struct QueueMachine: Sendable {
     var claims = false
     /// The number of waits in progress in the body.
     var waits: Int32 = 0
-    /// The number of waits, in the body and its nested runs, for the queue to become idle.
+    /// The number of waits for the queue to become idle that are in progress in the body and its nested runs.
     var idleWaits: Int32 = 0
     /// The number of the key in `fairQueue`; -1 for a run that uses the slot of another run, or if the queue does not use keys.
     var key: Int32 = -1
@@ -241,7 +241,7 @@ struct QueueMachine: Sendable {
     return enterStep(member, for: needs)
   }
 
-  /// Moves a run to the phase of the first of the steps that it needs.
+  /// Moves a run to the phase that belongs to the first step that the run needs.
   private mutating func enterStep(_ member: MemberID, for needs: Needs) -> RunStep {
     // A dependency was added during the previous step.
     if needs.contains(.dependencies) {

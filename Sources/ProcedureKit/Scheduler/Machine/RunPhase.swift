@@ -44,7 +44,7 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
   /// The successors of each phase, each represented by one bit.
   private static let table = allCases.map { $0.successors.reduce(into: UInt16(0)) { $0 |= 1 << $1.rawValue } }
 
-  /// Whether the body is not executing, but could still start, so cancellation ends the run immediately (C2).
+  /// Whether the body is not executing, but could still start. If so, cancellation ends the run immediately (C2).
   ///
   /// This is the case before the first execution, and, for a retry or a repetition, from the pause after one execution until the next one
   /// starts.

@@ -12,7 +12,7 @@ struct StallDetector: Sendable {
   private var timerCount: UInt64 = 0
   /// The machine's count of changes when the timer was requested.
   private var seenChanges: UInt64 = 0
-  /// The machine's count of changes at the latest report.
+  /// The machine's count of changes when a stall was last reported.
   private var reportedChanges: UInt64?
 
   /// The change that the queue makes to the timer.
@@ -22,7 +22,7 @@ struct StallDetector: Sendable {
     case cancel(TimerHeap.ID)
   }
 
-  /// The result of the check that is made when the timer fires.
+  /// What the stall detector finds when its timer fires.
   enum Finding {
     case nothing
     case checkAgain
@@ -37,7 +37,7 @@ struct StallDetector: Sendable {
     return true
   }
 
-  /// Records that the queue is about to adjust the timer. Returns whether to schedule or to cancel it.
+  /// Records that the queue is about to adjust the timer. Returns whether to schedule the timer, cancel it, or leave it unchanged.
   mutating func adjusted(changes: UInt64) -> Adjustment {
     if isNeeded, timerNumber == nil {
       timerCount += 1

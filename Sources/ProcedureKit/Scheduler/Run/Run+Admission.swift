@@ -253,7 +253,7 @@ extension Run {
     }
   }
 
-  /// Claims the resources of the layer; after a pause, together with those of the enclosing layers (R1, R2).
+  /// Claims the resources of the layer. After a pause, claims the resources of the enclosing layers at the same time (R1, R2).
   ///
   /// - Parameter startsInline: Whether the body starts in the same critical section, if the resources and a slot are free.
   /// - Returns: The next step; `wait` until the claim is granted or refused.

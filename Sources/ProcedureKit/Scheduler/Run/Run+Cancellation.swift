@@ -11,7 +11,7 @@ extension Run {
   /// A run whose body is not executing ends immediately and no longer waits for anything (C2). The children are cancelled before
   /// `didFinish` is published (C5).
   ///
-  /// - Returns: Whether this cancellation is the first one and precedes the outcome, in which case the run ends as cancelled.
+  /// - Returns: Whether this cancellation is the first one and precedes the outcome. If so, the run ends as cancelled.
   @discardableResult
   func mark(
     _ reason: (any Error)?, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
@@ -48,7 +48,7 @@ extension Run {
   /// (C3).
   ///
   /// - Parameters:
-  ///   - endsAtOnce: Whether the body is not executing, so the run finishes now.
+  ///   - endsAtOnce: Whether the run finishes immediately, because its body is not executing.
   ///   - state: The state.
   ///   - effects: Receives the effects.
   ///   - reason: Returns the reason for the cancellation of the children. It is called after the lock is released.
@@ -89,7 +89,7 @@ extension Run {
     return isCancelledOrStopping
   }
 
-  /// Whether the cancellation of the current task does not apply to the run, because the task was cancelled before it called the run.
+  /// Whether the run ignores that the current task is cancelled, because the task was cancelled before it called the run.
   var ignoresTaskCancellation: Bool { cancellationScope.ignoresTask }
 
   /// Whether the task of the body was cancelled, rather than only a task within it. If a task group cancels its child tasks, it cancels the
@@ -207,18 +207,20 @@ extension Run {
   }
 }
 
-/// The earlier cancellations that do not apply to a run (C3).
+/// The earlier cancellations that a run ignores (C3).
 ///
 /// A body that was cancelled can call procedures to clean up. The body's cancellation does not apply to these calls, nor to the runs within
 /// them: only their own cancellation does, such as a timeout.
 struct CancellationScope: Sendable {
   /// Whether the run is a call that a cancelled body makes to clean up.
   private(set) var cleansUp = false
-  /// Whether the earlier cancellation of the enclosing body does not apply, because the run, or an enclosing run, is cleaning up.
+  /// Whether the run ignores the earlier cancellation of the enclosing body, because the run, or an enclosing run, is cleaning up.
   private(set) var ignoresEnclosing = false
-  /// Whether the earlier cancellation has also cancelled the task. If it has, the state of the task says nothing about the run.
+  /// Whether the earlier cancellation of the enclosing body also cancelled the task that executes the run. If so, the run must ignore that
+  /// the task is cancelled.
   ///
-  /// This is not the case if `run` executes the enclosing body in its caller's task, where a task group can still cancel the run.
+  /// The value is usually `false` if `run` executes the enclosing body in its caller's task. Such a task is not cancelled together with the
+  /// body, so a task group can still cancel the run through it.
   private(set) var ignoresTask = false
   /// Whether the run opens a shield, which protects it from later cancellations of the enclosing body as well as from earlier ones.
   private(set) var opensShield = false
@@ -231,8 +233,8 @@ struct CancellationScope: Sendable {
   static var shield: CancellationScope {
     var scope = CancellationScope()
     (scope.cleansUp, scope.ignoresEnclosing, scope.opensShield, scope.isShielded) = (true, true, true, true)
-    // The cancellation of the body is hidden from the task of the shield, so the state of that task, and of a child task that the operation
-    // cancels, is meaningful.
+    // The cancellation of the body is hidden from the task of the shield. The run must therefore not ignore the cancellation of this task,
+    // or of a child task that the operation cancels.
     return scope
   }
 

@@ -34,7 +34,7 @@ extension Run {
     }
   }
 
-  /// Whether cancellation ended the pause between two executions of the body, in which case no execution recorded a result.
+  /// Whether cancellation ended the pause between two executions of the body. If so, no execution recorded a result.
   var endsPausedBody: Bool {
     layer.repeats && core.read { $0.runs[self].hasStarted && $0.runs[self].details.result == nil }
   }

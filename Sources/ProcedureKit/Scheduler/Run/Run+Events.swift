@@ -115,7 +115,7 @@ extension Run {
 }
 
 extension Run {
-  /// The log of the run, with its identity.
+  /// The log for messages of this run, which adds the identity of the run to each message.
   var log: ProcedureLog {
     core.log.from { [self] in
       let run = reported

@@ -283,7 +283,7 @@ extension Run {
     return try await withTaskCancellationHandler(operation: body) { cancelLikeParent() }
   }
 
-  /// Whether the body executes in the task of the enclosing body, so both bodies share the watched task.
+  /// Whether the body executes in the task of the enclosing body. If so, both bodies share the watched task.
   private var isInTaskOfEnclosingBody: Bool {
     core.read { state in
       guard let enclosing = enclosingWatchedTask(state.runs) else { return false }
@@ -376,8 +376,8 @@ extension Run {
     }
   }
 
-  /// If the deadline has passed, returns the error and records `didAttach`, because no queue refused the run. Otherwise, stores the
-  /// remaining time and returns `nil`.
+  /// If the deadline has passed, records `didAttach`, because the run was late but not refused by a queue, and returns a timeout error.
+  /// Otherwise, stores the remaining time and returns `nil`.
   func lateness(_ deadline: Deadline) -> ProcedureError? {
     let remaining = deadline.remaining
     guard remaining > .zero else {

@@ -81,7 +81,7 @@ extension Run {
     }
   }
 
-  /// Waits for a signal, or until the run or the task is cancelled. Returns `false` if the wait was cancelled.
+  /// Waits until a signal is sent, or until the run or the task is cancelled. Returns `false` if the wait was cancelled.
   func wait(at signal: OneShotSignal) async -> Bool {
     await withTaskAndRunCancellationHandler {
       await signal.waitUntilResolved()
@@ -111,7 +111,7 @@ extension [Run] {
     }
   }
 
-  /// Releases the claims of layers that ended while the joint claim was pending.
+  /// Releases the claims of layers that ended while a single claim for several layers was pending.
   ///
   /// This can happen because a task that outlives its body can still be pausing within those layers (R3).
   func releaseClaimsOfEnded(_ runs: borrowing RunTable, _ effects: inout QueueCore.Effects) {

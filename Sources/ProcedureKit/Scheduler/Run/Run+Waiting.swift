@@ -55,7 +55,7 @@ extension Run {
 
   /// Waits until the body has its slot (Q3). A cancelled body continues without one (C5).
   ///
-  /// - Parameter owner: The run whose slot the body uses; `nil` for the slot owner of this run.
+  /// - Parameter owner: The run whose slot the body uses; `nil` to use the slot owner of this run.
   func reacquireSlot(of owner: Run? = nil) async { await reacquireSlot(of: owner, endsWait: false) }
 
   /// Waits until the body has its slot. If `endsWait` is `true`, the function also ends the wait that `releaseSlot` started.

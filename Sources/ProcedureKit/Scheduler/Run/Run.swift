@@ -72,7 +72,7 @@ package final class Run: @unchecked Sendable {
   let attempt: Int32
   /// The enclosing run. It changes only while no other code refers to this run.
   private(set) var parent: Run?
-  /// The earlier cancellations that do not apply to the run.
+  /// The earlier cancellations that the run ignores.
   let cancellationScope: CancellationScope
   /// The run whose slot the body uses; `nil` if the body uses the slot of its own run.
   private let slotRun: Run?

@@ -2,7 +2,7 @@
 struct RunState: ~Copyable, Sendable {
   /// The place in the machine; -1 before the run is admitted, and after the run ends.
   var member: MemberID = -1
-  /// Whether the outcome has been decided, in which case later cancellations are ignored (C1).
+  /// Whether the outcome has been decided. If so, later cancellations are ignored (C1).
   var isDecided = false
   /// Whether the body has been called.
   var hasStarted = false
@@ -127,7 +127,7 @@ struct RunDetails: ~Copyable, Sendable {
   var result: Result<any Sendable, any Error>?
   var bindings: [ContextCarrier.Binding] = []
   var timers: [TimerHeap.ID] = []
-  /// The time that was left until the deadline at admission.
+  /// The time that was left until the deadline when the run was admitted.
   var timeToDeadline: Duration?
 
   /// Whether the body is in a wait that is reported as a pause: a wait for a rate limiter, or for the end of a delay.
@@ -206,7 +206,7 @@ extension RunDetails {
 
   /// The observers of a run's end and of its events.
   struct Observers: Sendable {
-    /// The signals of the tasks that are waiting for the end.
+    /// The signals of the tasks that are waiting for the run to end.
     var waiters: [ProcedureID: OneShotSignal] = [:]
     /// The functions to call when the run ends, keyed by the ids of the waiting runs or by reserved ids.
     var listeners: [ProcedureID: Listener] = [:]
@@ -242,7 +242,7 @@ extension RunDetails {
 
   /// A run's claims on the resources that the layers of its procedure released for a pause.
   struct ClaimWait: Sendable {
-    /// The tasks that are waiting for these resources: the signal of each, and one of the layers.
+    /// For each task that is waiting for these resources, its signal and one of the layers that released them.
     var reclaiming: [(signal: OneShotSignal, layer: Run)] = []
     /// Whether the run has reclaimed resources that were released for a pause.
     var hasReclaimed = false

@@ -92,7 +92,7 @@ public struct ProcedureInstant: InstantProtocol, Hashable, Sendable, CustomStrin
     ProcedureInstant(sinceStart: sinceStart.addingSaturated(duration))
   }
 
-  /// Returns the time from this instant to `other`; negative if `other` is earlier.
+  /// Returns the time from this instant to `other`. The result is negative if `other` is earlier.
   public func duration(to other: ProcedureInstant) -> Duration {
     other.sinceStart - sinceStart
   }

@@ -8,7 +8,8 @@ enum WorkerCommand: Sendable {
   case cancelAll
 }
 
-/// The commands to the owner of a task group of workers. The owner executes the commands in `Spawner.runGroup`.
+/// A task group whose child tasks are workers, controlled by commands that are sent to its owner. The owner executes the commands in
+/// `Spawner.runGroup`.
 final class WorkerGroup: Sendable {
   private struct Contents {
     var commands: [WorkerCommand] = []
@@ -72,7 +73,7 @@ struct WorkerGroups: Sendable {
 
   var all: [WorkerGroup] { groups.map(\.workers) }
 
-  /// Adds a task to a group. Returns the group, and whether the group is new, in which case the caller has to start its owner.
+  /// Adds a task to a group. Returns the group, and whether the group is new. If it is new, the caller has to start its owner.
   mutating func joined() -> (group: WorkerGroup, isNew: Bool) {
     if let index = groups.lastIndex(where: { $0.taskCount < Self.maximumTaskCount }) {
       groups[index].taskCount += 1
