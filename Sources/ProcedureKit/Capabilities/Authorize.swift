@@ -80,7 +80,7 @@ public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
   }
 }
 
-/// The authorization requests in the process, which are made one at a time for each type of capability, in order of arrival.
+/// The authorization requests in the process. For each type of capability, they are made one at a time, in order of arrival.
 ///
 /// A request consists of a capability and a requirement. Callers that make equal requests share one answer, even if it is a refusal. A
 /// caller with a different request reads the status again when its turn comes, and asks only if the status is still insufficient. An error

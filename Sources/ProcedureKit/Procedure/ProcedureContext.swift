@@ -76,7 +76,7 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// Whether the procedure or its task was cancelled, or the procedure is being stopped because a child that it produced failed.
+  /// Whether the procedure or its task was cancelled, or the procedure is being stopped because one of its produced children failed.
   ///
   /// In a procedure that a cancelled body calls to clean up, the earlier cancellation does not count, although `Task.isCancelled` is
   /// `true`.

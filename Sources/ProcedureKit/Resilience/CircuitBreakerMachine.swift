@@ -97,7 +97,7 @@ struct CircuitBreakerMachine {
 /// The window is divided into ten slices. The oldest slice is dropped when a new one begins, so the cost does not depend on the number of
 /// calls. Adding and reading are O(1).
 struct SlidingWindow: Equatable {
-  /// The number of calls, and of failed calls, in one slice or in all slices.
+  /// The number of calls and the number of failed calls, in one slice or in all slices.
   struct Count: Equatable {
     var calls = 0
     var failures = 0

@@ -74,7 +74,7 @@ extension Run {
 
   var currentGraph: GraphRun? { core.read { $0.runs[self].details.extensions.graph } }
 
-  /// Adds the existing children and graphs of the run, and of its layers, to a progress node.
+  /// Adds the existing children and graphs of the run and its layers to a progress node.
   private func adoptParts(into part: ProgressNode) {
     let (graph, children) = core.read { state in
       (state.runs[self].details.extensions.graph, Array(state.runs[self].details.children.byID.values))

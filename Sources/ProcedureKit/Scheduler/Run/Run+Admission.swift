@@ -200,7 +200,8 @@ extension Run {
       decisionSignal.cancel()
     }
     if isTaskCancelled { cancelLikeParent() }
-    // A child that a condition produced failed. The conditions were cancelled, but the run was not, so it waits for their decision.
+    // A condition produced a child, and the child failed. The conditions were cancelled, but the run was not, so it waits for their
+    // decision.
     if decision.result == nil, core.read({ $0.runs[self].details.cancellation == nil && !$0.runs[self].isDecided }) {
       await task.value
     }

@@ -224,7 +224,7 @@ struct CancellationScope: Sendable {
   private(set) var ignoresTask = false
   /// Whether the run opens a shield, which protects it from later cancellations of the enclosing body as well as from earlier ones.
   private(set) var opensShield = false
-  /// Whether the run is within a shield on its queue. If it is, it is not cancelled when all runs of the queue are.
+  /// Whether the run is within a shield on its queue. If so, the run is not cancelled when all runs of the queue are cancelled.
   private(set) var isShielded = false
 
   init() {}
@@ -239,12 +239,12 @@ struct CancellationScope: Sendable {
   }
 
   /// The scope for a procedure that `parent` runs on a queue or produces. The procedure can be cancelled separately, but if it is on the
-  /// queue of an enclosing shield, it is not cancelled together with all runs of that queue.
+  /// queue of an enclosing shield, it is not cancelled when all runs of that queue are cancelled.
   init(ofChildOf parent: Run, on core: QueueCore) {
     isShielded = parent.core === core && parent.cancellationScope.isShielded
   }
 
-  /// The scope for a procedure that the body of `parent` calls. A body that a failed child is stopping cannot clean up.
+  /// The scope for a procedure that the body of `parent` calls. A body cannot clean up while a failed child is stopping it.
   init(ofCallIn parent: Run) {
     let (mayIgnore, outer) = (!parent.isStopping, parent.cancellationScope)
     let isTaskCancelled = Task.isCancelled && parent.isTaskOfBodyCancelled

@@ -111,7 +111,7 @@ extension Run {
       return .finish
     }
     // A timeout, a deadline, or a hedge cancels these bodies but not the caller, so they execute in a child of the caller's task (C5). So
-    // does a body in a shield, which is reached only by its own cancellation.
+    // does a body in a shield, because only its own cancellation may reach it.
     let needsTask =
       !isDrivenByWorker
       && (layer.hasTimeout || layer.traits.deadline != nil || kind == .copy || cancellationScope.opensShield)
