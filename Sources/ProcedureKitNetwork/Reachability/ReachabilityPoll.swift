@@ -21,6 +21,7 @@ final class ReachabilityPoll: Sendable {
   /// The maximum number of addresses that are tried for a host, because a name server may return thousands.
   static let addressLimit = 16
 
+  /// The question whether a host accepts connections on a port.
   struct Question: Hashable, Sendable {
     let host: String
     let port: UInt16
@@ -52,7 +53,7 @@ final class ReachabilityPoll: Sendable {
       return nextID
     }
 
-    /// Removes a question and returns the waiters that are waiting for its answer.
+    /// Removes a ``Question`` and returns the waiters that are waiting for its answer.
     mutating func end(_ id: Int) -> [Waiter] {
       guard let entry = entries.removeValue(forKey: id) else { return [] }
       if current[entry.question] == id { current[entry.question] = nil }
@@ -169,8 +170,8 @@ final class ReachabilityPoll: Sendable {
 
   // MARK: The polling thread
 
-  /// Passes the addresses for a question to the polling thread, starting the thread if necessary. Returns a system error number if the
-  /// thread cannot be started.
+  /// Passes the addresses of a question's host to the polling thread, starting the thread if necessary. Returns a system error number if
+  /// the thread cannot be started.
   private func connectEntry(_ id: Int, _ addresses: [SocketAddress], _ state: inout State) -> Int32? {
     state.entries[id]?.addresses = Array(addresses.prefix(Self.addressLimit))
     guard state.bell == nil else {
@@ -199,7 +200,7 @@ final class ReachabilityPoll: Sendable {
 
   /// The sockets that belong to the polling thread.
   private struct Sockets {
-    /// The socket descriptors for each question.
+    /// The socket descriptors for each ``Question``, keyed by its id.
     var ofQuestion: [Int: [Int32]] = [:]
 
     mutating func close(_ id: Int) {
@@ -258,7 +259,7 @@ final class ReachabilityPoll: Sendable {
     }
   }
 
-  /// Tries all addresses for a question at once.
+  /// Starts connecting to all addresses of a question's host at once.
   private func begin(_ id: Int, _ addresses: [SocketAddress], _ sockets: inout Sockets) {
     var code = ECONNREFUSED
     for address in addresses {
@@ -280,7 +281,8 @@ final class ReachabilityPoll: Sendable {
     close(descriptor)
   }
 
-  /// Ends a question and resumes its waiters. `failure` is the system's error number, or `nil` if a connection was made.
+  /// Removes a ``Question`` that has been answered, and resumes its waiters. `failure` is the system's error number, or `nil` if a
+  /// connection was made.
   private func end(_ id: Int, _ failure: Int32?, _ sockets: inout Sockets) {
     sockets.close(id)
     let (question, waiters) = state.withLock { ($0.entries[id]?.question, $0.end(id)) }

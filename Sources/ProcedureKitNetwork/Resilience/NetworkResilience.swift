@@ -39,7 +39,7 @@ public struct NetworkResilience: Sendable {
   /// A closure that returns the current date. It is used if `Retry-After` contains a date and the response has no `Date` field.
   public var now: @Sendable () -> Date = { Date() }
 
-  /// Creates the rules that the table describes, with 3 attempts of up to 8 seconds each.
+  /// Creates the default rules, which allow 3 attempts of up to 8 seconds each.
   public init() {}
 }
 

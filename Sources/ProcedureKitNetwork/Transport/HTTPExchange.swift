@@ -25,7 +25,7 @@ public struct HTTPExchange: Sendable {
     self.init(request, body: body, onSent: onSent, onReceived: { try onResponse($0.object) }, onData: onData)
   }
 
-  /// Creates the exchange for a hop.
+  /// Creates the exchange for a ``Hop``.
   init(
     _ request: URLRequest, body: HTTPBody?, onSent: @escaping @Sendable (Int64) -> Void,
     onReceived: @escaping @Sendable (ReceivedResponse) throws -> Void,

@@ -30,7 +30,7 @@ public struct TransferSettings: Sendable {
   /// An upload reports the bytes of the request's body; other procedures report those of the response's body. If the length is unknown, no
   /// progress is reported.
   ///
-  /// If the body of another procedure calls this procedure directly, without a queue, the bytes are reported as the progress of that
+  /// If the body of another procedure calls this procedure directly, without a queue, the bytes are reported as the progress of the other
   /// procedure. If the body performs several transfers, or does other work, set the property to `false`, and report the progress in the
   /// body itself.
   public var reportsProgress = true

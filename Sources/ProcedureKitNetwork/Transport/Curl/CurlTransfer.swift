@@ -211,7 +211,8 @@ final class CurlTransfer: @unchecked Sendable {
 
   /// Rewinds the body so that libcurl can send it again if a pooled connection turns out to be closed.
   ///
-  /// Returns `false` if the body cannot be sent again: it is a stream, or some bytes of a request that must not be repeated have been sent.
+  /// Returns `false` if the body cannot be sent again, either because it is a stream, or because the request must not be repeated and some
+  /// bytes of the body have already been sent.
   private func rewind() -> Bool {
     guard case .data(let data) = request.body, request.isRepeatable || sentCount == 0 else { return false }
     sentCount = 0
@@ -244,7 +245,7 @@ final class CurlTransfer: @unchecked Sendable {
       (pauses.1.isReceivingPaused ? PK_CURL_PAUSE_RECEIVE : 0) | (pauses.1.isSendingPaused ? PK_CURL_PAUSE_SEND : 0))
   }
 
-  /// Wakes the reader and the supplier if there is news for them. Returns the action that the loop must take next for the transfer.
+  /// Wakes the reader and the supplier if there is news for them. Returns the action that ``CurlLoop`` must take next for the transfer.
   func publish(at now: ContinuousClock.Instant) -> CurlTransferMachine.Turn {
     let isActive = hasNews
     hasNews = false
@@ -287,14 +288,15 @@ final class CurlTransfer: @unchecked Sendable {
 
   // MARK: Any thread
 
-  /// Records the reason why the transfer has to end. The loop then ends the transfer.
+  /// Records the reason why the transfer has to end. ``CurlLoop`` then ends the transfer.
   func fail(_ failure: CurlTransferMachine.Failure) {
     state.withLock { $0.machine.fail(failure) }
   }
 
   // MARK: The reader's task
 
-  /// Waits for news. The wait itself is not cancellable, because a cancelled transfer ends anyway.
+  /// Waits for data or events that the reader has not seen yet. The wait itself is not cancellable, because a cancelled transfer ends
+  /// anyway.
   ///
   /// - Returns: The news, and whether the transfer was paused until its reader took the data.
   func next() async -> (news: News, isPaused: Bool) {
@@ -352,7 +354,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// Records that the body could not be produced. Returns whether the loop has to end the transfer.
+  /// Records that the body could not be produced. Returns whether ``CurlLoop`` has to end the transfer.
   func failSupply(_ error: any Error) -> Bool {
     state.withLock { state in
       if state.sourceError == nil { state.sourceError = error }

@@ -44,10 +44,10 @@ struct CurlTransferMachine: Equatable {
 
   struct Limits: Equatable {
     static let unreadBytes = 128 << 10
-    /// The interval at which the loop checks whether the peer has closed the connection of a transfer whose sender is paused.
+    /// The interval at which ``CurlLoop`` checks whether the peer has closed the connection of a transfer whose sender is paused.
     static let look = Duration.seconds(1)
-    /// The maximum number of steps in a turn of the loop. libcurl reads a proxy's response to `CONNECT` byte by byte, and each byte is a
-    /// step. Any other step is a larger piece of work, and a turn has only a few of them.
+    /// The maximum number of steps in a turn of ``CurlLoop``. libcurl reads a proxy's response to `CONNECT` byte by byte, and each byte is
+    /// a step. Any other step is a larger piece of work, and a turn has only a few of them.
     static let stepsPerTurn = 64 << 10
 
     /// The maximum total number of bytes in all heads and trailers.
@@ -67,7 +67,7 @@ struct CurlTransferMachine: Equatable {
     case refused
   }
 
-  /// The action that the loop must take next for the transfer.
+  /// The action that ``CurlLoop`` must take next for the transfer.
   enum Turn: Equatable {
     /// Do nothing until the given time or, if it is `nil`, until something happens.
     case wait(until: ContinuousClock.Instant?)
@@ -205,7 +205,7 @@ struct CurlTransferMachine: Equatable {
 
   // MARK: Pauses and time
 
-  /// Returns the action that the loop must take next, after a turn.
+  /// Returns the action that ``CurlLoop`` must take next, after a turn.
   mutating func turn(at now: ContinuousClock.Instant) -> Turn {
     stepCount = 0
     if failure != nil { return .end }
@@ -267,7 +267,8 @@ struct CurlTransferMachine: Equatable {
     return failure != nil
   }
 
-  /// Whether the body was refused and the whole response has arrived, in which case errors in sending the rest no longer matter.
+  /// Whether the body was refused and the whole response has arrived, in which case errors in sending the rest of the body no longer
+  /// matter.
   private var isAnswered: Bool { isBodyRefused && answerRest == 0 }
 
   /// Records that libcurl has ended the transfer with a result code. `proxyStatus` is the status of a proxy's response to `CONNECT`, or 0.
