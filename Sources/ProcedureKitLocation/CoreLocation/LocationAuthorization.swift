@@ -95,7 +95,7 @@
       changes.yield(LocationAuthorization.Status(manager.authorizationStatus))
     }
 
-    /// Asks the user and waits for a status that differs from the previous one.
+    /// Asks the user for permission, and waits for a status that differs from the previous one.
     @MainActor static func ask(_ requirement: LocationAuthorization.Requirement) async throws {
       let (statuses, changes) = AsyncStream.makeStream(of: LocationAuthorization.Status.self)
       // The manager needs the main thread's run loop and does not retain its delegate.

@@ -31,7 +31,7 @@ final class OutputPoller: Sendable {
     var receivers: [Output: @Sendable (Data?) -> Void] = [:]
     /// The processes that have not ended, keyed by number.
     var ends: [Int: End] = [:]
-    /// The processes that have ended but whose outputs are still being awaited, each until a given instant.
+    /// The processes that have ended but whose outputs are still being awaited, each with the instant at which the wait ends.
     var late: [(end: End, limit: ContinuousClock.Instant)] = []
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
 
@@ -143,7 +143,8 @@ final class OutputPoller: Sendable {
     waiting.wake()
   }
 
-  /// Handles output that has arrived and processes that have ended, including those whose reports have been delayed for long enough.
+  /// Handles output that has arrived and processes that have ended. An ended process is reported once its outputs have ended, or after a
+  /// short delay.
   func handle(_ keys: [Int]) {
     for number in keys {
       guard let end = contents.withLock({ $0.ends.removeValue(forKey: number) }) else {

@@ -73,7 +73,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
         "\(program) was not started because its working directory \"\(request.workingDirectory ?? "")\" is not a folder."
     case .statusLost:
       return
-        "\(program) ended with an unknown status because other code in this process waits for all children, or ignores SIGCHLD."
+        "\(program) ended with an unknown status because other code in this process waits for all child processes, or ignores SIGCHLD."
     case .noInterpreter: return "\(program) was not started: \(underlying.map { "\($0)" } ?? "no interpreter")."
     case .launchFailed:
       let reason = (underlying as? POSIXError).map { String(cString: strerror($0.code.rawValue)) }
