@@ -237,14 +237,14 @@ public import ProcedureKit
   ///
   /// - Parameters:
   ///   - id: The id of the row.
-  ///   - reason: The reason for the cancellation; `nil` for `CancellationError`.
+  ///   - reason: The reason for the cancellation; `nil` to use `CancellationError`.
   /// - Returns: `true` if the run had not finished yet.
   @discardableResult
   public func cancel(_ id: ProcedureID, _ reason: (any Error)? = nil) -> Bool { queue.cancel(id, reason) }
 
   /// Cancels all procedures that are currently on the queue.
   ///
-  /// - Parameter reason: The reason for the cancellation; `nil` for `CancellationError`.
+  /// - Parameter reason: The reason for the cancellation; `nil` to use `CancellationError`.
   public func cancelAll(_ reason: (any Error)? = nil) { queue.cancelAll(reason) }
 
   /// Suspends the queue, so no further procedures start. ``isSuspended`` changes immediately; the rows change with the next update.
