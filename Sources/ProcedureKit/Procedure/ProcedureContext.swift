@@ -7,7 +7,8 @@ public struct ProcedureContext: Sendable {
 
   /// The value of the task-local variable.
   ///
-  /// The compiler generates the code that copies this structure, whereas the runtime would look up how to copy an optional.
+  /// A structure is used instead of an optional because the compiler generates the code that copies it. Copying an optional would require a
+  /// lookup at run time.
   @usableFromInline
   struct Bound: Sendable {
     let context: ProcedureContext?

@@ -62,7 +62,7 @@ final class TerminalScreen: Sendable {
     if !text.isEmpty { await output.write(text) }
   }
 
-  /// Writes the waiting lines, and a summary in place of the status. Later calls write nothing.
+  /// Writes the pending lines, and a summary in place of the status. Later calls write nothing.
   func end() async {
     let duration = elapsed()
     let text = state.withLock { state in

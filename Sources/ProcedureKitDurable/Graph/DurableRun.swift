@@ -106,7 +106,7 @@ final class DurableRun: Sendable {
       throw JournalError(
         .valueNotDecodable, journal: journal.name,
         "has a value for \(plan.paths[Int(node)]) that cannot be decoded as \(plan.typeName(of: node)). Increase the node's "
-          + "version if its type has changed", underlying: error)
+          + "version if the type of its value has changed", underlying: error)
     }
   }
 

@@ -67,7 +67,7 @@ public struct NetworkDownloadProcedure: Procedure {
     return try await attempt(request, to: file)
   }
 
-  /// Makes an attempt that continues after the part of the file that has already been received.
+  /// Makes an attempt that resumes where the part of the file received so far ends.
   func attempt(_ request: URLRequest, to file: PartialFile) async throws -> HTTPPayloadResponse<URL> {
     try await settings.hidingCredentials { try await download(request, to: file) }
   }

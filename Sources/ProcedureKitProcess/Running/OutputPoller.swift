@@ -98,7 +98,7 @@ final class OutputPoller: Sendable {
 
   /// Takes ownership of a process descriptor and calls `ended` when the process and its outputs have ended.
   ///
-  /// The wait for the outputs is short, because another process may hold them open. If the system cannot wait for the descriptor, returns
+  /// The wait for the outputs is kept short, because another process may be holding them open. If the system cannot wait for the descriptor, returns
   /// `false` without calling `ended`.
   func awaitEnd(of process: Int32, _ outputs: [Output], _ ended: @escaping @Sendable () -> Void) -> Bool {
     let number = contents.withLock { contents in

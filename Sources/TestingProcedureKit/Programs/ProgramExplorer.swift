@@ -33,7 +33,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
     self.specification = specification
   }
 
-  /// Returns a generated program, for example to execute it outside explorations.
+  /// Returns a generated program, which you can, for example, execute outside an exploration.
   ///
   /// - Parameter number: The number of the program, counted from `0`.
   /// - Returns: The program, which depends only on the seed, the limits and the number.

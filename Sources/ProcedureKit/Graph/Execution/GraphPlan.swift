@@ -103,7 +103,7 @@ package struct GraphShape: Sendable {
   let roots: ContiguousArray<Int32>
   /// The priority of each node; empty if all nodes have the same priority.
   let priorities: ContiguousArray<UInt8>
-  /// The node whose result is the value of the graph, so its failure does not fail the graph; -1 if there is no such node.
+  /// The node whose `Result` is the value of the graph, so a failure of the node does not fail the graph; -1 if there is no such node.
   let acceptedOutput: Int32
   /// For each node, whether its failure stays within the graph; empty if no failure does.
   private let acceptance: ContiguousArray<Bool>

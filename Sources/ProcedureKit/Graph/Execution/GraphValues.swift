@@ -123,7 +123,7 @@ package final class GraphValues: @unchecked Sendable {
   @usableFromInline
   func valueProduced(in slot: Int32) { countDown(slot, by: Self.unproduced) }
 
-  /// Counts down a consumer that has copied the value, or that will never take it (D3).
+  /// Removes one consumer from the count, because it has copied the value or will never take it (D3).
   @usableFromInline
   package func giveUpShare(of slot: Int32) {
     if layout.slots[Int(slot)].destroy != nil { countDown(slot, by: 1) }
@@ -137,7 +137,7 @@ package final class GraphValues: @unchecked Sendable {
     return true
   }
 
-  /// Counts down a slot and destroys the value when no consumer is left (D3).
+  /// Counts down the consumers of a slot, and destroys the value when none is left (D3).
   private func countDown(_ slot: Int32, by shares: Int32) {
     if counters[nodeCount + Int(slot)].subtract(shares, ordering: .acquiringAndReleasing).newValue == 0 {
       destroy(slot)

@@ -49,7 +49,7 @@ extension Run {
 
   // MARK: Children
 
-  /// Waits until the produced children have finished, without a slot (Q3).
+  /// Waits, without holding a slot, until the produced children have finished (Q3).
   private func settle() async {
     await withSlotOfBodyReleased {
       await withTaskCancellationHandler {

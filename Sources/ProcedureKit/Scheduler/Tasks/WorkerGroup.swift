@@ -40,7 +40,7 @@ final class WorkerGroup: Sendable {
 
   /// Waits until there are commands and returns all of them. Returns `nil` once the group is closed and no commands are left.
   ///
-  /// Cancelling the caller does not end the wait. The user of the group closes it eventually.
+  /// Cancelling the caller does not end the wait. Whoever uses the group must eventually close it.
   func nextCommands() async -> [WorkerCommand]? {
     while true {
       let (commands, isClosed) = contents.withLock { ($0.commands.takeAll(), $0.isClosed) }
