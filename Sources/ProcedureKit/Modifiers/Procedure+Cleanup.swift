@@ -54,6 +54,10 @@ extension Procedure {
   /// executed while the run still holds its slot and the resources of the modifiers that are applied after this one. A run that is
   /// cancelled before it starts does not clean up.
   ///
+  /// If the run is cancelled during a pause, or while it waits for a rate limiter, for example, it has released its slot and its resources. In
+  /// that case, the operation first waits for the resources, but not for a slot. If the wait exceeds `limit`, or is refused because of a
+  /// deadlock, the operation is not executed, and is treated as failed.
+  ///
   /// If the operation fails, the procedure fails. If the procedure has already failed or was cancelled, the operation's error is logged
   /// instead.
   ///
@@ -78,7 +82,13 @@ extension Procedure {
         result = .failure(error)
       }
       do {
-        try await context.shielded("cleanup of \(task.name)", atMost: limit, operation)
+        let run = context.run
+        try await context.shielded("cleanup of \(task.name)", atMost: limit) {
+          // A pause has released these resources, and a cancelled run does not claim them again, but the shield can (R1).
+          let shield = ProcedureContext.requireCurrent(for: task.name).run
+          if let error = await shield.reclaim([run] + run.enclosingLayers) { throw error }
+          try await operation()
+        }
       } catch {
         // A cancelled procedure ends as cancelled, so an error thrown here would be lost.
         if case .success = result, !context.isCancelled { throw error }

@@ -235,6 +235,40 @@ struct ShieldRuleTests {
     }
   }
 
+  @Test("The cleanup of a run that was cancelled in a pause waits for the resources around it, up to its limit")
+  func cleanupAfterPause() async throws {
+    try await exploreRace("cleaned up", "timed out", "deadlock", schedules: TestDepth.count(500)) { env in
+      let collector = LogCollector()
+      var configuration = ProcedureQueue.Configuration("queue")
+      configuration.log = ProcedureLog(to: collector)
+      let queue = env.makeQueue(configuration)
+      let (monitor, paused) = (ConcurrencyMonitor(), Locked<ProcedureHandle<Void>?>(nil))
+      let inner = ProcedureTask("body") { throw Reason() }.retry(.constant(.seconds(3_600)))
+      let cleaning = inner.map {}.cleanup { await monitor.during { await pause(env) } }
+      let handle = queue.add(cleaning.map {}.exclusive("folder"))
+      paused { $0 = handle }
+      while queue.snapshot().procedures.first?.state != .pausing { await Task.yield() }
+      let (time, waits) = ([1, 40][env.random.below(2)], env.random.below(2) == 0)
+      let other = ProcedureTask("other") {
+        await monitor.during {
+          paused.value?.cancel()
+          await pause(env)
+          if waits { _ = await paused.value?.result } else { try? await env.clock.sleep(for: .seconds(time)) }
+        }
+      }
+      try await queue.add(other.exclusive("folder")).value
+      env.check(await handle.outcome.isCancelled)
+      env.check(monitor.most == 1, "\(monitor.most)")
+      let warnings = collector.texts(.warning).filter { $0.contains("has not cleaned up") }
+      let isClean = monitor.total == 2
+      env.check(warnings.count == (isClean ? 0 : 1), "\(warnings)")
+      env.check(isClean == (!waits && time == 1), "\(monitor.total)")
+      env.tally(isClean ? "cleaned up" : waits ? "deadlock" : "timed out")
+      env.check(env.resources.count == 0)
+      await queue.shutDown()
+    }
+  }
+
   @Test("An end hook is not cancelled with the caller, even by a cancellation during the hook")
   func endHook() async throws {
     try await exploreSchedules(TestDepth.count(500)) { env in
