@@ -126,10 +126,11 @@ final class TestResourceTable: Sendable {
     list.withLock { state, _ in state.pools[key]?.holders.map(\.test) ?? [] }
   }
 
-  /// Returns the resources that a claim is waiting for, with the tests that hold them.
+  /// Returns the resources that a claim is waiting for, with the tests that hold them; an empty string if it no longer waits.
   private func blockers(of claim: Claim) -> String {
     list.withLock { state, _ in
-      claim.demands.compactMap { demand -> String? in
+      guard state.line.contains(where: { $0.claim.number == claim.number }) else { return "" }
+      return claim.demands.compactMap { demand -> String? in
         guard let pool = state.pools[demand.key], pool.free < demand.units else { return nil }
         let others = pool.holders.count > 5 ? ["\(pool.holders.count - 5) more"] : []
         let names = pool.holders.prefix(5).map(\.test) + others

@@ -119,6 +119,27 @@ struct TestResourceTableTests {
     }
   }
 
+  @Test("A test that takes its resources at the end of the minute is not reported as waiting for itself")
+  func waitOfAMinute() async throws {
+    try await exploreRace("reported", "not reported", schedules: TestDepth.count(500)) { env in
+      let table = TestResourceTable()
+      let reports = Locked<[String]>([])
+      @Sendable func test(_ name: String) async throws {
+        try await table.hold(
+          [exclusive("database")], for: name, clock: env.clock, to: { report in reports { $0.append(report) } }
+        ) {
+          try await env.clock.sleep(for: .seconds(60))
+        }
+      }
+      async let first: Void = test("first")
+      while table.holders(of: exclusive("database").key).isEmpty { await Task.yield() }
+      async let second: Void = test("second")
+      _ = try await (first, second)
+      env.check(reports.value.allSatisfy { $0.hasSuffix("held by first") }, "\(reports.value)")
+      env.tally(reports.value.isEmpty ? "not reported" : "reported")
+    }
+  }
+
   @Test("A shared claim overtakes a waiting exclusive one, so that no resource is left unused")
   func overtaking() async throws {
     try await exploreSchedules(TestDepth.count(200)) { env in
