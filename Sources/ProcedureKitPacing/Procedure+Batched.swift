@@ -159,15 +159,16 @@ private final class Batches<Element: Sendable, Value: Sendable>: Sendable {
 /// A batch. Its leader, the first member that has not left, executes the batch.
 private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
   private struct Member: Sendable {
-    let number: Int
     let input: Element
     let run: Run
   }
 
   private struct State: Sendable {
-    /// The members in the order in which they joined. They do not change after the batch starts.
-    var members: [Member] = []
+    /// The members by their numbers, which increase in the order in which they joined. They do not change after the batch starts.
+    var members: [Int: Member] = [:]
     var joinedCount = 0
+    /// The number of the leader, if there is a member.
+    var leader = 1
     var isFull = false
     var hasStarted = false
     /// The numbers of the members that have not left.
@@ -201,10 +202,10 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
   func join(_ input: Element, _ run: Run, _ maxSize: Int) -> (member: Int, isFull: Bool, leader: OneShotSignal?) {
     state.withLock { state in
       state.joinedCount += 1
-      state.members.append(Member(number: state.joinedCount, input: input, run: run))
+      state.members[state.joinedCount] = Member(input: input, run: run)
       state.active.insert(state.joinedCount)
       state.isFull = state.members.count >= maxSize
-      return (state.joinedCount, state.isFull, state.isFull ? state.signals[state.members[0].number] : nil)
+      return (state.joinedCount, state.isFull, state.isFull ? state.signals[state.leader] : nil)
     }
   }
 
@@ -234,8 +235,8 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
     state.withLock { state in
       if state.results != nil { return .isOver }
       state.signals[member] = signal
-      guard let leader = state.members.first else { return .isOver }
-      if leader.number != member { return .follows(leader.run) }
+      guard let leader = state.members[state.leader] else { return .isOver }
+      if state.leader != member { return .follows(leader.run) }
       return state.isFull ? .isOver : .waits(end)
     }
   }
@@ -245,10 +246,11 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
   /// Returns the inputs if the batch has not started, and the member leads it.
   func start(ledBy member: Int) -> [Element]? {
     state.withLock { state in
-      guard !state.hasStarted, state.members.first?.number == member else { return nil }
+      guard !state.hasStarted, state.leader == member, state.members[member] != nil else { return nil }
       state.hasStarted = true
-      for (position, member) in state.members.enumerated() { state.positions[member.number] = position }
-      return state.members.map(\.input)
+      let members = state.members.sorted { $0.key < $1.key }
+      for (position, member) in members.enumerated() { state.positions[member.key] = position }
+      return members.map(\.value.input)
     }
   }
 
@@ -264,19 +266,24 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
   ///
   /// - Returns: The signals of the other members, if the leader left before the start; the run of the batch, if no member is left; and
   ///   whether no member is left.
+  /// - Complexity: Amortized O(1), plus O(n log n) for the signals of n members.
   func leave(_ member: Int) -> (signals: [OneShotSignal], execution: Run?, isEmpty: Bool) {
-    // The members are released while the lock is not held, because releasing them can call the user's code.
-    let (result, _) = state.withLock { state -> (([OneShotSignal], Run?, Bool), [Member]) in
+    // The member is released while the lock is not held, because releasing it can call the user's code.
+    let (result, _) = state.withLock { state -> (([OneShotSignal], Run?, Bool), Member?) in
       // The member may already have left.
-      guard state.active.remove(member) != nil else { return (([], nil, state.active.isEmpty), []) }
-      let members = state.members
-      var signals: [OneShotSignal] = []
-      if !state.hasStarted {
-        if members.first?.number == member { signals = state.signals.sorted { $0.key < $1.key }.map(\.value) }
-        state.members.removeAll { $0.number == member }
-      }
+      guard state.active.remove(member) != nil else { return (([], nil, state.active.isEmpty), nil) }
       state.signals[member] = nil
-      return ((signals, state.active.isEmpty ? state.execution : nil, state.active.isEmpty), members)
+      var (left, signals): (Member?, [OneShotSignal]) = (nil, [])
+      if !state.hasStarted {
+        left = state.members.removeValue(forKey: member)
+        if state.leader == member {
+          // The members that still wait store new signals, so those of cancelled members are not sent again and again.
+          signals = state.signals.sorted { $0.key < $1.key }.map(\.value)
+          state.signals = [:]
+          while state.leader <= state.joinedCount, state.members[state.leader] == nil { state.leader += 1 }
+        }
+      }
+      return ((signals, state.active.isEmpty ? state.execution : nil, state.active.isEmpty), left)
     }
     return result
   }
@@ -284,10 +291,10 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
   /// Records the results, and returns the signals of the members that are waiting for them.
   func finish(_ results: Result<[Result<Value, any Error>], any Error>) -> [OneShotSignal] {
     // The members and the run are released while the lock is not held, because releasing them can call the user's code.
-    let (signals, _, _) = state.withLock { state -> ([OneShotSignal], [Member], Run?) in
+    let (signals, _, _) = state.withLock { state -> ([OneShotSignal], [Int: Member], Run?) in
       state.results = results
       let members = state.members
-      state.members = []
+      state.members = [:]
       return (state.signals.sorted { $0.key < $1.key }.map(\.value), members, state.execution.take())
     }
     return signals
