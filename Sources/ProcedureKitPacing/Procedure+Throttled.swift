@@ -17,8 +17,13 @@ extension Procedure {
   /// reinstated. The modifier counts a start when the wait ends, even if the run then has to wait for a slot or resources. Executions can
   /// overlap; apply `exclusive(_:_:)` to prevent that.
   ///
+  /// The order of the runs is that in which they were added or called, even if their bodies start in a different order. A run that arrives
+  /// too early to start, although a later run waits or has started, is ignored. This also applies to the attempts of a run and to the
+  /// executions of a repetition, which end with it.
+  ///
   /// To let all runs wait for their turn, use `rateLimited(_:)` instead. All copies of the returned procedure share their keys, on all
-  /// queues.
+  /// queues, so apply the modifier once: if each request applies it again, the limit has no effect. The procedure remembers up to `count`
+  /// starts for each key; it forgets the keys that are no longer used after as many further runs as there are keys.
   ///
   /// - Parameters:
   ///   - count: The number of executions per interval. Passing a number below 1 traps.

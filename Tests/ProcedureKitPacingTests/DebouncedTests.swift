@@ -143,6 +143,25 @@ struct DebouncedTests {
     }
   }
 
+  @Test("The executions of a repetition do not supersede a later run, and are ignored", arguments: [false, true])
+  func repetition(continues: Bool) async throws {
+    try await exploreSchedules(TestDepth.count(100)) { env in
+      let queue = env.makeQueue()
+      let executed = Locked<[Int]>([])
+      let refresh = ProcedureTask("refresh") { (input: Int) in executed.update { $0.append(input) } }
+        .throttled(to: 1, per: .seconds(60), clock: env.clock)
+      let whole = continues ? refresh.ignoringErrors() : refresh
+      // It starts at 0 seconds, and a later run at 60 seconds, so its second execution comes too early, and its third one does not.
+      let periodic = queue.add(whole.repeating(.constant(.seconds(70)), maxCount: 3), input: 1)
+      try await env.clock.sleep(for: .seconds(60))
+      queue.add(refresh, input: 2)
+      let outcome = await periodic.outcome
+      env.check(continues ? outcome.error == nil : outcome.ignoringCondition == "throttled", "\(outcome)")
+      env.check(executed.value == (continues ? [1, 2, 1] : [1, 2]), "\(executed.value)")
+      await queue.shutDown()
+    }
+  }
+
   @Test("A waiting run holds no resources, and claims them again before it executes")
   func resources() async throws {
     try await exploreSchedules(TestDepth.count(200)) { env in
