@@ -13,7 +13,7 @@ public import Synchronization
 /// a row yields to other tasks, so that a loop that is waiting for another task can end.
 ///
 /// **Memory orderings** are accepted, but every operation is sequentially consistent, so an exploration does not find bugs caused by weaker
-/// orderings. Unlike an `Atomic`, this type guards its value with a lock, even outside explorations.
+/// orderings. Unlike an `Atomic`, this type guards its value with a lock, even outside an exploration.
 public struct ExploredAtomic<Value: AtomicRepresentable & Sendable>: ~Copyable, Sendable {
   private let value: Mutex<Value>
   private let location: CodeLocation

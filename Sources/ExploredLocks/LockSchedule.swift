@@ -28,7 +28,7 @@ package enum LockSchedules {
     isInstalled.store(true, ordering: .releasing)
   }
 
-  /// The schedule that is running on the calling thread; `nil` outside explorations.
+  /// The schedule that is running on the calling thread; `nil` outside an exploration.
   static var current: (any LockSchedule)? {
     guard isInstalled.load(ordering: .acquiring) else { return nil }
     return find.withLock { $0 }?()

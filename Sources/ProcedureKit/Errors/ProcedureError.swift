@@ -314,7 +314,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .exclusionDeadlock: "Let all of the procedures claim their resources together, or in the same order"
     case .resourceConflict: "Declare the resource once, and change its capacity with setCapacity(_:of:) on its table"
     case .producerFinished: "Produce the procedure before the body of the parent returns, or add it to a queue"
-    case .queueFull: "To wait for room on the queue, use enqueue"
+    case .queueFull: "To wait for room in the queue, use enqueue"
     case .timedOut where self.hasStarted == false:
       "Give the procedure a later deadline, or use a timeout, which starts only when the body does"
     case .bodySkipped: "Make sure that the interceptor calls next() or throws an error"

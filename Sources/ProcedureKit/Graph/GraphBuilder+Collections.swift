@@ -209,7 +209,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   @usableFromInline let element: ProcedureTask<Element, Output>
   @usableFromInline let limit: Int
   @usableFromInline let policy: FailurePolicy
-  /// Returns the name of an element. If `nil`, elements are named by their indices.
+  /// Returns the name of an element. If it is `nil`, elements are named after their indices.
   @usableFromInline let elementName: (@Sendable (Element) -> String)?
 
   @inlinable

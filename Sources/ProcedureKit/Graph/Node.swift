@@ -33,9 +33,10 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
     }
   }
 
-  /// Returns the node as a dependency that never fails, for recovery and for work that must follow every outcome.
+  /// Returns the node as a dependency that never fails, for recovery and for work that must be done whatever the outcome.
   ///
-  /// If the node fails or is ignored, the result contains the error. A failure that all consumers take as a result does not fail the graph.
+  /// If the node fails or is ignored, the result contains the error. A failure that all consumers receive as a `Result` does not fail
+  /// the graph.
   public func catchingErrors() -> Node<Result<Value, any Error>> {
     let source = source
     let result = Node<Result<Value, any Error>>.Source.Making { values in

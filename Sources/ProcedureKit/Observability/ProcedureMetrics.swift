@@ -9,7 +9,7 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
   public var pending: Duration
   /// The time that the run spent evaluating its conditions.
   public var evaluating: Duration
-  /// The time that the run spent waiting for resources, for its slot, or for room on the queue.
+  /// The time that the run spent waiting for resources, for its slot, or for room in the queue.
   public var waiting: Duration
   /// The part of ``waiting`` that the run spent waiting for resources.
   public var claiming: Duration

@@ -77,7 +77,7 @@ public struct QueueSnapshot: Sendable {
     case procedures([ProcedureIdentity])
     /// The body is waiting for the queue with this name to become idle.
     case idleness(of: String)
-    /// The body is waiting for room on the full queue with this name.
+    /// The body is waiting for room in the full queue with this name.
     case room(on: String)
     /// The body is waiting for an event of the procedure or the queue with this name.
     case events(of: String)
@@ -124,7 +124,7 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .key(let key, let limit): "one of the \(limit.counting("slot")) of its key \(key.quoted)"
     case .pause(let end): end.map { "the end of its pause, at \($0)" } ?? "the end of its pause"
     case .idleness(let queue): "all procedures on the queue \(queue.quoted) to finish"
-    case .room(let queue): "room on the queue \(queue.quoted)"
+    case .room(let queue): "room in the queue \(queue.quoted)"
     case .events(let name): "an event of \(name.quoted)"
     case .children(let children): "its children " + children.map(\.description).joined(separator: ", ")
     case .nodes: "its nodes"

@@ -42,7 +42,7 @@ extension ProcedureQueue {
     try tryAdd(procedure, input: (), after: dependencies)
   }
 
-  /// Waits for room on the queue, and then adds a procedure with the value of another procedure as its input.
+  /// Waits for room in the queue, and then adds a procedure with the value of another procedure as its input.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -54,7 +54,7 @@ extension ProcedureQueue {
     return submit(task, after: dependencies + [handle], hasRoom: core.limitsWaiting) { handle.successfulValue }
   }
 
-  /// Waits for room on the queue, and then adds a procedure that takes the values of other procedures as its input.
+  /// Waits for room in the queue, and then adds a procedure that takes the values of other procedures as its input.
   ///
   /// The function waits for room as ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])`` does; the run waits for the other procedures.
   /// Cancelling the caller before there is room ends the wait, and the procedure is not added.
@@ -78,7 +78,7 @@ extension ProcedureQueue {
     return submit(task, from: first, repeat each rest, after: dependencies, hasRoom: core.limitsWaiting)
   }
 
-  /// Waits for room on the queue, and then adds a procedure that takes an array of the values of other procedures as its input.
+  /// Waits for room in the queue, and then adds a procedure that takes an array of the values of other procedures as its input.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -145,7 +145,7 @@ extension ProcedureQueue {
     add(procedure, from: handles, after: [dependency])
   }
 
-  /// Waits for room on the queue, and then adds a procedure that starts after another one finishes.
+  /// Waits for room in the queue, and then adds a procedure that starts after another one finishes.
   ///
   /// See ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -155,7 +155,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, input: input, after: [dependency])
   }
 
-  /// Waits for room on the queue, and then adds a procedure without an input that starts after another one finishes.
+  /// Waits for room in the queue, and then adds a procedure without an input that starts after another one finishes.
   ///
   /// See ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -165,7 +165,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, after: [dependency])
   }
 
-  /// Waits for room on the queue, and then adds a procedure with the value of another one as its input, and with one further dependency.
+  /// Waits for room in the queue, and then adds a procedure with the value of another one as its input, and with one further dependency.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -175,7 +175,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, from: handle, after: [dependency])
   }
 
-  /// Waits for room on the queue, and then adds a procedure that takes the values of others as its input, and has one further dependency.
+  /// Waits for room in the queue, and then adds a procedure that takes the values of others as its input, and has one further dependency.
   ///
   /// See ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
@@ -187,7 +187,7 @@ extension ProcedureQueue {
     try await enqueue(procedure, from: first, repeat each rest, after: [dependency])
   }
 
-  /// Waits for room on the queue, and then adds a procedure that takes an array of values as its input, and has one further dependency.
+  /// Waits for room in the queue, and then adds a procedure that takes an array of values as its input, and has one further dependency.
   ///
   /// See ``enqueue(_:from:after:)-(_,[ProcedureHandle<Value>],[ProcedureDependency])``. Cancelling the caller before there is room ends the
   /// wait.

@@ -19,7 +19,7 @@ extension ProcedureQueue {
   /// waiting for them.
   ///
   /// A body that is iterating releases its slot while it waits. The elements are children of the body: they are cancelled with the body,
-  /// can claim its resources, and need no room on the queue. The body's run does not finish before them, and their failures are thrown only
+  /// can claim its resources, and need no room in the queue. The body's run does not finish before them, and their failures are thrown only
   /// by the loop. Outside of a body, elements wait for room if ``Configuration/maxWaitingProcedures`` limits the queue, and a queue that is
   /// shut down ends the iteration with ``ProcedureError/Kind/queueShutDown``.
   ///

@@ -207,7 +207,7 @@ public actor ProcedureQueue {
     try await enqueue(procedure.procedureTask, given: input, after: dependencies)
   }
 
-  /// Waits for room on the queue, and then adds a procedure without an input.
+  /// Waits for room in the queue, and then adds a procedure without an input.
   ///
   /// See ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @inlinable @concurrent

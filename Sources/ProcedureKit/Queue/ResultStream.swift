@@ -11,7 +11,7 @@ final class ResultFlow {
   /// A signal that is sent when the reader ends.
   private let readerEnd = OneShotSignal()
   private var inputs: ResultInputs?
-  /// An element that is waiting for room on the queue.
+  /// An element that is waiting for room in the queue.
   private var nextElement: ResultElement?
   private var inputError: (any Error)?
   /// The runs whose values have not been returned yet; used only if the values are unordered.

@@ -60,7 +60,7 @@ extension QueueCore {
     throw error
   }
 
-  /// The rule that determines how a run gets room on a queue that limits its waiting runs.
+  /// The rule that determines how a run gets room in a queue that limits its waiting runs.
   enum RoomRule: Sendable {
     /// The run gets room according to the queue's overflow policy, and may replace a waiting run.
     case byOverflow

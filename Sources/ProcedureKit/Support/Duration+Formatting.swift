@@ -16,7 +16,7 @@ extension Duration {
     words(for: magnitude(roundedTo: Self.nanosecond * 1_000), in: Self.units[0], places: 6)
   }
 
-  /// Returns the absolute number of attoseconds, rounded to a multiple of `step`.
+  /// Returns the absolute value of the duration in attoseconds, rounded to a multiple of `step`.
   private func magnitude(roundedTo step: UInt128) -> UInt128 {
     (attoseconds.magnitude + step / 2) / step * step
   }

@@ -50,7 +50,7 @@ public final class VirtualClock: Clock {
 
   private let list: List
   private let reportIfIdle: @Sendable () -> Void
-  /// The schedule to which the clock belongs; `nil` for a clock that was created outside explorations.
+  /// The schedule to which the clock belongs; `nil` for a clock that was created outside an exploration.
   private weak let schedule: ScheduleExecutor?
 
   /// An executor that runs one job at a time. ``run(for:)`` waits for the work on this executor.

@@ -73,7 +73,7 @@ internal import Synchronization
 
     /// Forwards a failure to the exploration that is executing the calling code.
     ///
-    /// - Returns: Whether Swift Testing must handle `issue` itself, as it does outside explorations, and for a warning or a known issue in
+    /// - Returns: Whether Swift Testing must handle `issue` itself, as it does outside an exploration, and for a warning or a known issue in
     ///   the first schedule.
     private static func isOutsideOfExplorations(_ issue: Issue) -> Bool {
       guard issue.isFailure else { return (ExplorationEnvironment.current?.schedule ?? 0) == 0 }

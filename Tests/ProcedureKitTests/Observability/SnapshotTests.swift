@@ -78,7 +78,7 @@ struct SnapshotOfBodiesTests {
       .idleness(of: "others"),
     ]
     try await eventually { queue.snapshot().procedures.map(\.wait) == expected }
-    #expect("\(queue.snapshot())".contains("waits for room on the queue \"others\""))
+    #expect("\(queue.snapshot())".contains("waits for room in the queue \"others\""))
     others.resume()
     release.set()
     try await filling.value

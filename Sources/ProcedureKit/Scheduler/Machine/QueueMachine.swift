@@ -69,7 +69,7 @@ struct QueueMachine: Sendable {
     var waits: Int32 = 0
     /// The number of waits for the queue to become idle that are in progress in the body and its nested runs.
     var idleWaits: Int32 = 0
-    /// The number of the key in `fairQueue`; -1 for a run that uses the slot of another run, or if the queue does not use keys.
+    /// The number of the key in `fairQueue`; -1 if the run uses another run's slot, or if the queue does not use keys.
     var key: Int32 = -1
     /// Whether a run occupies this place.
     var isPresent: Bool { phase != .finished }
@@ -354,7 +354,7 @@ struct QueueMachine: Sendable {
     keyChanged(members[Int(member)].key)
   }
 
-  /// Ends the wait of a body for its slot, because the body is waiting for something else or has ended. Its tasks continue without the
+  /// Ends a body's wait for its slot, because the body is waiting for something else or has ended. Its tasks continue without the
   /// slot.
   private mutating func stopReturning(_ member: MemberID, _ next: inout Next) {
     guard members[Int(member)].isReturning else { return }

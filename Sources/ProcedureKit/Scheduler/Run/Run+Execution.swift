@@ -92,7 +92,7 @@ extension Run {
 
   // MARK: The body
 
-  /// Drives the run in the task of a worker, to its next wait or to its end. Returns the next job of the worker; `nil` if there is none.
+  /// Drives the run in a worker's task until the run's next wait or its end. Returns the next job of the worker; `nil` if there is none.
   @concurrent
   func drive(by worker: Worker) async -> QueueCore.Job? {
     await drive(from: .start)

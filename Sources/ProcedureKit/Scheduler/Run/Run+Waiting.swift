@@ -129,7 +129,7 @@ extension Run {
     case ended
     /// The waiting task or run was cancelled.
     case cancelled
-    /// The wait would never end, because the awaited run is itself waiting for the run that waits (R4).
+    /// The wait would never end, because the awaited run is itself waiting for the waiting run (R4).
     case refused(ProcedureError)
   }
 

@@ -17,7 +17,7 @@ public final class ExplorationEnvironment: Sendable {
   /// The resource table that the schedule's queues share. It is independent of all other resource tables.
   public let resources = ResourceTable()
 
-  /// The environment of the exploration that is executing the calling code; `nil` outside explorations, and for work that the exploration
+  /// The environment of the exploration that is executing the calling code; `nil` outside an exploration, and for work that the exploration
   /// does not control.
   public static var current: ExplorationEnvironment? { ScheduleExecutor.current?.environment }
 

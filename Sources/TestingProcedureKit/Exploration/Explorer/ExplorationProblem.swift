@@ -64,7 +64,7 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
     /// A thread outside the exploration made one of the exploration's tasks ready.
     ///
     /// Possible causes are work on a dispatch queue, a callback from the system, an actor with its own executor, and `Task.immediate`
-    /// outside actors. Without `executorPreference: env.executor`, an immediate task first runs on the default executor of the process.
+    /// outside any actor. Without `executorPreference: env.executor`, an immediate task first runs on the default executor of the process.
     /// Waits in real time, work on the main actor, and `Task { … }` are further causes if `ScheduleExplorer.controlsRealTime`,
     /// `controlsMainActor`, or `controlsGlobalTasks`, respectively, is `false`.
     case enqueuedFromOutside
@@ -88,7 +88,7 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
     switch reason {
     case .enqueuedFromOutside:
       "another thread made a task ready at step \(step), after dispatch work, a callback, work on another executor, or a "
-        + "`Task.immediate` outside actors. Use `env.clock`, and pass `executorPreference: env.executor`."
+        + "`Task.immediate` outside any actor. Use `env.clock`, and pass `executorPreference: env.executor`."
     case .outlivesSchedule:
       "step \(step) used a clock, a queue or a task that was created in another schedule or outside the exploration. "
         + "Create it in the body."

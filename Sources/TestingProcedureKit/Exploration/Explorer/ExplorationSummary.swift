@@ -88,10 +88,10 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
         ? ""
         : completePreemptions.map { ", including every schedule with at most \($0.counting("preempted waker"))" } ?? "")
       + (newOrders.count > 1 ? ", \((newOrders.last ?? 0).counting("new trace")) in the last thousand schedules" : "")
-      + (ScheduleExplorer.seesWakesOfActors ? "" : ", wakes of tasks within actors are not choices with this runtime")
-      + (ScheduleExplorer.controlsGlobalTasks ? "" : ", tasks without an executor are not controlled with this runtime")
-      + (ScheduleExplorer.controlsRealTime ? "" : ", waits in real time are not controlled with this runtime")
-      + (ScheduleExplorer.controlsMainActor ? "" : ", the main actor is not controlled with this runtime")
+      + (ScheduleExplorer.seesWakesOfActors ? "" : ", wakes of tasks within actors are not choices on this runtime")
+      + (ScheduleExplorer.controlsGlobalTasks ? "" : ", tasks without an executor are not controlled on this runtime")
+      + (ScheduleExplorer.controlsRealTime ? "" : ", waits in real time are not controlled on this runtime")
+      + (ScheduleExplorer.controlsMainActor ? "" : ", the main actor is not controlled on this runtime")
       + (unorderedVisits > 0
         ? ", \(unorderedVisits.counting("visit")) to actors in an order that the runtime determined" : "")
       + (wakesUnderLock > 0 ? ", \(wakesUnderLock.counting("wake")) under a lock" : "")

@@ -113,7 +113,7 @@ public struct ScheduleExplorer: Sendable {
   ///
   /// The explorer tests this on first use. The value is `true` with Swift 6.3 on Linux. Two kinds of waits are not controlled even then.
   /// They are reported as uncontrolled, or as a deadlock if they take longer than `patience`. The first is a wait at the start of a task
-  /// that `Task.immediate` creates outside actors without `executorPreference: env.executor`. The second occurs only if
+  /// that `Task.immediate` creates outside any actor without `executorPreference: env.executor`. The second occurs only if
   /// `ordersCallersOfActors` is `false`: a wait within an actor other than the main actor, in a task that `Task { … }` or `Task.detached`
   /// creates.
   public static var controlsRealTime: Bool { RealSleepTest.isSuccessful }

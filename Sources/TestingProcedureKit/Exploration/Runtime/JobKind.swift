@@ -108,7 +108,8 @@ struct JobIdentities {
   static let areKnown: Bool = {
     guard UndocumentedParts.areAllowed else { return false }
     let probe = JobKind.Probe()
-    /// Runs a task that suspends once, and returns the number in the description of each of its three jobs. The second job has no task.
+    /// Runs a task that suspends once, and returns the numbers in the descriptions of the three jobs that are enqueued as a result. The
+    /// second job does not belong to a task.
     func numbers() -> [UInt64?] {
       KitSpawner.startProbe(on: probe)
       var numbers: [UInt64?] = []

@@ -159,7 +159,7 @@ enum Platform {
   /// The stack size of a thread, in bytes.
   static let stackSize: UInt = 8 << 20
 
-  /// Performs `work` on a new, detached thread with a stack as large as that of a main thread.
+  /// Performs `work` on a new, detached thread with a stack as large as the main thread typically has.
   static func startThread(_ work: @escaping @Sendable () -> Void) {
     let argument = Unmanaged.passRetained(Work(work)).toOpaque()
     #if canImport(WinSDK)

@@ -3,7 +3,7 @@ struct ScheduleRecord: Equatable {
   /// The task that ran at each step.
   private(set) var tasks: [Int] = []
 
-  /// The number of the actor at each step; `nil` for a step outside actors.
+  /// The number of the actor at each step; `nil` for a step outside any actor.
   private(set) var actors: [Int?] = []
 
   /// For each task that was started, the task that started it.
@@ -84,7 +84,7 @@ struct ScheduleRecord: Equatable {
 struct ReadyJob: Sendable {
   let job: UnownedJob
 
-  /// The actor on which the job runs; `nil` for a job outside actors, and for a job in which the runtime serves the callers of an actor.
+  /// The actor on which the job runs; `nil` for a job outside any actor, and for a job in which the runtime serves the callers of an actor.
   var isolation: Isolation?
 
   /// Whether the job's task is known to prefer the executor of the schedule.

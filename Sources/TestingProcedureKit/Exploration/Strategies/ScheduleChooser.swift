@@ -1,7 +1,7 @@
 /// The properties of a ready job that a chooser takes into account.
 struct ReadyJobDescription {
   var task: Int
-  /// The number of the actor that the job visits, in the order in which actors are first visited; `nil` for a job outside actors.
+  /// The number of the actor that the job visits, in the order in which actors are first visited; `nil` for a job outside any actor.
   var actor: Int?
 }
 

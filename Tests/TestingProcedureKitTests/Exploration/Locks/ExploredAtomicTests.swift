@@ -76,7 +76,7 @@ import TestingProcedureKit
     #expect("\(failure)".contains("still not finished after 2000 steps"), "\(failure)")
   }
 
-  @Test("The operations behave like those of an Atomic, even outside explorations")
+  @Test("The operations behave like those of an Atomic, even outside an exploration")
   func operations() {
     let number = ExploredAtomic(5)
     #expect(number.add(3, ordering: .relaxed) == (5, 8))

@@ -139,7 +139,8 @@ struct RealTimeTests {
     #expect(summary.distinctTraces > 5 && summary.unorderedVisits == 0, "\(summary)")
   }
 
-  @Test("A task that starts immediately outside actors needs the executor of the schedule, and is reported otherwise")
+  @Test(
+    "A task that starts immediately outside any actor needs the executor of the schedule, and is reported otherwise")
   func immediate() async throws {
     let body: @Sendable (ExplorationEnvironment, Bool) async throws -> Void = { env, isControlled in
       let worker = Worker()
@@ -160,7 +161,7 @@ struct RealTimeTests {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await explorer.explore { env in try await body(env, false) }
     }
-    #expect("\(failure)".contains("or a `Task.immediate` outside actors"), "\(failure)")
+    #expect("\(failure)".contains("or a `Task.immediate` outside any actor"), "\(failure)")
   }
 
   @Test("Sleeps that end at one instant have as many orders as on the schedule's clock")
