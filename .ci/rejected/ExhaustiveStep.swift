@@ -4,7 +4,7 @@ import ProcedureKit
 func isEnd(_ event: ProcedureEvent) -> Bool {
   switch event.step {
   case .didAttach, .willExecute, .didExecute, .reused, .retrying, .didCancel, .willProduce, .didProduce, .didAwait: false
-  case .progress, .willFinish, .gap: false
+  case .didRequest, .progress, .willFinish, .gap: false
   case .didFinish: true
   }
 }

@@ -43,7 +43,7 @@ public struct ProcedureEvent: Sendable {
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
     private enum Name: UInt8 {
       case didAttach, willExecute, didExecute, reused, retrying, didCancel, willProduce, didProduce, didAwait
-      case willFinish, didFinish, gap, progress
+      case didRequest, willFinish, didFinish, gap, progress
     }
 
     private let name: Name
@@ -74,6 +74,12 @@ public struct ProcedureEvent: Sendable {
     /// code that is subscribed at that moment receives the event: storing it for later subscribers could take an unlimited amount of memory
     /// if a run waits repeatedly.
     public static var didAwait: Kind { Kind(name: .didAwait) }
+    /// The body has requested a value by key, which the run ``ProcedureEvent/requested`` computes or has computed; see
+    /// ``ProcedureContext/value(of:)-swift.method``.
+    ///
+    /// If the body then waits for the value, ``didAwait`` follows. Like that event, this one is published for each request, and only code
+    /// that is subscribed at that moment receives it.
+    public static var didRequest: Kind { Kind(name: .didRequest) }
     /// The progress of the run has increased by at least one percent; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
     public static var progress: Kind { Kind(name: .progress) }
     /// The ``ProcedureEvent/outcome`` has been decided.
@@ -120,6 +126,8 @@ extension ProcedureEvent {
     case didProduce(ProcedureIdentity)
     /// The run has finished waiting for this other run; see ``Kind-swift.struct/didAwait``.
     case didAwait(ProcedureIdentity)
+    /// The body has requested the value that this other run computes; see ``Kind-swift.struct/didRequest``.
+    case didRequest(ProcedureIdentity)
     /// The progress has increased; see ``Kind-swift.struct/progress``.
     case progress(ProcedureProgress)
     /// The outcome has been decided; see ``Kind-swift.struct/willFinish``.
@@ -139,6 +147,7 @@ extension ProcedureEvent {
     case .willProduce(let child): .willProduce(child)
     case .didProduce(let child): .didProduce(child)
     case .didAwait(let run, _, _): .didAwait(run)
+    case .didRequest(let run): .didRequest(run)
     case .progress(let progress): .progress(progress)
     case .willFinish(let outcome): .willFinish(outcome)
     case .didFinish(let outcome, _): .didFinish(outcome)
@@ -219,6 +228,11 @@ extension ProcedureEvent {
     if case .didAwait(let run, _, _)? = details?.content { run } else { nil }
   }
 
+  /// The run that computes the requested value, for ``Kind-swift.struct/didRequest``.
+  public var requested: ProcedureIdentity? {
+    if case .didRequest(let run)? = details?.content { run } else { nil }
+  }
+
   /// The time that the run spent waiting for its slot. It is available for ``Kind-swift.struct/willExecute`` and
   /// ``Kind-swift.struct/didAwait``.
   ///
@@ -290,6 +304,7 @@ extension ProcedureEvent {
     case willFinish(ProcedureOutcome<Void>)
     case didFinish(ProcedureOutcome<Void>, ProcedureMetrics? = nil)
     case didAwait(ProcedureIdentity, slot: Int32 = -1, slotWait: Int64 = -1)
+    case didRequest(ProcedureIdentity)
     case gap(Int)
     case progress(ProcedureProgress)
   }
@@ -330,6 +345,7 @@ extension ProcedureEvent {
     case .willProduce: kind = .willProduce
     case .didProduce: kind = .didProduce
     case .didAwait(_, let place, _): (kind, slot) = (.didAwait, place)
+    case .didRequest: kind = .didRequest
     case .gap: kind = .gap
     case .progress: kind = .progress
     }
@@ -359,7 +375,7 @@ extension ProcedureEvent: CustomStringConvertible {
     case .retrying(let attempt, let delay, let error):
       "(attempt: \(attempt), delay: \(delay.inWords), error: \(error))"
     case .didCancel(let reason): reason.map { "(reason: \($0))" } ?? ""
-    case .willProduce(let run), .didProduce(let run), .didAwait(let run, _, _): "(\(run))"
+    case .willProduce(let run), .didProduce(let run), .didAwait(let run, _, _), .didRequest(let run): "(\(run))"
     case .gap(let count): "(\(count))"
     case .progress(let progress): "(\(progress))"
     case .willExecute(let attempt, _, _, nil): "(attempt: \(attempt))"
@@ -369,7 +385,7 @@ extension ProcedureEvent: CustomStringConvertible {
   }
 }
 
-/// The reason why a node of a durable graph is executed even though the graph has a journal.
+/// The reason why a node of a durable graph is executed, or the value of a key is computed, even though the graph has a journal.
 @nonexhaustive
 public enum ExecutionCause: Hashable, Sendable, CustomStringConvertible {
   /// The journal has no value for the node.

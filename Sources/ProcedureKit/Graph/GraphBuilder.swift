@@ -184,6 +184,15 @@ public final class GraphBuilder {
     draft.addNode(traits, NodeBody(execute: body))
   }
 
+  /// Adds the procedure for the keys of one type.
+  func addKeys<Key>(_ procedure: KeyProcedure<Key>) {
+    require(!isBuilt, "GraphBuilder of \"\(graphName)\": values were declared after the graph was built")
+    require(
+      !draft.keyed.contains { $0 is KeyProcedure<Key> },
+      "GraphBuilder of \"\(graphName)\": the values for \"\(Key.self)\" were declared twice")
+    draft.keyed.append(procedure)
+  }
+
   private func requireOwn(_ node: NodeReference, for name: String) {
     require(
       node.builder == identity,

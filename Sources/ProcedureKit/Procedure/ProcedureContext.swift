@@ -251,18 +251,8 @@ extension ProcedureContext {
   func add(_ element: ResultElement, to core: QueueCore, isElement: Bool) -> Run {
     let parent = run
     let child = Run(core, element.layer, .added, parent: parent, closures: element.closures, body: element.body)
-    core.update { $0[child].details.children.production = isElement ? .element : .child }
-    let adoption = parent.adopt(child, isProduced: true)
-    guard adoption != .refused else {
-      // No other code reports the refusal.
-      child.leaveParent()
-      child.refuse(ProcedureError.producerFinished(procedure: child.identity, producer: identity))
-      return child
-    }
-    if !isElement { parent.report(.willProduce(child.identity)) }
-    if let refusal = core.admit(child, after: []) { child.refuse(refusal.error(of: child)) }
-    if !isElement { parent.report(.didProduce(child.identity)) }
-    if adoption == .cancelled || isCancelled { child.cancel(parent.inheritedReason) }
+    parent.start(child, as: isElement ? .element : .child)
+    if isCancelled { child.cancel(parent.inheritedReason) }
     return child
   }
 

@@ -32,7 +32,7 @@ final class DurableRun: Sendable {
     }
     return GraphPlan(
       shape: graph.shape, bodies: bodies, traits: traits, layout: plan.layout, inputs: graph.inputs,
-      inputEnds: graph.inputEnds, collection: graph.collection)
+      inputEnds: graph.inputEnds, collection: graph.collection, keyed: graph.keyed)
   }
 
   /// Returns the procedure of a node, which either reuses the value in the journal, or executes the node and stores its value.

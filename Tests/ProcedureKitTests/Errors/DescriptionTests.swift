@@ -75,13 +75,14 @@ import TestingProcedureKit
     let steps: [ProcedureEvent.Content] = [
       .didCancel(reason: nil), .didCancel(reason: TestError(code: 1)), .willProduce(identity), .didProduce(identity),
       .didAwait(identity, slot: 1, slotWait: 2), .willExecute(attempt: 1, slot: 1, slotWait: 2),
-      .didFinish(.cancelled(reason: TestError(code: 1))),
+      .didFinish(.cancelled(reason: TestError(code: 1))), .didRequest(identity),
     ]
     let subject = ProcedureEvent.Subject(id: identity.id, name: "work")
     let events = steps.map { ProcedureEvent(of: subject, at: ProcedureInstant(nanoseconds: 0), $0) }
     #expect("\(events[0])" == "\(identity.id) work didCancel")
     #expect("\(events[2])" == "\(identity.id) work willProduce(\(identity))")
     #expect("\(events[4])" == "\(identity.id) work didAwait(\(identity))")
+    #expect("\(events[7])" == "\(identity.id) work didRequest(\(identity))")
     #expect("\(events[5])" == "\(identity.id) work willExecute(attempt: 1)")
     #expect("\(ProcedureOutcome<Int?>.finished(3))" == "finished(3)")
     #expect("\(ProcedureOutcome<Int??>.finished(.some(.some(3))))" == "finished(3)")

@@ -146,7 +146,7 @@ extension Int: BroadcastEvent {}
         .retrying(attempt: 2, delay: .seconds(1), error: Broken()), .didCancel(reason: nil),
         .didCancel(reason: Broken()), .willProduce(child), .didProduce(child), .reused(by: "cache"), .gap(3),
         .didAttach(elementOf: "map"), .willExecute(attempt: 1, slot: 4, slotWait: 7),
-        .didAwait(child, slot: 2, slotWait: 7), .didAwait(child),
+        .didAwait(child, slot: 2, slotWait: 7), .didAwait(child), .didRequest(child),
       ] + outcomes.map { .willFinish($0) } + outcomes.map { .didFinish($0, nil) }
     let parent = ProcedureID.reserve()
     for step in steps {
@@ -191,6 +191,7 @@ extension Int: BroadcastEvent {}
       default: #expect(event.slotWait == nil)
       }
       #expect(event.awaited == (event.kind == .didAwait ? child : nil))
+      #expect(event.requested == (event.kind == .didRequest ? child : nil))
       #expect(event.child == ([.willProduce, .didProduce].contains(event.kind) ? child : nil))
       #expect(event.reuseName == (event.kind == .reused ? "cache" : nil))
       #expect(event.lostCount == (event.kind == .gap ? 3 : nil))

@@ -17,6 +17,7 @@ import TestingProcedureKit
     case .willProduce(let child): "produces \(child.name)"
     case .didProduce(let child): "produced \(child.name)"
     case .didAwait(let run): "awaited \(run.name)"
+    case .didRequest(let run): "requested \(run.name)"
     case .progress: "progress"
     case .willFinish(let outcome): "will be \(outcome)"
     case .didFinish(let outcome): "is \(outcome)"

@@ -37,6 +37,27 @@ import Testing
     #expect(message(none).contains("must be at least 1, got 0"))
   }
 
+  private struct Key: GraphKey {
+    typealias Value = Int
+  }
+
+  @Test("A type of keys that is declared twice traps, as does one that is declared after the graph was built")
+  func keys() async {
+    let twice = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = ProcedureGraph("twofold", returning: Void.self) { g in
+        g.values(for: Key.self) { _, _ in 1 }
+        g.values(for: Key.self) { _, _ in 2 }
+      }
+    }
+    #expect(message(twice).contains("\"twofold\": the values for \"Key\" were declared twice"))
+    let late = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var builder: GraphBuilder?
+      _ = ProcedureGraph("done", returning: Void.self) { g in builder = g }
+      builder?.values(for: Key.self) { _, _ in 1 }
+    }
+    #expect(message(late).contains("\"done\": values were declared after the graph was built"))
+  }
+
   @Test("A node of another builder traps, and so does a builder that is used after its graph has been built")
   func foreignNode() async {
     let foreign = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

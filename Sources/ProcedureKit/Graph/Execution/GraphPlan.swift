@@ -15,13 +15,18 @@ package final class GraphPlan: Sendable {
   package let inputEnds: ContiguousArray<Int32>
   /// The name of the `map` node whose elements are the nodes of this graph; `nil` for any other graph.
   package let collection: String?
+  /// The procedures for the values that bodies request by key, in the order in which they were declared.
+  package let keyed: [any KeyedProcedure]
+  package let requestObserver: RequestObserver?
 
   package init(
     shape: GraphShape, bodies: ContiguousArray<NodeBody>, traits: ContiguousArray<NodeTraits>,
-    layout: ValueLayout, inputs: ContiguousArray<Int32>, inputEnds: ContiguousArray<Int32>, collection: String?
+    layout: ValueLayout, inputs: ContiguousArray<Int32>, inputEnds: ContiguousArray<Int32>, collection: String?,
+    keyed: [any KeyedProcedure], requestObserver: RequestObserver? = nil
   ) {
     (self.shape, self.bodies, self.traits, self.layout) = (shape, bodies, traits, layout)
     (self.inputs, self.inputEnds, self.collection) = (inputs, inputEnds, collection)
+    (self.keyed, self.requestObserver) = (keyed, requestObserver)
   }
 
   /// Returns the slot of a node's value. The first slot holds the graph's input.
@@ -231,6 +236,8 @@ struct GraphDraft {
   /// The dependencies whose values the dependents do not use.
   private var dependencies: ContiguousArray<(from: Int32, to: Int32, kind: GraphShape.Edge)> = []
   private var layout = ValueLayout()
+  /// The procedures for the values that bodies request by key.
+  var keyed: [any KeyedProcedure] = []
 
   /// Adds a slot for the value of the next node.
   mutating func addSlot(_ kind: ValueKind) -> (index: Int32, offset: Int32) {
@@ -269,7 +276,7 @@ struct GraphDraft {
     let shape = GraphShape(count: bodies.count, edges: edges, priorities: priorities, acceptedOutput: acceptedOutput)
     return GraphPlan(
       shape: shape, bodies: bodies, traits: traits, layout: layout, inputs: inputs, inputEnds: inputEnds,
-      collection: collection)
+      collection: collection, keyed: keyed)
   }
 }
 

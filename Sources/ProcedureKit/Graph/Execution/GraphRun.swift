@@ -35,6 +35,8 @@ final class GraphRun: Sendable {
   let start: ProcedureInstant
   /// Whether every node is executed as a run because the queue has an interceptor.
   let makesRuns: Bool
+  /// The values that bodies request by key; `nil` if the graph declares none.
+  let requests: GraphRequests?
 
   init(_ plan: GraphPlan, in run: Run, limit: Int, stopsAtFirstFailure: Bool) {
     (self.plan, self.run, self.stopsAtFirstFailure) = (plan, run, stopsAtFirstFailure)
@@ -43,6 +45,7 @@ final class GraphRun: Sendable {
     isObservedFromStart = broadcaster.isObserved
     start = run.core.isMeasured ? run.core.time.now : ProcedureInstant(nanoseconds: -1)
     makesRuns = run.core.configuration.interceptor != nil
+    requests = plan.keyed.isEmpty ? nil : GraphRequests(plan.keyed, in: run)
     firstID = .reserve(plan.traits.count)
     countdown = GraphCountdown(plan.shape, values)
     state = Mutex(State(progress: GraphProgress(countdown, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))

@@ -161,6 +161,25 @@ extension Run {
     return adoption
   }
 
+  /// Admits a child, which this run awaits before it ends, to the queue of the child.
+  ///
+  /// The child fails if this run has ended, or if the queue refuses the child, and is cancelled if this run was cancelled.
+  func start(
+    _ child: Run, as production: RunDetails.Children.Production, after dependencies: [any ProcedureDependency] = []
+  ) {
+    child.core.update { $0[child].details.children.production = production }
+    let adoption = adopt(child, isProduced: true)
+    guard adoption != .refused else {
+      // No other code reports the refusal.
+      child.leaveParent()
+      return child.refuse(ProcedureError.producerFinished(procedure: child.identity, producer: identity))
+    }
+    if production == .child { report(.willProduce(child.identity)) }
+    if let refusal = child.core.admit(child, after: dependencies) { child.refuse(refusal.error(of: child)) }
+    if production == .child { report(.didProduce(child.identity)) }
+    if adoption == .cancelled { child.cancel(inheritedReason) }
+  }
+
   /// Adds a child under the lock. The caller adds the child to the returned progress, if there is any, after the lock is released.
   func adopt(_ child: Run, isProduced: Bool, _ runs: inout RunTable) -> (Adoption, progress: ProgressNode?) {
     guard !runs[self].isDecided else { return (.refused, nil) }

@@ -45,6 +45,18 @@ extension Run {
     }
   }
 
+  /// Records that the body has requested the value that another run computes. Like `didAwait`, the event is not kept for later subscribers.
+  func didRequest(_ requested: ProcedureIdentity) {
+    let run = reported
+    guard run.core.broadcaster.isObserved || run.hasLog else { return }
+    let reading = run.core.time.reading()
+    run.core.send { state, effects in
+      guard !run.isFinished else { return }
+      let log = state.runs[run].details.observers.log.flatMap { $0.isRead ? $0 : nil }
+      run.record(.didRequest(requested), at: reading.instant, in: log, &state.runs, &effects)
+    }
+  }
+
   /// Records a rare event, under the id of the reporting run. An added run gets a log, so that later subscribers receive the event.
   func report(_ step: ProcedureEvent.Content) {
     let run = reported

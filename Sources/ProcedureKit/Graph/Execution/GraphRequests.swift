@@ -1,0 +1,205 @@
+import Synchronization
+
+/// The values that bodies have requested by key in one run of a graph.
+///
+/// A child of the graph's run computes each value, so the graph ends after it, and cancels it. The failure of the child concerns only the
+/// bodies that request the value.
+final class GraphRequests: Sendable {
+  private struct ID: Hashable, Sendable {
+    let type: ObjectIdentifier
+    let key: InternedKey
+  }
+
+  private struct Value: Sendable {
+    let id: ID
+    let key: any GraphKey
+    let run: Run
+    /// The number of requests that have not ended.
+    var requestCount = 1
+  }
+
+  private struct State: Sendable {
+    var values: [ID: Value] = [:]
+    /// The runs that compute or have computed values.
+    var runs: Set<ProcedureID> = []
+    /// The runs that were cancelled because no body waited for their values any longer.
+    var abandoned: [ID: Run] = [:]
+
+    mutating func join(_ id: ID) -> Value? {
+      values[id]?.requestCount += 1
+      return values[id]
+    }
+  }
+
+  private let run: Run
+  private let procedures: [any KeyedProcedure]
+  private let state = Mutex(State())
+  /// For each run that computes a value, the values for which its body is waiting. A graph within the body of a value shares the waits with
+  /// the enclosing graph, because a cycle can lead through both.
+  private let waits: Locked<[ProcedureID: [Value]]>
+
+  init(_ procedures: [any KeyedProcedure], in run: Run) {
+    (self.run, self.procedures) = (run, procedures)
+    waits = run.ancestors.lazy.compactMap { $0.graph?.requests }.first?.waits ?? Locked([:])
+  }
+
+  // MARK: Requests
+
+  /// A request for a value, and the graph that can compute the value.
+  struct Request<Key: GraphKey> {
+    private let key: Key
+    private let procedure: KeyProcedure<Key>
+    private let requests: GraphRequests
+    /// The innermost run around the request that computes a value itself.
+    private var requester: ProcedureID? = nil
+
+    /// Finds the nearest graph around a run that declares the type of the key. Returns `nil` if there is none.
+    init?(_ key: Key, from run: Run) {
+      var (passed, found): ([ProcedureID], (procedure: KeyProcedure<Key>, requests: GraphRequests)?) = ([], nil)
+      for run in run.ancestors {
+        if let graph = run.graph {
+          if found == nil {
+            let procedure = graph.requests?.procedures.lazy.compactMap { $0 as? KeyProcedure<Key> }.first
+            graph.plan.requestObserver?(key, passed, procedure != nil)
+            found = procedure.flatMap { procedure in graph.requests.map { (procedure, $0) } }
+          }
+          requester = requester ?? graph.requests?.first(computing: passed)
+          if found != nil, requester != nil { break }
+        }
+        let id = run.reported.id
+        if passed.last != id { passed.append(id) }
+      }
+      guard let found else { return nil }
+      (self.key, procedure, requests) = (key, found.procedure, found.requests)
+    }
+
+    /// Waits for the value. The first request for a key starts the computation.
+    func value() async throws -> Key.Value {
+      let value = try requests.join(key, procedure)
+      defer { requests.left(value) }
+      let body = ProcedureContext.current?.run.nearestUnfinished
+      body?.didRequest(value.run.identity)
+      let handle = ProcedureHandle<Key.Value>(value.run)
+      if value.run.isFinished { return try await handle.value }
+      if let requester, let cycle = requests.waitStarted(of: requester, for: value) {
+        throw GraphKeyError(.cycle, cycle)
+      }
+      defer { if let requester { requests.waitEnded(of: requester, for: value) } }
+      if let body { value.run.core.raise(value.run, to: body.currentPriority) }
+      return try await handle.value
+    }
+  }
+
+  /// Joins the computation of a value, or starts it. The caller has to call `left`.
+  private func join<Key: GraphKey>(_ key: Key, _ procedure: KeyProcedure<Key>) throws -> Value {
+    let id = ID(type: ObjectIdentifier(Key.self), key: .of(key))
+    if let value = state.withLock({ $0.join(id) }) { return value }
+    // A cancelled body could not wait for the value.
+    if ProcedureContext.isCurrentCancelled {
+      throw ProcedureContext.current?.cancellationReason ?? CancellationError()
+    }
+    let task = procedure.task.relabelled { [name = key.name] in $0.name = name }.resolved(for: key)
+    let core = run.core === QueueCore.unqueued ? ProcedureQueue.shared.core : run.core
+    let new = Value(
+      id: id, key: key,
+      run: Run(core, task.layer, .added, parent: run, closures: task.closures, body: task.body(with: key)))
+    let (value, abandoned) = state.withLock { state -> (Value, Run?) in
+      if let value = state.join(id) { return (value, nil) }
+      state.values[id] = new
+      state.runs.insert(new.run.id)
+      return (new, state.abandoned.removeValue(forKey: id))
+    }
+    guard value.run === new.run else { return value }
+    // The procedure is never executed twice for a key at the same time.
+    let earlier = abandoned.map { [ProcedureHandle<Key.Value>($0).catchingErrors()] }
+    run.start(value.run, as: .element, after: earlier ?? [])
+    return value
+  }
+
+  /// Records that a request has ended. If it was the last one, and there is no value yet, the computation is cancelled, and a later request
+  /// starts it again.
+  private func left(_ value: Value) {
+    let isAbandoned = state.withLock { state in
+      state.values[value.id]?.requestCount -= 1
+      guard state.values[value.id]?.requestCount == 0, !value.run.isFinished else { return false }
+      state.values[value.id] = nil
+      state.abandoned[value.id] = value.run
+      return true
+    }
+    if isAbandoned { value.run.cancel(nil) }
+  }
+
+  private func first(computing runs: [ProcedureID]) -> ProcedureID? {
+    state.withLock { state in runs.first(where: state.runs.contains) }
+  }
+
+  // MARK: Cycles
+
+  /// Records that the computation of a value waits for another value, unless this would close a cycle.
+  ///
+  /// - Returns: The keys of the cycle, beginning and ending with that of the requester; `nil` if there is no cycle.
+  private func waitStarted(of requester: ProcedureID, for value: Value) -> [any GraphKey]? {
+    waits.withLock { waits in
+      // A breadth-first search for the requester. Each element contains the index of the value that is waiting for it.
+      var (reached, seen) = ([(value: value, from: -1)], Set([value.run.id]))
+      var index = 0
+      while index < reached.count {
+        let id = reached[index].value.run.id
+        if id == requester {
+          var keys: [any GraphKey] = []
+          while index >= 0 {
+            keys.append(reached[index].value.key)
+            index = reached[index].from
+          }
+          return [keys[0]] + keys.reversed()
+        }
+        for next in waits[id] ?? [] where seen.insert(next.run.id).inserted { reached.append((next, index)) }
+        index += 1
+      }
+      waits[requester, default: []].append(value)
+      return nil
+    }
+  }
+
+  private func waitEnded(of requester: ProcedureID, for value: Value) {
+    waits.withLock { waits in
+      guard let index = waits[requester]?.firstIndex(where: { $0.run === value.run }) else { return }
+      waits[requester]?.remove(at: index)
+      if waits[requester]?.isEmpty ?? false { waits[requester] = nil }
+    }
+  }
+}
+
+/// The procedure for the keys of one type.
+///
+/// The protocol is `package` because `ProcedureKitDurable` uses it.
+package protocol KeyedProcedure: Sendable {
+  associatedtype Key: GraphKey
+
+  /// The procedure that computes a value.
+  var task: ProcedureTask<Key, Key.Value> { get }
+
+  /// Whether a value can change between runs although all values that it has requested are the same.
+  var isVolatile: Bool { get }
+}
+
+/// The only type that conforms to `KeyedProcedure`.
+package struct KeyProcedure<Key: GraphKey>: KeyedProcedure {
+  package let task: ProcedureTask<Key, Key.Value>
+  package let isVolatile: Bool
+
+  package init(task: ProcedureTask<Key, Key.Value>, isVolatile: Bool) {
+    (self.task, self.isVolatile) = (task, isVolatile)
+  }
+
+  package var version: UInt32 { task.layer.traits.version }
+}
+
+/// A function that is called for each request from within a graph, with the key, the ids of the runs between the request and the run of the
+/// graph, innermost first, and whether the graph itself declares the type of the key.
+package typealias RequestObserver = @Sendable (_ key: any GraphKey, _ runs: [ProcedureID], _ isDeclared: Bool) -> Void
+
+extension Run {
+  /// The graph that the body is executing.
+  fileprivate var graph: GraphRun? { core.read { $0.runs[self].details.extensions.graph } }
+}

@@ -1,0 +1,137 @@
+/// A key by which the bodies of a graph request a value that is computed on demand.
+///
+/// ```swift
+/// struct Header: GraphKey {
+///   typealias Value = [String]
+///   var path: String
+/// }
+/// ```
+///
+/// The type of the keys determines the type of the values, and the procedure that computes them; see
+/// ``GraphBuilder/values(for:isVolatile:with:)``. Requests with equal keys of the same type share one value.
+public protocol GraphKey: Hashable, Sendable {
+  /// The type of the value that belongs to a key.
+  associatedtype Value: Sendable
+
+  /// The name, in errors, events and diagrams, of the run that computes the value. The default is the description of the key.
+  var name: String { get }
+}
+
+extension GraphKey {
+  /// The description of the key.
+  public var name: String { "\(self)" }
+}
+
+extension GraphBuilder {
+  /// Declares the procedure that computes the values that the bodies of the graph request by keys of a type.
+  ///
+  /// ```swift
+  /// let build = ProcedureGraph("build") { (g, sources: Node<[String]>) in
+  ///   g.values(for: Header.self, with: ReadHeader().retry(.immediate, maxAttempts: 2))
+  ///   return g.map("compile", sources) { source in
+  ///     let common = try await ProcedureContext.value(of: Header(path: "common.h"))
+  ///     return try await compile(source, with: common)
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// A body requests a value with ``ProcedureContext/value(of:)-swift.method``. The first request for a key starts the procedure, as a child of the
+  /// graph's run on the queue of the graph, in a slot of its own. Later requests in the same run of the graph wait for the same value, and
+  /// so get the same error if the procedure fails. The procedure can itself request values. In graphs within a body of this graph, both
+  /// their own declarations and those of this graph are available.
+  ///
+  /// The limit ``ProcedureGraph/maxConcurrentNodes(_:)`` applies only to nodes, which count even while they wait for a value. The width of
+  /// the queue, and modifiers of the procedure such as ``Procedure/uses(_:units:)``, limit the values.
+  ///
+  /// - Parameters:
+  ///   - keys: The type of the keys. Declaring a type twice in one graph traps.
+  ///   - isVolatile: Whether a value can change between runs of the graph although all values that it has requested are the same, for
+  ///     example because the procedure reads a file. In a durable graph (`ProcedureKitDurable`), such a value is computed again in each run
+  ///     that needs it.
+  ///   - procedure: The procedure, whose input is the key.
+  public func values<Key: GraphKey, P: Procedure>(
+    for keys: Key.Type, isVolatile: Bool = false, with procedure: P
+  ) where P.Input == Key, P.Output == Key.Value {
+    addKeys(KeyProcedure<Key>(task: procedure.procedureTask, isVolatile: isVolatile))
+  }
+
+  /// Declares the function that computes the values that the bodies of the graph request by keys of a type; see
+  /// ``values(for:isVolatile:with:)``.
+  ///
+  /// - Parameters:
+  ///   - keys: The type of the keys. Declaring a type twice in one graph traps.
+  ///   - isVolatile: Whether a value can change between runs of the graph although all values that it has requested are the same.
+  ///   - operation: The function, which never executes on the caller's actor. Its arguments are the key, and the context by which it can
+  ///     request other values.
+  public func values<Key: GraphKey>(
+    for keys: Key.Type, isVolatile: Bool = false,
+    operation: @escaping @concurrent @Sendable (Key, ProcedureContext) async throws -> Key.Value
+  ) {
+    let name = "\(Key.self)"
+    values(
+      for: keys, isVolatile: isVolatile,
+      with: ProcedureTask(name) { key in try await operation(key, .requireCurrent(for: name)) })
+  }
+}
+
+extension ProcedureContext {
+  /// Returns the value for a key. The procedure that the enclosing graph declares for the type of the key computes the value once for each
+  /// run of the graph; see ``GraphBuilder/values(for:isVolatile:with:)``.
+  ///
+  /// The body releases its slot while it waits. Cancelling the body ends the wait immediately. The computation is cancelled when no body
+  /// waits for its value any longer, or when the graph is cancelled, and the graph ends after it.
+  ///
+  /// The procedures that a body of the graph calls, runs or produces belong to the graph, too. A procedure that the body adds to a queue does
+  /// not, but it can use the context of the body.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The value.
+  /// - Throws: The error with which the computation has failed; ``GraphKeyError`` if the value is itself waiting for the value that the
+  ///   caller computes, or if no enclosing graph declares the type of the key; `CancellationError`, or the reason for the cancellation;
+  ///   ``ProcedureError/Kind/exclusionDeadlock`` if the computation is waiting for the caller in another way.
+  /// - Complexity: O(d) for d enclosing runs, plus O(w) for w waits that follow from the value, if the caller computes a value itself.
+  public func value<Key: GraphKey>(of key: Key) async throws -> Key.Value {
+    guard let request = GraphRequests.Request(key, from: run) else { throw GraphKeyError(.undeclared, [key]) }
+    return try await request.value()
+  }
+
+  /// Returns the value for a key, on behalf of the procedure that is executing in the current task; see ``value(of:)-swift.method``.
+  ///
+  /// - Throws: The errors that ``value(of:)-swift.method`` throws; ``GraphKeyError`` outside of any procedure.
+  public static func value<Key: GraphKey>(of key: Key) async throws -> Key.Value {
+    guard let current else { throw GraphKeyError(.undeclared, [key]) }
+    return try await current.value(of: key)
+  }
+}
+
+/// An error of a request for the value of a ``GraphKey``.
+public struct GraphKeyError: Error, CustomStringConvertible {
+  /// The kind of an error.
+  @nonexhaustive
+  public enum Kind: Hashable, Sendable {
+    /// The requested value is waiting, directly or through other values, for the value that the requesting procedure computes.
+    case cycle
+    /// No graph around the request declares a procedure for the type of the key.
+    case undeclared
+  }
+
+  /// The kind of the error.
+  public let kind: Kind
+  /// For a cycle, the path of the keys: each key has requested the next one, and the last key is equal to the first. Otherwise, the
+  /// requested key.
+  public let keys: [any GraphKey]
+
+  init(_ kind: Kind, _ keys: [any GraphKey]) { (self.kind, self.keys) = (kind, keys) }
+
+  /// A message that names the keys.
+  public var description: String {
+    let names = keys.map { $0.name.quoted }
+    return switch kind {
+    case .cycle:
+      "the value of \(names[0]) needs itself: \(names[0]) needs "
+        + names.dropFirst().joined(separator: ", which needs ")
+    case .undeclared:
+      "\(names[0]) was requested, but no graph around the request declares values for \("\(type(of: keys[0]))".quoted)"
+    }
+  }
+}
