@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// A diagram that shows which runs waited for which other runs. Colours show outcomes, and thick lines show the critical path.
+/// A diagram that shows which runs waited for which other runs, or requested their values by key. Colours show outcomes, and thick lines show the critical path.
 ///
 /// ```swift
 /// let diagram = RunDiagram(await recorder.finish())
@@ -49,7 +49,8 @@ public struct RunDiagram: Sendable {
       runs[index].parent.flatMap { positions[$0] }.flatMap { $0 < index ? $0 : nil } ?? -1
     }
     arrows = runs.indices.flatMap { to in
-      runs[to].dependencies.compactMap { id in
+      var drawn: Set<ProcedureID> = []
+      return (runs[to].dependencies + runs[to].requests).filter { drawn.insert($0).inserted }.compactMap { id in
         positions[id].map { Arrow(from: $0, to: to, isCritical: steps.contains([id, runs[to].id])) }
       }
     }

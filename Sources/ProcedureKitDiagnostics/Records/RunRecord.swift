@@ -71,6 +71,10 @@ public struct RunRecord: Sendable, Identifiable {
   public var graph: ProcedureID?
   /// The runs that this run depended on.
   public var dependencies: [ProcedureID] = []
+  /// The runs that compute the values that the body has requested by key, in the order of the requests.
+  ///
+  /// A record contains the first 10,000 requests of a run. A body that requests a value twice has two of them.
+  public var requests: [ProcedureID] = []
   /// The body's waits for other runs, in the order in which they ended.
   ///
   /// A record contains the first 10,000 waits of a run. The time that a run spends in later waits counts as execution time.

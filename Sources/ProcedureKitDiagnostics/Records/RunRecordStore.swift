@@ -51,6 +51,9 @@ struct RunRecordStore {
       case .didAwait:
         guard let awaited = event.awaited, record.awaits.count < Self.awaitLimit else { break }
         record.awaits.append(.init(run: awaited.id, end: time, slot: event.slot, slotWait: event.slotWait))
+      case .didRequest:
+        guard let id = event.requested?.id, record.requests.count < Self.awaitLimit else { break }
+        record.requests.append(id)
       case .reused:
         record.outcome = .reused
         record.reason = event.reuseName
@@ -73,7 +76,7 @@ struct RunRecordStore {
   }
 
   private static let reasonLimit = 2_000
-  /// The maximum number of waits that are kept for one run. The number is limited, because a body can wait any number of times.
+  /// The maximum number of waits, and of requests, that are kept for one run, because a body can wait any number of times.
   private static let awaitLimit = 10_000
 
   private mutating func update(_ id: ProcedureID, _ new: RunRecord, _ change: (inout RunRecord) -> Void) {

@@ -55,6 +55,50 @@ struct CriticalPathTests {
     #expect(path.duration == .seconds(2_520) && path.duration == recording.runs.compactMap(\.end).max())
   }
 
+  private struct Key: GraphKey {
+    typealias Value = Int
+    var name: String
+  }
+
+  @Test("The path leads through values that bodies have requested by key, and a diagram has an arrow for each request")
+  func requests() async throws {
+    let queue = queue(width: .max)
+    let recording = try await record([queue]) { [clock] in
+      let graph = ProcedureGraph("graph") { g in
+        g.values(for: Key.self) { key, context in
+          if key.name == "leaf" {
+            try await clock.sleep(for: .seconds(10))
+            return 1
+          }
+          try await clock.sleep(for: .seconds(3))
+          let leaf = try await context.value(of: Key(name: "leaf"))
+          try await clock.sleep(for: .seconds(4))
+          return leaf + 1
+        }
+        let side = g.add("side") { try await ProcedureContext.value(of: Key(name: "leaf")) }
+        let main = g.add("main") {
+          try await clock.sleep(for: .seconds(1))
+          let value = try await ProcedureContext.value(of: Key(name: "inner"))
+          // The value exists, so the body does not wait for it.
+          _ = try await ProcedureContext.value(of: Key(name: "leaf"))
+          try await clock.sleep(for: .seconds(2))
+          return value
+        }
+        return g.add("sum", from: side, main) { $0 + $1 }
+      }
+      queue.add(graph)
+    }
+    #expect(steps(recording) == ["leaf 10", "inner 4", "main 2"])
+    let diagram = RunDiagram(recording)
+    let arrows = diagram.arrows.map { "\(diagram.runs[$0.from].name) \(diagram.runs[$0.to].name) \($0.isCritical)" }
+    #expect(
+      arrows.sorted() == [
+        "inner main true", "leaf inner true", "leaf main false", "leaf side false", "main sum false", "side sum false",
+      ])
+    let graph = try #require(recording.runs.first { $0.name == "graph" })
+    #expect(recording.runs.filter { ["leaf", "inner"].contains($0.name) }.allSatisfy { $0.parent == graph.id })
+  }
+
   @Test("The elements of one map are one row with their number, their sum, and the slowest one")
   func map() async throws {
     let queue = queue(width: 2)
