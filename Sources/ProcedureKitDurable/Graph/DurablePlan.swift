@@ -17,6 +17,8 @@ final class DurablePlan: Sendable {
   let dependencies: [[Int32]]
   /// The codec of each node's value; `nil` if the value is not `Codable`.
   let codecs: [(any NodeCodec)?]
+  /// The types of the keys by which bodies request values.
+  let keys: [any DurableKeys]
   /// The nodes that no node depends on.
   let sinks: Set<Int32>
   /// The nodes whose values make up the value of the graph.
@@ -40,6 +42,7 @@ final class DurablePlan: Sendable {
       return inputs + Set(all[Int(node)]).subtracting(inputs).sorted { paths[Int($0)].precedes(paths[Int($1)]) }
     }
     self.paths = paths
+    keys = Self.keys(graph.keyed)
     sinks = Set(nodes).subtracting(dependencies.joined())
   }
 
@@ -56,6 +59,18 @@ final class DurablePlan: Sendable {
       }
       counts[key, default: 0] = max(counts[key, default: 0], 1)
       return "\(graph)/\(path)"
+    }
+  }
+
+  /// Types with the same name are numbered in the order in which they were declared.
+  private static func keys(_ keyed: [any KeyedProcedure]) -> [any DurableKeys] {
+    func make<P: KeyedProcedure>(_ procedure: P, _ index: Int, _ name: String) -> any DurableKeys {
+      KeyType(KeyProcedure<P.Key>(task: procedure.task, isVolatile: procedure.isVolatile), index: index, name: name)
+    }
+    let names = keyed.map { $0.keyTypeName }
+    return keyed.enumerated().map { index, procedure in
+      let earlier = names[..<index].count { $0.hasBytes(of: names[index]) }
+      return make(procedure, index, earlier == 0 ? names[index] : "\(names[index])#\(earlier + 1)")
     }
   }
 
@@ -84,6 +99,12 @@ final class DurablePlan: Sendable {
   /// Returns the fingerprint of a node's value.
   static func fingerprint(of content: [UInt8], of key: JournalKey) -> Fingerprint {
     Fingerprint(parts: [Array("value".utf8), key.fingerprint.bytes, content])
+  }
+
+  /// Returns the fingerprint of something without a comparable value: it changes when one of the requested values does.
+  static func fingerprint(of fingerprint: Fingerprint, with requests: [JournalRecord.Request]) -> Fingerprint {
+    if requests.isEmpty { return fingerprint }
+    return Fingerprint(parts: [Array("requests".utf8), fingerprint.bytes] + requests.map(\.fingerprint.bytes))
   }
 
   /// Returns the fingerprint of a failure.

@@ -7,6 +7,8 @@ final class DurableRun: Sendable {
   private let input: Fingerprint
   /// The fingerprint of each node's value; `nil` if the value is not known yet.
   private let fingerprints: Locked<[Fingerprint?]>
+  /// The values that have been requested by key.
+  let requests: DurableRequests
 
   private var journal: any ProcedureJournal { plan.journal }
 
@@ -15,6 +17,7 @@ final class DurableRun: Sendable {
     self.input = input
     look = try await JournalScan(plan, input: input, isolation: plan.journal as? any Actor)
     fingerprints = Locked(look.fingerprints)
+    requests = DurableRequests(plan)
   }
 
   /// Returns a version of the graph that uses the journal. Each node looks for its value in the journal before executing its body, and
@@ -32,7 +35,8 @@ final class DurableRun: Sendable {
     }
     return GraphPlan(
       shape: graph.shape, bodies: bodies, traits: traits, layout: plan.layout, inputs: graph.inputs,
-      inputEnds: graph.inputEnds, collection: graph.collection, keyed: graph.keyed)
+      inputEnds: graph.inputEnds, collection: graph.collection, keyed: plan.keys.map { $0.durable(in: requests) },
+      requestObserver: requests.requested)
   }
 
   /// Returns the procedure of a node, which either reuses the value in the journal, or executes the node and stores its value.
@@ -76,13 +80,19 @@ final class DurableRun: Sendable {
       guard let known = known(node, values) else { return false }
       found.withLock { $0 = known }
       let key = known.key
-      if key != look.keys[Int(node)] || look.failures[node] != nil, let record = try await journal.record(for: key) {
+      if key != look.keys[Int(node)] || look.failures[node] != nil || look.requesting.contains(node),
+        let record = try await journal.record(for: key)
+      {
+        if let changed = try await requests.firstChange(in: record) {
+          explain(.dependenciesChanged([changed]))
+          return false
+        }
         if let failure = record.failure {
           guard plan.remembersFailures else { return false }
           throw RememberedFailure(path: path, description: failure)
         }
         try put(record, of: node, values)
-        setFingerprint(of: node, to: DurablePlan.fingerprint(of: record.content, of: key))
+        setFingerprint(of: node, to: fingerprint(of: node, record.content, key, record.requests))
         break
       }
       if !look.isNew[Int(node)] { explain(try await plan.cause(of: node, known.fingerprints)) }
@@ -94,9 +104,7 @@ final class DurableRun: Sendable {
 
   /// Reports why a node is executed again. The reason appears in the log, in the event that reports the node's start, and in snapshots.
   private func explain(_ cause: ExecutionCause) {
-    guard cause != .notRemembered, let context = ProcedureContext.current else { return }
-    context.log.log(level: .info, "executes again: \(cause)")
-    context.run.reported.noteExecutionCause(cause)
+    if cause != .notRemembered { ProcedureContext.current?.explain(cause) }
   }
 
   private func put(_ record: JournalRecord, of node: Int32, _ values: GraphValues) throws {
@@ -115,16 +123,22 @@ final class DurableRun: Sendable {
     _ node: Int32, _ body: NodeBody, _ values: GraphValues, _ found: Locked<Known?>
   ) async throws {
     let known = found.withLock(\.self) ?? known(node, values)
+    let scope = requests.begin()
     do {
       try await body.execute(values)
     } catch {
-      if plan.remembersFailures, plan.isRemembered(node), let known, !error.isNoFailure, !isCancelled {
-        try await append(Array("\(error)".utf8), isFailure: true, of: node, known)
+      let trace = requests.end(scope)
+      if plan.remembersFailures, plan.isRemembered(node), let known, let trace, !error.isNoFailure, !isCancelled {
+        try await append(Array("\(error)".utf8), isFailure: true, of: node, known, trace)
       }
       throw error
     }
+    let trace = requests.end(scope)
     guard let codec = plan.codecs[Int(node)] else {
-      return fingerprints.withLock { $0[Int(node)] = known?.key.fingerprint }
+      let fingerprint = trace.flatMap { trace in
+        known.map { DurablePlan.fingerprint(of: $0.key.fingerprint, with: trace) }
+      }
+      return fingerprints.withLock { $0[Int(node)] = fingerprint }
     }
     if isCancelled { return }
     let content: [UInt8]
@@ -136,18 +150,32 @@ final class DurableRun: Sendable {
         underlying: error)
     }
     guard let known else { return }
-    try await append(content, isFailure: false, of: node, known)
-    setFingerprint(of: node, to: DurablePlan.fingerprint(of: content, of: known.key))
+    // If a request cannot be repeated in a later run, nothing would show whether the value is up to date.
+    if let trace { try await append(content, isFailure: false, of: node, known, trace) }
+    setFingerprint(of: node, to: fingerprint(of: node, content, known.key, trace))
   }
 
-  private func setFingerprint(of node: Int32, to fingerprint: Fingerprint) {
+  /// Returns the fingerprint of a node's value. It does not depend on the values that the node has requested, so that a node whose value is
+  /// the same as before affects no others. A node without a value affects others if one of the requested values has changed; the result is
+  /// `nil` if this is unknown.
+  private func fingerprint(
+    of node: Int32, _ content: [UInt8], _ key: JournalKey, _ trace: [JournalRecord.Request]?
+  ) -> Fingerprint? {
+    let fingerprint = DurablePlan.fingerprint(of: content, of: key)
+    guard plan.codecs[Int(node)] is VoidNode else { return fingerprint }
+    return trace.map { DurablePlan.fingerprint(of: fingerprint, with: $0) }
+  }
+
+  private func setFingerprint(of node: Int32, to fingerprint: Fingerprint?) {
     fingerprints.withLock { $0[Int(node)] = fingerprint }
   }
 
-  private func append(_ content: [UInt8], isFailure: Bool, of node: Int32, _ known: Known) async throws {
+  private func append(
+    _ content: [UInt8], isFailure: Bool, of node: Int32, _ known: Known, _ trace: [JournalRecord.Request]
+  ) async throws {
     let record = JournalRecord(
       isFailure: isFailure, versions: plan.versions(of: node),
-      dependencies: plan.recordedDependencies(of: node, known.fingerprints), content: content)
+      dependencies: plan.recordedDependencies(of: node, known.fingerprints), requests: trace, content: content)
     try await journal.appendShielded(record.bytes, for: known.key)
   }
 
@@ -204,8 +232,14 @@ struct JournalScan: Sendable {
   /// The failures that the journal contains, for nodes that failed in an earlier run.
   private(set) var failures: [Int32: String] = [:]
 
+  /// The nodes whose bodies have requested values by key. Their entries are up to date only if these values have not changed, which is
+  /// checked when the node starts.
+  private(set) var requesting: Set<Int32> = []
+
   /// Whether the journal contains values from an earlier run.
-  var isContinued: Bool { dispositions.contains { if case .reused = $0 { true } else { false } } }
+  var isContinued: Bool {
+    !requesting.isEmpty || dispositions.contains { if case .reused = $0 { true } else { false } }
+  }
 
   /// Reads the journal. If the journal is an actor, the initializer is isolated to it, so that individual reads do not switch threads. In
   /// the meantime, other callers of the journal wait.
@@ -225,10 +259,15 @@ struct JournalScan: Sendable {
       let key = plan.key(of: node, known)
       keys[Int(node)] = key
       guard plan.isRemembered(node) else {
-        fingerprints[Int(node)] = key.fingerprint
+        // Nothing records the values that the node has requested by key, so if there can be any, the node has to be executed.
+        if plan.keys.isEmpty { fingerprints[Int(node)] = key.fingerprint }
         continue
       }
       guard let record = try await plan.journal.record(for: key) else { continue }
+      if !record.requests.isEmpty {
+        requesting.insert(node)
+        continue
+      }
       if let failure = record.failure {
         failures[node] = failure
       } else {

@@ -24,6 +24,9 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
     case fail(String)
     /// The run would skip the node. Its value is not `Codable`, and no node that would be executed needs the value.
     case skip
+    /// The run would execute the node only if one of the values with these names has changed. They are values of dependencies, or values
+    /// that the node has requested by key, which the run has to check or to compute first.
+    case check([String])
     /// The run would execute the node, for the given reason.
     case execute(ExecutionCause)
   }
@@ -44,6 +47,8 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
         case .reuse: "is reused"
         case .fail(let failure): "fails as before: \(failure)"
         case .skip: "is not needed"
+        case .check(let names):
+          "is executed if one of these has changed: \(names.map(\.quoted).joined(separator: ", "))"
         case .execute(let cause): "is executed: \(cause)"
         }
       return "\(entry.name.quoted) \(words)"
@@ -59,7 +64,7 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
         switch disposition {
         case .reused: .reuse
         case .skipped: .skip
-        case .executed: try await Self.action(of: Int32(index), plan, look, input)
+        case .executed: try await Self.action(of: Int32(index), plan, look, input, entries)
         }
       entries.append(Entry(name: plan.graph.traits[index].name, action: action))
     }
@@ -67,14 +72,19 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
   }
 
   private static func action(
-    of node: Int32, _ plan: DurablePlan, _ look: JournalScan, _ input: Fingerprint
+    of node: Int32, _ plan: DurablePlan, _ look: JournalScan, _ input: Fingerprint, _ earlier: [Entry]
   ) async throws -> Action {
+    if look.requesting.contains(node), let key = look.keys[Int(node)] {
+      return .check(try await plan.journal.record(for: key)?.requests.map(plan.name(of:)) ?? [])
+    }
     if let failure = look.failures[node], plan.remembersFailures { return .fail(failure) }
     guard plan.isRemembered(node) else { return .execute(.notCodable(plan.typeName(of: node))) }
     let dependencies = plan.dependencies[Int(node)]
     let known = dependencies.map { $0 < 0 ? input : look.fingerprints[Int($0)] }
-    let unknown = zip(dependencies, known).filter { $1 == nil }.map { plan.name(of: $0.0) }
-    if !unknown.isEmpty { return .execute(.dependenciesExecuted(unknown)) }
+    let unknown = zip(dependencies, known).filter { $1 == nil }.map(\.0)
+    let isExecuted = unknown.contains { if case .execute = earlier[Int($0)].action { true } else { false } }
+    if isExecuted { return .execute(.dependenciesExecuted(unknown.map { plan.name(of: $0) })) }
+    if !unknown.isEmpty { return .check(unknown.map { plan.name(of: $0) }) }
     return .execute(try await plan.cause(of: node, known.compactMap(\.self)))
   }
 }

@@ -3,6 +3,9 @@ internal import ProcedureKitFoundation
 
 /// The contents of an entry: a value or a failure, and the versions and dependencies from which the entry's fingerprint was computed. The
 /// versions and dependencies are stored so that the library can explain why a node is executed again.
+///
+/// The values that the body has requested by key are not known before it is executed, so they are not part of the fingerprint. The entry is
+/// up to date only if none of them has changed.
 struct JournalRecord: Equatable, Sendable {
   /// A value that another value depends on.
   struct Dependency: Equatable, Sendable {
@@ -15,12 +18,26 @@ struct JournalRecord: Equatable, Sendable {
     }
   }
 
+  /// A value that the body has requested by key.
+  struct Request: Equatable, Sendable {
+    /// The name of the type of the key.
+    let type: String
+    /// The encoded key.
+    let key: [UInt8]
+    /// The fingerprint of the value.
+    let fingerprint: Fingerprint
+  }
+
   private static let format: UInt8 = 1
+  /// The format of an entry with requests. Earlier versions of the library, which would ignore the requests, reject it.
+  private static let formatWithRequests: UInt8 = 2
 
   var isFailure = false
   /// The version of the graph, followed by the version of the node. For a procedure outside a graph, there is only the procedure's version.
   var versions: [UInt32]
   var dependencies: [Dependency]
+  /// The requests, in the order in which the body has made them.
+  var requests: [Request] = []
   /// The encoded value, or the description of the error.
   var content: [UInt8]
 
@@ -28,7 +45,7 @@ struct JournalRecord: Equatable, Sendable {
   var failure: String? { isFailure ? String(decoding: content, as: UTF8.self) : nil }
 
   var bytes: [UInt8] {
-    var bytes = [Self.format, isFailure ? 1 : 0]
+    var bytes = [requests.isEmpty ? Self.format : Self.formatWithRequests, isFailure ? 1 : 0]
     bytes.append(littleEndian: UInt32(versions.count))
     for version in versions { bytes.append(littleEndian: version) }
     bytes.append(littleEndian: UInt32(dependencies.count))
@@ -37,32 +54,53 @@ struct JournalRecord: Equatable, Sendable {
       bytes += dependency.name.utf8
       bytes.append(littleEndian: dependency.prefix)
     }
+    if !requests.isEmpty { bytes.append(littleEndian: UInt32(requests.count)) }
+    for request in requests {
+      for part in [Array(request.type.utf8), request.key] {
+        bytes.append(littleEndian: UInt32(part.count))
+        bytes += part
+      }
+      bytes += request.fingerprint.bytes
+    }
     return bytes + content
   }
 
-  init(isFailure: Bool = false, versions: [UInt32], dependencies: [Dependency], content: [UInt8]) {
+  init(
+    isFailure: Bool = false, versions: [UInt32], dependencies: [Dependency], requests: [Request] = [],
+    content: [UInt8]
+  ) {
     self.isFailure = isFailure
     self.versions = versions
     self.dependencies = dependencies
+    self.requests = requests
     self.content = content
   }
 
   /// Reads an entry. Returns `nil` if the bytes are not an entry.
   init?(_ bytes: [UInt8]) {
     var rest = bytes[...]
-    guard rest.popFirst() == Self.format, let kind = rest.popFirst(), kind < 2,
-      let versionCount: UInt32 = rest.readNumber(), rest.count >= Int(versionCount) * 4
+    guard let format = rest.popFirst(), format == Self.format || format == Self.formatWithRequests,
+      let kind = rest.popFirst(), kind < 2, let versionCount: UInt32 = rest.readNumber(),
+      rest.count >= Int(versionCount) * 4
     else { return nil }
     isFailure = kind == 1
     versions = (0..<versionCount).compactMap { _ in rest.readNumber() }
     dependencies = []
     guard let count: UInt32 = rest.readNumber() else { return nil }
     for _ in 0..<count {
-      guard let length: UInt32 = rest.readNumber(), rest.count >= Int(length) else { return nil }
-      let name = String(decoding: rest.prefix(Int(length)), as: UTF8.self)
-      rest = rest.dropFirst(Int(length))
-      guard let prefix: UInt64 = rest.readNumber() else { return nil }
-      dependencies.append(Dependency(name: name, prefix: prefix))
+      guard let name = rest.readBytes(), let prefix: UInt64 = rest.readNumber() else { return nil }
+      dependencies.append(Dependency(name: String(decoding: name, as: UTF8.self), prefix: prefix))
+    }
+    if format == Self.formatWithRequests {
+      guard let count: UInt32 = rest.readNumber(), count > 0 else { return nil }
+      for _ in 0..<count {
+        guard let type = rest.readBytes(), let key = rest.readBytes(),
+          let fingerprint = Fingerprint(bytes: rest.prefix(32))
+        else { return nil }
+        rest = rest.dropFirst(32)
+        requests.append(
+          Request(type: String(decoding: type, as: UTF8.self), key: Array(key), fingerprint: fingerprint))
+      }
     }
     content = Array(rest)
   }
@@ -75,6 +113,13 @@ extension ArraySlice<UInt8> {
     guard count >= size else { return nil }
     defer { self = dropFirst(size) }
     return prefix(size).reversed().reduce(0) { $0 << 8 | Number($1) }
+  }
+
+  /// Removes and returns bytes that are preceded by their number. Returns `nil` if there are too few bytes.
+  fileprivate mutating func readBytes() -> ArraySlice? {
+    guard let length: UInt32 = readNumber(), count >= Int(length) else { return nil }
+    defer { self = dropFirst(Int(length)) }
+    return prefix(Int(length))
   }
 }
 

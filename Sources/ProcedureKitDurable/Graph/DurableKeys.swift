@@ -1,0 +1,110 @@
+internal import ProcedureKit
+internal import ProcedureKitFoundation
+
+/// The keys of one type in a durable graph, and how they and their values are encoded.
+protocol DurableKeys: Sendable {
+  /// The name of the type in the journal, which is unique in the graph, and the same in every process.
+  var name: String { get }
+
+  /// The position among the types of the graph.
+  var index: Int { get }
+
+  /// Returns the encoded key; `nil` if the key is of another type, or cannot be encoded.
+  func encode(_ key: any GraphKey, _ coder: any ProcedureCoder) -> [UInt8]?
+
+  /// Decodes a key. Returns `nil` if the type of the keys has changed.
+  func decode(_ bytes: [UInt8], _ coder: any ProcedureCoder) -> (any GraphKey)?
+
+  /// Returns the procedure for the keys, which looks for each value in the journal before it executes the procedure of the graph, and stores
+  /// the value afterwards.
+  func durable(in requests: DurableRequests) -> any KeyedProcedure
+}
+
+/// The only type that conforms to `DurableKeys`.
+struct KeyType<Key: GraphKey>: DurableKeys {
+  let procedure: KeyProcedure<Key>
+  let index: Int
+  let name: String
+  /// The codec of the values; `nil` if they are not `Codable`.
+  let codec: KeyedValueCodec<Key.Value>?
+
+  init(_ procedure: KeyProcedure<Key>, index: Int, name: String) {
+    (self.procedure, self.index, self.name) = (procedure, index, name)
+    codec = KeyedValueCodec()
+  }
+
+  /// Whether the journal stores the values. A volatile value would be computed again anyway.
+  var isStored: Bool { !procedure.isVolatile && codec != nil }
+
+  func encode(_ key: any GraphKey, _ coder: any ProcedureCoder) -> [UInt8]? {
+    guard let key = key as? Key, let key = key as? any Codable else { return nil }
+    return try? coder.encode(key)
+  }
+
+  func decode(_ bytes: [UInt8], _ coder: any ProcedureCoder) -> (any GraphKey)? {
+    guard let type = Key.self as? any (Codable & GraphKey).Type else { return nil }
+    return try? coder.decode(type, from: bytes)
+  }
+
+  func durable(in requests: DurableRequests) -> any KeyedProcedure {
+    let task = procedure.task
+    let durable: ProcedureTask<Key, Key.Value> = task.wrapped {
+      guard isStored else { return }
+      $0.reuse = ModifierLayer.Reuse(name: requests.journal.name) { key in
+        try await requests.find(key as! Key, self).map { ModifierLayer.Reused(value: $0) }
+      }
+    } _: { key in
+      try await requests.execute(task, key, self)
+    }
+    return KeyProcedure(task: durable, isVolatile: procedure.isVolatile)
+  }
+}
+
+/// The codec of a value that is requested by key.
+struct KeyedValueCodec<Value: Sendable>: Sendable {
+  /// Creates a codec. Returns `nil` if the type is neither `Codable` nor `Void`.
+  init?() {
+    guard Value.self is any Codable.Type || Value.self == Void.self else { return nil }
+  }
+
+  func encode(_ value: Value, _ coder: any ProcedureCoder) throws -> [UInt8] {
+    func encode<Coded: Codable>(as type: Coded.Type) throws -> [UInt8] { try coder.encode(value as! Coded) }
+    return try (Value.self as? any Codable.Type).map { try encode(as: $0) } ?? []
+  }
+
+  func decode(_ bytes: [UInt8], _ coder: any ProcedureCoder) throws -> Value {
+    func decode<Coded: Codable>(as type: Coded.Type) throws -> Value { try coder.decode(type, from: bytes) as! Value }
+    return try (Value.self as? any Codable.Type).map { try decode(as: $0) } ?? () as! Value
+  }
+}
+
+extension KeyedProcedure {
+  /// The name of the type of the keys. It does not contain the module, and therefore no address if the type is local to a function.
+  var keyTypeName: String { "\(Key.self)" }
+}
+
+extension DurablePlan {
+  /// Returns the key of a value in the journal. The values that its computation requests are not part of the key.
+  func key<Key>(of key: Key, _ encoded: [UInt8], _ type: KeyType<Key>) -> JournalKey {
+    let parts = ["keyed", name, type.name].map { Array($0.utf8) } + versions(of: type).map(\.littleEndianBytes)
+    return JournalKey(path: path(of: key, type), fingerprint: Fingerprint(parts: parts + [encoded]))
+  }
+
+  func path<Key>(of key: Key, _ type: KeyType<Key>) -> String { "\(name)/\(type.name)/\(key.name)" }
+
+  func versions<Key>(of type: KeyType<Key>) -> [UInt32] { [version, type.procedure.version] }
+
+  /// Returns the name of a requested value for use in explanations.
+  func name(of request: JournalRecord.Request) -> String {
+    keys.first { $0.name.hasBytes(of: request.type) }?.decode(request.key, journal.coder)?.name ?? request.type
+  }
+}
+
+extension ProcedureContext {
+  /// Reports why a node, or the value of a key, is executed again. The reason appears in the log, in the event that reports the start, and
+  /// in snapshots.
+  func explain(_ cause: ExecutionCause) {
+    log.log(level: .info, "executes again: \(cause)")
+    run.reported.noteExecutionCause(cause)
+  }
+}

@@ -1,0 +1,190 @@
+internal import ProcedureKit
+
+/// The values that bodies request by key in one run of a durable graph.
+///
+/// The values that a body requests are known only when it has been executed. They are stored in its entry, each with its fingerprint, in
+/// the order of the requests. A later run requests the same values, one after the other, before it executes the body: it uses the entry if
+/// all of them are the same. The order matters, because a body can decide by one value whether it requests the next.
+///
+/// Fingerprints are compared instead of the causes of a change, so if a value is computed again with the same result, its dependents are
+/// not executed.
+final class DurableRequests: Sendable {
+  private struct ID: Hashable, Sendable {
+    let type: Int
+    let key: [UInt8]
+  }
+
+  /// The requests of one body so far.
+  private struct Trace: Sendable {
+    var requests: [ID] = []
+    /// Whether each request can be repeated in a later run.
+    var isRepeatable = true
+  }
+
+  private let plan: DurablePlan
+  /// The requests of the bodies that are executing, by the ids of their runs.
+  private let traces = Locked<[ProcedureID: Trace]>([:])
+  /// The fingerprints of the values that have been computed.
+  private let fingerprints = Locked<[ID: Fingerprint]>([:])
+
+  init(_ plan: DurablePlan) { self.plan = plan }
+
+  var journal: any ProcedureJournal { plan.journal }
+
+  // MARK: Traces
+
+  /// Starts to record the requests of the current body, and returns the id of its run.
+  func begin() -> ProcedureID {
+    let id = ProcedureContext.requireCurrent(for: plan.name).run.reported.id
+    traces.withLock { $0[id] = Trace() }
+    return id
+  }
+
+  /// Records a request from within the graph. If the value does not belong to this graph, the journal of the graph cannot contain whether
+  /// it has changed.
+  @Sendable func requested(_ key: any GraphKey, by runs: [ProcedureID], isDeclared: Bool) {
+    let id = isDeclared ? id(of: key) : nil
+    traces.withLock { traces in
+      guard let run = runs.first(where: { traces[$0] != nil }) else { return }
+      if let id { traces[run]?.requests.append(id) } else { traces[run]?.isRepeatable = false }
+    }
+  }
+
+  /// Ends the recording of a body's requests. Returns the values that it has requested; `nil` if a request cannot be repeated in a later
+  /// run, or the fingerprint of a value is unknown.
+  func end(_ id: ProcedureID) -> [JournalRecord.Request]? {
+    guard let trace = traces.withLock({ $0.removeValue(forKey: id) }), trace.isRepeatable else { return nil }
+    var (requests, seen): ([JournalRecord.Request], Set<ID>) = ([], [])
+    for id in trace.requests where seen.insert(id).inserted {
+      guard let fingerprint = fingerprint(of: id) else { return nil }
+      requests.append(.init(type: plan.keys[id.type].name, key: id.key, fingerprint: fingerprint))
+    }
+    return requests
+  }
+
+  /// Requests the values that the body of an entry has requested, in the same order.
+  ///
+  /// - Returns: The name of the first value that has changed; `nil` if the entry is up to date.
+  func firstChange(in record: JournalRecord) async throws -> String? {
+    for request in record.requests {
+      guard let type = plan.keys.first(where: { $0.name.hasBytes(of: request.type) }),
+        let key = type.decode(request.key, journal.coder)
+      else { return request.type }
+      do {
+        try await ProcedureContext.requestValue(of: key)
+      } catch {
+        // If the value has failed, the body decides what that means, unless it has handled the same failure before.
+        if ProcedureContext.isCurrentCancelled { throw error }
+      }
+      if fingerprint(of: ID(type: type.index, key: request.key)) != request.fingerprint { return key.name }
+    }
+    return nil
+  }
+
+  private func id(of key: any GraphKey) -> ID? {
+    for type in plan.keys {
+      if let bytes = type.encode(key, journal.coder) { return ID(type: type.index, key: bytes) }
+    }
+    return nil
+  }
+
+  private func fingerprint(of id: ID) -> Fingerprint? { fingerprints.withLock { $0[id] } }
+
+  private func setFingerprint(of id: ID, to fingerprint: Fingerprint?) {
+    fingerprints.withLock { $0[id] = fingerprint }
+  }
+
+  // MARK: Values
+
+  /// Returns the value of a key from the journal, if it is there and up to date.
+  func find<Key>(_ key: Key, _ type: KeyType<Key>) async throws -> Key.Value? {
+    guard let codec = type.codec, let id = id(of: key) else { return nil }
+    let journalKey = plan.key(of: key, id.key, type)
+    guard let record = try await journal.record(for: journalKey) else {
+      if let latest = try await journal.latestKey(at: journalKey.path), let bytes = try await journal.read(latest),
+        let record = JournalRecord(bytes), record.versions != plan.versions(of: type)
+      {
+        ProcedureContext.current?.explain(.versionChanged)
+      }
+      return nil
+    }
+    if let changed = try await firstChange(in: record) {
+      ProcedureContext.current?.explain(.dependenciesChanged([changed]))
+      return nil
+    }
+    if let failure = record.failure {
+      guard plan.remembersFailures else { return nil }
+      setFingerprint(of: id, to: DurablePlan.fingerprint(ofFailure: failure))
+      throw RememberedFailure(path: journalKey.path, description: failure)
+    }
+    do {
+      let value = try codec.decode(record.content, journal.coder)
+      setFingerprint(of: id, to: fingerprint(of: journalKey, type, record.content, record.requests))
+      return value
+    } catch {
+      throw JournalError(
+        .valueNotDecodable, journal: journal.name,
+        "has a value for \(journalKey.path) that cannot be decoded as \(Key.Value.self). Increase the version of the procedure "
+          + "if the type has changed", underlying: error)
+    }
+  }
+
+  /// Computes the value of a key, and writes it to the journal before any body that has requested it continues.
+  func execute<Key>(
+    _ task: ProcedureTask<Key, Key.Value>, _ key: Key, _ type: KeyType<Key>
+  ) async throws -> Key.Value {
+    let (id, run) = (id(of: key), begin())
+    let value: Key.Value
+    do {
+      value = try await task.executeAsLayer(key)
+    } catch {
+      let trace = end(run)
+      if let id, !error.isNoFailure, !ProcedureContext.isCurrentCancelled {
+        let description = "\(error)"
+        if plan.remembersFailures, type.isStored, let trace {
+          try await append(Array(description.utf8), isFailure: true, of: plan.key(of: key, id.key, type), type, trace)
+        }
+        setFingerprint(of: id, to: DurablePlan.fingerprint(ofFailure: description))
+      }
+      throw error
+    }
+    let trace = end(run)
+    guard let id, !ProcedureContext.isCurrentCancelled else { return value }
+    let journalKey = plan.key(of: key, id.key, type)
+    let content: [UInt8]?
+    do {
+      content = try type.codec?.encode(value, journal.coder)
+    } catch {
+      throw JournalError(
+        .valueNotEncodable, journal: journal.name, "cannot store the value of \(journalKey.path)", underlying: error)
+    }
+    if type.isStored, let content, let trace {
+      try await append(content, isFailure: false, of: journalKey, type, trace)
+    }
+    setFingerprint(of: id, to: fingerprint(of: journalKey, type, content, trace))
+    return value
+  }
+
+  /// Returns the fingerprint of a value. If the value cannot be compared with an earlier one, it counts as changed when a requested value
+  /// has changed; the result is `nil` if this is unknown.
+  private func fingerprint<Key>(
+    of key: JournalKey, _ type: KeyType<Key>, _ content: [UInt8]?, _ trace: [JournalRecord.Request]?
+  ) -> Fingerprint? {
+    if let content, Key.Value.self != Void.self { return Fingerprint(parts: [Array("value".utf8), content]) }
+    guard let trace, !type.procedure.isVolatile else { return nil }
+    return DurablePlan.fingerprint(of: key.fingerprint, with: trace)
+  }
+
+  private func append<Key>(
+    _ content: [UInt8], isFailure: Bool, of key: JournalKey, _ type: KeyType<Key>, _ trace: [JournalRecord.Request]
+  ) async throws {
+    let record = JournalRecord(
+      isFailure: isFailure, versions: plan.versions(of: type), dependencies: [], requests: trace, content: content)
+    try await journal.appendShielded(record.bytes, for: key)
+  }
+}
+
+extension ProcedureContext {
+  /// Requests the value of a key whose type is known only at run time, and waits for it.
+  fileprivate static func requestValue<Key: GraphKey>(of key: Key) async throws { _ = try await value(of: key) }
+}
