@@ -57,6 +57,9 @@ extension Procedure {
   /// used; if both fail, the later error is thrown. If the first copy fails before the second copy starts, the error of the first copy is
   /// thrown, and the second copy does not start. Each copy waits in line for a separate slot. Both copies belong to the same run. If a
   /// modifier that was applied before this one claims a category exclusively, the copies exclude each other.
+  ///
+  /// `hedged(afterPercentile:initialDelay:minSamples:maxSamples:maxShare:)` in `ProcedureKitPacing` adapts the delay to the durations of
+  /// recent runs, and limits the share of second copies.
   public func hedged(after delay: Duration) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
@@ -174,12 +177,14 @@ extension Error {
 /// Two copies of a procedure: the second starts if the first takes too long, and the first success becomes the result.
 ///
 /// Each copy is a run that waits in the ready queue for a separate slot; the body that hedges has released its slot.
-struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
+///
+/// The type is `package` because `ProcedureKitPacing` uses it.
+package struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
   private let task: ProcedureTask<Input, Output>
   private let input: Input
   private let run: Run
 
-  init(_ task: ProcedureTask<Input, Output>, _ input: Input, of run: Run) {
+  package init(_ task: ProcedureTask<Input, Output>, _ input: Input, of run: Run) {
     self.task = task.resolved(for: input)
     self.input = input
     self.run = run
@@ -187,12 +192,20 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
 
   /// Executes the first copy and, after the delay, the second one. Returns when both copies have ended.
   ///
+  /// - Parameters:
+  ///   - delay: The time after which the second copy starts.
+  ///   - mayStart: Returns whether the second copy may start. The function is called when the delay has passed.
+  ///   - didSucceed: A function that is called at the first success, before the other copy ends.
+  /// - Returns: The value of the copy that succeeded first.
   /// - Throws: The error from the copy that ended last, if neither succeeded; `CancellationError` after a cancellation.
-  func execute(after delay: Duration) async throws -> Output {
+  package func execute(
+    after delay: Duration, mayStart: @escaping @Sendable () -> Bool = { true },
+    didSucceed: @escaping @Sendable () -> Void = {}
+  ) async throws -> Output {
     let start = OneShotSignal()
     let timer = run.core.timers.schedule(after: delay) { start.signal() }
     let result = await run.withSlotReleased {
-      let result = await firstSuccess(secondStartsAt: start)
+      let result = await firstSuccess(secondStartsAt: start, if: mayStart, didSucceed)
       run.core.timers.cancel(timer)
       return result
     }
@@ -201,12 +214,15 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
   }
 
   /// Returns the first success, or the last failure; `nil` if no copy executed.
-  private func firstSuccess(secondStartsAt start: OneShotSignal) async -> Result<Output, any Error>? {
+  private func firstSuccess(
+    secondStartsAt start: OneShotSignal, if mayStart: @escaping @Sendable () -> Bool,
+    _ didSucceed: @escaping @Sendable () -> Void
+  ) async -> Result<Output, any Error>? {
     await withTaskGroup(of: Result<Output, any Error>?.self) { group in
       group.addTask { await executeCopy() }
       group.addTask {
         // If the signal was cancelled, the first copy has already decided the result.
-        guard await run.wait(at: start) else { return nil }
+        guard await run.wait(at: start), mayStart() else { return nil }
         return await executeCopy()
       }
       var result: Result<Output, any Error>?
@@ -215,6 +231,7 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
         if case .success? = result { continue }
         result = ended
         if ended.isSuccess {
+          didSucceed()
           group.cancelAll()
           // Cancelling the tasks is not enough: if a cancelled body calls the procedure to clean up, the task of a copy is already
           // cancelled when the copy starts, so the copy ignores the cancellation of its task.

@@ -47,6 +47,37 @@ import TestingProcedureKit
     }
   }
 
+  private struct Store: Sendable {
+    let clock: VirtualClock
+    let durations: Locked<[Int]>
+
+    func value(of key: String) async throws -> String {
+      let duration = durations.value.last ?? 10
+      durations.update { _ = $0.popLast() }
+      try await clock.sleep(for: .milliseconds(duration))
+      return "\(key) after \(duration)"
+    }
+  }
+
+  @Test("A slow read is sent a second time")
+  func hedged() async throws {
+    try await exploreSchedules(20) { env in
+      let (queue, store) = (env.makeQueue(), Store(clock: env.clock, durations: Locked([])))
+      let read = ProcedureTask("read") { (key: String) in try await store.value(of: key) }
+        .hedged(afterPercentile: 95, initialDelay: .milliseconds(300))
+      store.durations.update { $0 = [20, 5_000] }
+      env.check(try await queue.run(read, input: "a") == "a after 20")
+      env.check(env.clock.now.offset == .milliseconds(320))
+      for _ in 0..<20 { _ = try await queue.run(read, input: "b") }
+      store.durations.update { $0 = [20, 5_000] }
+      let start = env.clock.now.offset
+      // 19 of the 21 runs have taken 10 milliseconds.
+      env.check(try await queue.run(read, input: "c") == "c after 20")
+      env.check(env.clock.now.offset - start == .milliseconds(30) + .nanoseconds(1))
+      await queue.shutDown()
+    }
+  }
+
   private struct Document: Sendable {
     var id: Int
     var text: String

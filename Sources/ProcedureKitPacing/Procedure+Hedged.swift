@@ -1,0 +1,141 @@
+public import ProcedureKit
+
+extension Procedure {
+  /// Returns the procedure with a second copy, which starts once the first copy has taken longer than most of the recent runs.
+  ///
+  /// ```swift
+  /// let read = Read().hedged(afterPercentile: 95, initialDelay: .milliseconds(300))
+  /// ```
+  ///
+  /// The copies behave as with `hedged(after:)` in `ProcedureKit`, but the delay adapts to the procedure: it is a percentile of the durations
+  /// of the latest successful runs. With a percentile of 95, about one run in twenty starts a second copy, however fast the runs are.
+  ///
+  /// The duration of a run is the time until its first copy to succeed has succeeded, including waits for slots. It is measured from the
+  /// start of the first copy, even if the second one succeeds. A run with a second copy has therefore always taken longer than the delay,
+  /// so second copies do not shorten the delay of later runs. Runs that fail or are cancelled do not count. Times are measured on the clock
+  /// of the queue.
+  ///
+  /// If a server suddenly becomes slow, all runs take longer than the delay, and their second copies would double its load. The share of
+  /// second copies is therefore limited, and the delay grows with the durations of the slow runs.
+  ///
+  /// All copies of the returned procedure share their durations and their share, on all queues. Apply the modifier once, and not in
+  /// `configured(_:)`, which is called for each run.
+  ///
+  /// - Parameters:
+  ///   - percentile: The percentage of the latest successful runs that have taken no longer than the delay. The delay is the shortest
+  ///     duration for which this is true. Passing a number that is not above 0, or is above 100, traps.
+  ///   - initialDelay: The delay until `minSamples` runs have succeeded.
+  ///   - minSamples: The number of successful runs from which the percentile is used. Passing a number below 1 traps.
+  ///   - maxSamples: The maximum number of durations that are kept, which are those of the latest successful runs. Passing a number below
+  ///     `minSamples` traps.
+  ///   - maxShare: The maximum share of runs that start a second copy, of any `maxSamples` consecutive runs; at least one of them can do so.
+  ///     The first copy of a run without a second copy continues. Passing a number that is not above 0, or is above 1, traps.
+  /// - Returns: The procedure with the second copy.
+  public func hedged(
+    afterPercentile percentile: Double, initialDelay: Duration, minSamples: Int = 20, maxSamples: Int = 200,
+    maxShare: Double = 0.1
+  ) -> ProcedureTask<Input, Output> {
+    require(
+      percentile > 0 && percentile <= 100,
+      "\"\(name)\": hedged(afterPercentile:) needs a percentile above 0 and of at most 100, got \(percentile)")
+    require(
+      minSamples >= 1, "\"\(name)\": hedged(afterPercentile:) needs a minSamples of at least 1, got \(minSamples)")
+    require(
+      maxSamples >= minSamples,
+      "\"\(name)\": hedged(afterPercentile:) needs a maxSamples of at least \(minSamples), got \(maxSamples)")
+    require(
+      maxShare > 0 && maxShare <= 1,
+      "\"\(name)\": hedged(afterPercentile:) needs a maxShare above 0 and of at most 1, got \(maxShare)")
+    let task = procedureTask
+    let hedging = Locked(
+      HedgingMachine(
+        percentile: percentile, initialDelay: initialDelay, minSamples: minSamples, maxSamples: maxSamples,
+        maxShare: maxShare))
+    return task.wrapped { (input: Input) in
+      let run = ProcedureContext.requireCurrent(for: task.name).run
+      let delay = hedging.withLock { $0.runStarted() }
+      let start = run.instant
+      return try await Hedge(task, input, of: run).execute(after: delay) {
+        hedging.withLock { $0.delayPassed() }
+      } didSucceed: {
+        let duration = start.duration(to: run.instant)
+        hedging.withLock { $0.runSucceeded(after: duration) }
+      }
+    }
+  }
+}
+
+/// A state machine that decides when the second copy of a run starts, and whether it may start.
+struct HedgingMachine: Sendable {
+  private let percentile: Double
+  private let initialDelay: Duration
+  private let minSamples: Int
+  private let maxSamples: Int
+  /// The maximum number of second copies in `maxSamples` consecutive runs.
+  private let maxHedges: Int
+
+  /// The durations of the latest successful runs, in the order of their ends. When the array is full, it is a ring.
+  private var latest: [Duration] = []
+  /// The index of the oldest duration, once the array is full.
+  private var oldest = 0
+  /// The same durations in ascending order.
+  private var ascending: [Duration] = []
+  /// The number of runs that have started.
+  private var runCount = 0
+  /// For each of the latest second copies, the number of runs that had started before it. When the array is full, it is a ring.
+  private var hedges: [Int] = []
+  /// The index of the earliest second copy, once the array is full.
+  private var earliest = 0
+
+  init(percentile: Double, initialDelay: Duration, minSamples: Int, maxSamples: Int, maxShare: Double) {
+    (self.percentile, self.initialDelay) = (percentile, initialDelay)
+    (self.minSamples, self.maxSamples) = (minSamples, maxSamples)
+    // The product can be slightly below the intended integer, because shares such as 0.29 are rounded.
+    maxHedges = max(1, Int(min((maxShare * Double(maxSamples)).nextUp, 0x1p62)))
+  }
+
+  /// Records that a run has started. Returns the time after which its second copy starts.
+  mutating func runStarted() -> Duration {
+    runCount += 1
+    guard ascending.count >= minSamples else { return initialDelay }
+    let rank = Int((percentile * Double(ascending.count) / 100).rounded(.up))
+    // A run that ends exactly then has not taken longer, so the second copy starts a nanosecond later.
+    return ascending[min(max(rank, 1), ascending.count) - 1].addingSaturated(.nanoseconds(1))
+  }
+
+  /// Records that the delay of a run has passed. Returns whether the second copy may start.
+  mutating func delayPassed() -> Bool {
+    guard hedges.count == maxHedges else {
+      hedges.append(runCount)
+      return true
+    }
+    guard runCount - hedges[earliest] >= maxSamples else { return false }
+    hedges[earliest] = runCount
+    earliest = (earliest + 1) % maxHedges
+    return true
+  }
+
+  /// Records the duration of a successful run, and forgets the oldest one if there are too many.
+  ///
+  /// - Complexity: O(n) for n durations.
+  mutating func runSucceeded(after duration: Duration) {
+    if latest.count < maxSamples {
+      latest.append(duration)
+    } else {
+      ascending.remove(at: place(of: latest[oldest]))
+      latest[oldest] = duration
+      oldest = (oldest + 1) % maxSamples
+    }
+    ascending.insert(duration, at: place(of: duration))
+  }
+
+  /// Returns the number of durations that are shorter than a duration.
+  private func place(of duration: Duration) -> Int {
+    var range = 0..<ascending.count
+    while !range.isEmpty {
+      let middle = range.lowerBound + range.count / 2
+      range = ascending[middle] < duration ? middle + 1..<range.upperBound : range.lowerBound..<middle
+    }
+    return range.lowerBound
+  }
+}
