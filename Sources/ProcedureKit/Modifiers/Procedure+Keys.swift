@@ -5,12 +5,24 @@ extension Procedure {
   /// and ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey`` set limits for each key, and a full queue replaces only procedures
   /// with the same key; see ``QueueOverflow``. With the default configuration, a key has no effect. String keys are compared byte by byte.
   ///
+  /// The weight is the number of procedures that start in each turn of the key, if the key has as many waiting procedures of one priority.
+  /// Two keys with weights 1 and 3 whose procedures are always waiting therefore start one procedure and three procedures in turn. A key
+  /// waits for at most as many starts as the weights of the other keys add up to, so no key starves, however small its weight is. If the
+  /// procedures with one key have different weights, the weight of the one that was admitted last applies to the key. A weight has no
+  /// effect on a queue whose keys do not take turns.
+  ///
   /// If several keys are set, the last one applies. The key of a procedure that is passed to ``then(_:)``, or that serves as a fallback,
   /// has no effect; set the key on the returned procedure instead. Produced children, nested runs and nodes of graphs that have no key use
   /// the key of the enclosing body; procedures that a body adds to a queue do not. A node with a key can execute only in a slot for that
   /// key. Keys are compared as `AnyHashable` values. Their `==` and `hash(into:)` are called while no lock is held.
-  public func keyed(by key: some Hashable & Sendable) -> ProcedureTask<Input, Output> {
-    procedureTask.relabelled { $0.key = InternedKey.of(key) }
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - weight: The weight of the key. Passing a number below 1 traps.
+  /// - Returns: The procedure with the key.
+  public func keyed(by key: some Hashable & Sendable, weight: Int = 1) -> ProcedureTask<Input, Output> {
+    require(weight >= 1, "\"\(name)\": keyed(by:weight:) needs a weight of at least 1, got \(weight)")
+    return procedureTask.relabelled { $0.key = ModifierLayer.WeightedKey(value: InternedKey.of(key), weight: weight) }
   }
 
   /// Returns a procedure whose concurrent runs share one execution if they have the same key.

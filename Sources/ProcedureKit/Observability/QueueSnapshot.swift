@@ -38,7 +38,7 @@ public struct QueueSnapshot: Sendable {
     public let state: ProcedureState
     /// The run whose body called or produced this run, or, for a node, the graph; `nil` for a top-level run.
     public let parent: ProcedureIdentity?
-    /// The description of the run's key, or of the key of the enclosing run; see ``Procedure/keyed(by:)``.
+    /// The description of the run's key, or of the key of the enclosing run; see ``Procedure/keyed(by:weight:)``.
     public let key: String?
     /// The number of the slot in which the body executes; see ``ProcedureEvent/slot``.
     ///

@@ -54,10 +54,16 @@ package final class ModifierLayer: Sendable {
     package init(value: any Sendable) { self.value = value }
   }
 
+  /// A key, and the number of its runs that start in each turn of the key.
+  struct WeightedKey: Sendable {
+    let value: InternedKey
+    let weight: Int
+  }
+
   package struct Traits: Sendable {
     var name: String
     var rawPriority: UInt8?
-    var key: InternedKey?
+    var key: WeightedKey?
     package var version: UInt32 = 1
     /// The weight of the procedure's progress within the progress of its parent or graph.
     var weight = 1.0

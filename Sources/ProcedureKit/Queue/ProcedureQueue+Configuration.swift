@@ -37,7 +37,8 @@ extension ProcedureQueue {
     /// For each key, the maximum number of added procedures that may be waiting to start. If the value is below 1, creating the queue
     /// traps.
     ///
-    /// The limit applies in addition to ``maxWaitingProcedures``. Procedures without a key (``Procedure/keyed(by:)``) are not limited.
+    /// The limit applies in addition to ``maxWaitingProcedures``. Procedures without a key (``Procedure/keyed(by:weight:)``) are not
+    /// limited.
     public var maxWaitingProceduresPerKey = Int.max
 
     /// The order in which procedures of equal priority start.
@@ -49,7 +50,7 @@ extension ProcedureQueue {
     /// another procedure with the same key can then take; the body continues when the key has capacity again. A retry or a repetition does
     /// not count during its pauses. A body therefore never waits for capacity that it occupies itself. A procedure that is waiting because
     /// its key is at the limit keeps its resources, like a procedure that is waiting for a slot. Procedures without a key
-    /// (``Procedure/keyed(by:)``) are not limited.
+    /// (``Procedure/keyed(by:weight:)``) are not limited.
     public var maxConcurrentProceduresPerKey = Int.max
 
     /// The policy that applies when the number of waiting procedures would exceed ``maxWaitingProcedures`` or
@@ -166,12 +167,13 @@ extension ProcedureQueue {
 public enum QueueFairness: Sendable, Hashable {
   /// Procedures start in order of admission.
   case admissionOrder
-  /// Keys take turns, and procedures with the same key start in order of admission. ``Procedure/keyed(by:)`` sets the key.
+  /// Keys take turns, and procedures with the same key start in order of admission. ``Procedure/keyed(by:weight:)`` sets the key.
   ///
-  /// A key that receives work is placed behind the other keys that have work, and moves behind them again each time one of its procedures
-  /// starts. If k keys have work, the first procedure with a new key therefore starts after at most k other procedures of the same
-  /// priority, however long the backlogs of the other keys are. All procedures without a key share one turn. Nested runs and nodes of
-  /// graphs do not take turns: they belong to the turn of the enclosing body.
+  /// A key that receives work is placed behind the other keys that have work, and moves behind them again each time its turn ends. In each
+  /// turn, one procedure starts, or as many as the weight of the key (deficit round robin). If k keys of weight 1 have work, the first
+  /// procedure with a new key therefore starts after at most k other procedures of the same priority, however long the backlogs of the
+  /// other keys are; a key with a larger weight is equivalent to that many keys. All procedures without a key share the turn of one key of
+  /// weight 1. Nested runs and nodes of graphs do not take turns: they belong to the turn of the enclosing body.
   case byKey
 }
 
@@ -183,8 +185,8 @@ public enum QueueOverflow: Sendable, Hashable {
   /// The procedure replaces the oldest waiting procedure with the same key.
   ///
   /// The replaced procedure is cancelled, with ``ProcedureError/Kind/replaced`` as the reason. If no waiting procedure has the same key,
-  /// the queue refuses the new procedure. ``Procedure/keyed(by:)`` sets the key; all procedures without a key are treated as having the
-  /// same key.
+  /// the queue refuses the new procedure. ``Procedure/keyed(by:weight:)`` sets the key; all procedures without a key are treated as having
+  /// the same key.
   case replaceOldest
   /// The procedure replaces the newest waiting procedure with the same key; see ``replaceOldest``.
   case replaceNewest

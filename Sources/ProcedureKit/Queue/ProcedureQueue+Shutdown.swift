@@ -76,7 +76,7 @@ extension ProcedureQueue {
     public struct Entry: Sendable, Hashable {
       /// The id and the name of the run. The id equals ``ProcedureHandle/id``.
       public let procedure: ProcedureIdentity
-      /// The description of the run's key, or of the key of the enclosing run; see ``Procedure/keyed(by:)``.
+      /// The description of the run's key, or of the key of the enclosing run; see ``Procedure/keyed(by:weight:)``.
       public let key: String?
 
       /// Creates an entry, for tests of code that receives a report.

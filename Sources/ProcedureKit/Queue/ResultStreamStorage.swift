@@ -55,7 +55,7 @@ struct ResultIteration: Sendable {
   /// Reserves room for an element. Returns `false` if there is no room and `waiting` is `false`.
   func reserveRoom(for element: ResultElement, waiting: Bool) async throws -> Bool {
     guard parent == nil, core.limitsWaiting else { return true }
-    guard waiting else { return core.reserveRoomAtOnce(for: element.layer.traits.key) }
+    guard waiting else { return core.reserveRoomAtOnce(for: element.layer.traits.key?.value) }
     try await core.reserveRoom(for: element.layer)
     return true
   }

@@ -7,7 +7,7 @@ extension QueueCore {
   @usableFromInline @concurrent
   func reserveRoom(for layer: ModifierLayer) async throws {
     guard limitsWaiting else { return }
-    let key = layer.traits.key
+    let key = layer.traits.key?.value
     let id = key.map(ObjectIdentifier.init)
     if send({ state, _ in state.limiter.reserveIfFree(for: id, state.machine) }) { return }
     // The queue or the key is full, so the caller waits, unless there is room by now, or the queue has been shut down and will refuse the

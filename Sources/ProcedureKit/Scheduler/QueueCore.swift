@@ -283,11 +283,12 @@ package final class QueueCore: Sendable {
     _ state: inout State, _ effects: inout Effects
   ) -> RunStep {
     if run.keepsInstants { state.runs[run].attach(at: reading.instant) }
+    let hasKey = usesKeys && run.slotOwner === run
     let (member, step) = state.machine.admitted(
       .init(
         priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
         usesSlotOfParent: run.slotOwner !== run, isNested: isNested, takesRoom: run.isAddedByUser,
-        order: order, key: usesKeys && run.slotOwner === run ? state.machine.fairQueue.joined(run.keyID) : -1),
+        order: order, key: hasKey ? state.machine.fairQueue.joined(run.keyID, weight: run.keyWeight) : -1),
       partOf: run.isReported ? -1 : state.runs[run.reported].member, &effects.next)
     state.runs.insert(run, at: member)
     if run.kind == .node {

@@ -229,6 +229,11 @@ import TestingProcedureKit
       try await queue.run(report.keyed(by: tenant), input: tenant)
     }
     let figures = try await queue.map(tenants, with: each)  // at most two per tenant at a time
+    let weights = ["acme": 3]  // three of acme's reports, and then one of each other tenant's
+    let shares = ["acme", "zebra"].map { tenant in
+      queue.add(report.keyed(by: tenant, weight: weights[tenant] ?? 1), input: tenant)
+    }
+    #expect(try await shares[1].value == "The figures of zebra")
     #expect(figures.last == "The figures of zebra")
     await queue.shutDown()
   }

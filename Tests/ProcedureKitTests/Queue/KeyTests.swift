@@ -98,6 +98,85 @@ struct KeyTests {
     #expect(try #require(low.firstIndex(of: "a")) <= 2)
   }
 
+  @Test(
+    "Fairness: keys with weights 1 and 3 start one run and three runs in turn, with any modifiers around the key",
+    arguments: Wrapping.allCases)
+  func weights(wrapping: Wrapping) async throws {
+    let queue = makeQueue(width: 1, isSuspended: true) { $0.fairness = .byKey }
+    let starts = Box<[String]>([])
+    let job = ProcedureTask("job") { (key: String) in starts.update { $0.append(key) } }
+    var handles: [ProcedureHandle<Void>] = []
+    for (key, weight, count) in [("a", 1, 8), ("b", 3, 24)] {
+      let keyed = wrapping.wrapped(job) { $0.keyed(by: key, weight: weight) }
+      handles += (0..<count).map { _ in queue.add(keyed, input: key) }
+    }
+    queue.resume()
+    for handle in handles { try await handle.value }
+    #expect(starts.value == Array(repeating: ["a", "b", "b", "b"], count: 8).flatMap(\.self))
+    #expect(queue.keyCount == 0)
+  }
+
+  /// The modifiers around a key.
+  enum Wrapping: CaseIterable, Sendable {
+    case none, map, retry, timeout, configured, graph, keyedTwice
+
+    func wrapped(
+      _ job: ProcedureTask<String, Void>, _ keyed: (ProcedureTask<String, Void>) -> ProcedureTask<String, Void>
+    ) -> ProcedureTask<String, Void> {
+      switch self {
+      case .none: keyed(job)
+      case .map: keyed(job).map { $0 }
+      case .retry: keyed(job).retry(.immediate, maxAttempts: 2)
+      case .timeout: keyed(job).timeout(.seconds(1_000))
+      case .configured: keyed(job.configured { _, job in job.timeout(.seconds(1_000)) })
+      case .graph: keyed(ProcedureGraph("graph") { (g, key: Node<String>) in g.add(job, from: key) }.procedureTask)
+      case .keyedTwice: keyed(job.keyed(by: "other", weight: 7))
+      }
+    }
+  }
+
+  @Test("Fairness: a key of weight 1 starts after at most as many runs as the weights of the other keys add up to")
+  func smallWeight() async throws {
+    let queue = makeQueue(width: 1, isSuspended: true) { $0.fairness = .byKey }
+    let starts = Box<[String]>([])
+    let job = { @Sendable (key: String, weight: Int) in
+      ProcedureTask(key) { starts.update { $0.append(key) } }.keyed(by: key, weight: weight)
+    }
+    // The runs of the large keys add others, so these keys always have a backlog.
+    let flood = { @Sendable (key: String, weight: Int) in
+      ProcedureTask(key) {
+        starts.update { $0.append(key) }
+        if starts.value.count < 500 { queue.add(job(key, weight)) }
+      }.keyed(by: key, weight: weight)
+    }
+    for _ in 0..<60 {
+      queue.add(flood("a", 20))
+      queue.add(flood("b", 30))
+    }
+    for _ in 0..<3 { queue.add(job("c", 1)) }
+    queue.resume()
+    await queue.waitUntilIdle()
+    let places = starts.value.indices.filter { starts.value[$0] == "c" }
+    #expect(places == [50, 101, 152])
+  }
+
+  @Test("Fairness: the weight of the run that was admitted last applies to its key, also to runs of another priority")
+  func latestWeight() async throws {
+    let queue = makeQueue(width: 1, isSuspended: true) { $0.fairness = .byKey }
+    let starts = Box<[String]>([])
+    let job = { @Sendable (name: String, key: String, weight: Int) in
+      ProcedureTask(name, priority: .medium) { starts.update { $0.append(name) } }.keyed(by: key, weight: weight)
+    }
+    for _ in 0..<4 {
+      queue.add(job("a", "a", 1))
+      queue.add(job("b", "b", 1))
+    }
+    queue.add(job("a!", "a", 2).priority(.low))
+    queue.resume()
+    await queue.waitUntilIdle()
+    #expect(starts.value == ["a", "a", "b", "a", "a", "b", "b", "b", "a!"])
+  }
+
   @Test("Fairness: runs without a key have one turn together, and priorities come first")
   func prioritiesFirst() async throws {
     let queue = makeQueue(width: 1, isSuspended: true) { $0.fairness = .byKey }
@@ -381,6 +460,52 @@ struct KeyTests {
       #expect(queue.keyCount == 0)
     }
     #expect(queue.core.read { $0.limiter.replaceableCount } < 200)
+  }
+
+  @Test("Fairness: a key at its limit keeps the rest of its turn")
+  func weightAndLimit() async throws {
+    let queue = makeQueue(width: 2, isSuspended: true) {
+      ($0.fairness, $0.maxConcurrentProceduresPerKey) = (.byKey, 1)
+    }
+    let starts = Box<[String]>([])
+    let gates = Box<[String: Signal]>([:])
+    let job = { @Sendable (key: String, weight: Int) in
+      ProcedureTask(key) {
+        let gate = Signal()
+        gates.update { $0[key] = gate }
+        starts.update { $0.append(key) }
+        await gate.wait()
+      }.keyed(by: key, weight: weight)
+    }
+    var handles = (0..<3).map { _ in queue.add(job("a", 3)) }
+    handles += [queue.add(job("b", 1)), queue.add(job("c", 1)), queue.add(job("c", 1))]
+    queue.resume()
+    // While b executes, a continues its turn in the other slot, although c has been waiting.
+    for count in 2...4 {
+      try await eventually { starts.value.count == count }
+      #expect(Array(starts.value.prefix(count).sorted()) == Array(["a", "b", "a", "a"].prefix(count)).sorted())
+      gates.value["a"]?.set()
+    }
+    let end = Task { for handle in handles { try await handle.value } }
+    try await eventually {
+      for gate in gates.value.values { gate.set() }
+      return starts.value.count == 6
+    }
+    for gate in gates.value.values { gate.set() }
+    try await end.value
+  }
+
+  @Test("A weight below 1 traps, with a message that names the procedure")
+  func weightMistakes() async {
+    let zero = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = ProcedureTask("report") {}.keyed(by: "tenant", weight: 0)
+    }
+    let negative = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = ProcedureTask("report") {}.keyed(by: "tenant", weight: -3)
+    }
+    let messages = [zero, negative].map { String(decoding: $0?.standardErrorContent ?? [], as: UTF8.self) }
+    #expect(messages[0].contains("\"report\": keyed(by:weight:) needs a weight of at least 1, got 0"))
+    #expect(messages[1].contains("needs a weight of at least 1, got -3"))
   }
 
   @Test("A limit of a key below 1 traps")

@@ -70,6 +70,51 @@ struct QueueLimitTests {
     }
   }
 
+  @Test(
+    "Fairness: keys with weights 1 and 3 start one run and three runs in turn, whichever waiting runs are cancelled")
+  func weights() async throws {
+    try await exploreRace("all started", "cancelled", schedules: TestDepth.count(2_000)) { env in
+      var configuration = ProcedureQueue.Configuration("weighted", maxConcurrentProcedures: 1)
+      configuration.fairness = .byKey
+      let queue = env.makeQueue(configuration)
+      let (blocker, order) = (ProbeProcedure("blocker"), Locked<[String]>([]))
+      queue.add(blocker)
+      try await blocker.waitUntilStarted()
+      let handles = await withTaskGroup(of: [ProcedureHandle<Void>].self) { group in
+        for (key, weight, count) in [("a", 1, 4), ("b", 3, 12)] {
+          group.addTask {
+            var handles: [ProcedureHandle<Void>] = []
+            for _ in 0..<count {
+              await pause(env, upTo: 1)
+              handles.append(queue.add(ProcedureTask { order { $0.append(key) } }.keyed(by: key, weight: weight)))
+            }
+            return handles
+          }
+        }
+        return await group.reduce([], +)
+      }
+      async let cancellation: Void = {
+        for _ in 0..<3 {
+          await pause(env, upTo: 6)
+          handles[env.random.below(handles.count)].cancel()
+        }
+      }()
+      blocker.finish()
+      await cancellation
+      await queue.waitUntilIdle()
+      let starts = order.value
+      env.tally(starts.count == handles.count ? "all started" : "cancelled")
+      // Between two starts of a, all runs of b's turn start, provided that b still has waiting runs after that.
+      let places = starts.indices.filter { starts[$0] == "a" }
+      for (place, next) in zip(places, places.dropFirst()) {
+        let count = next - place - 1
+        env.check(count == 3 || count < 3 && !starts[next...].contains("b"), "\(starts)")
+      }
+      env.check(places.first ?? 0 <= 3, "\(starts)")
+      await queue.shutDown()
+    }
+  }
+
   @Test("A caller that waits for room continues as soon as a run starts, and not only when no run waits")
   func roomAfterEachStart() async throws {
     try await exploreRace("there was room", "waited for room", schedules: TestDepth.count(2_000)) { env in

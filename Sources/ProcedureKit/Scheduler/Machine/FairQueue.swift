@@ -7,8 +7,9 @@
 /// ```
 /// The head is the first waiting member of its key: resuming bodies come first, and members are otherwise ordered by priority and then by
 /// admission. If keys take turns, the heads of one priority are ordered by the virtual finish tags of their keys, as in fair queueing. A
-/// key gets a new tag, behind all others, when its first member of a priority arrives, and whenever a run of that priority starts. A full
-/// key keeps its tags.
+/// key gets a new tag, behind all others, when its first member of a priority arrives, and whenever as many runs of that priority have
+/// started in its turn as its weight permits. This is deficit round robin (Shreedhar and Varghese, 1995), in which each start costs 1 and
+/// the quantum is the weight. A full key keeps its tags.
 ///
 /// A key without runs is removed. Each event takes O(log n) for n waiting runs of the key.
 struct FairQueue: Sendable {
@@ -44,11 +45,15 @@ struct FairQueue: Sendable {
   struct Turn {
     let priority: UInt8
     var count = 0
+    /// The number of runs that have started since the key got its tag.
+    var starts = 0
     var virtualFinishTag: UInt64 = 0
   }
 
   struct Key {
     let id: ObjectIdentifier?
+    /// The number of runs that start in each turn of the key: the weight of the run that was admitted last.
+    var weight: Int
     var runs = 0
     var slots = 0
     /// The number of runs that are waiting to be started.
@@ -83,14 +88,17 @@ struct FairQueue: Sendable {
 
   // MARK: Runs
 
-  /// Records that a run of the key was admitted. Returns the number of the key. Runs without a key share one number, which has no limit.
-  mutating func joined(_ id: ObjectIdentifier?) -> Int32 {
+  /// Records that a run of the key was admitted, with the weight that the key has from now on. Returns the number of the key. Runs without
+  /// a key share one number, which has no limit.
+  mutating func joined(_ id: ObjectIdentifier?, weight: Int = 1) -> Int32 {
     if let number = numbers[id] {
       keys[Int(number)].runs += 1
+      keys[Int(number)].weight = weight
       return number
     }
     let number = free.popLast() ?? Int32(keys.count)
-    if Int(number) == keys.count { keys.append(Key(id: id)) } else { keys[Int(number)] = Key(id: id) }
+    let key = Key(id: id, weight: weight)
+    if Int(number) == keys.count { keys.append(key) } else { keys[Int(number)] = key }
     keys[Int(number)].runs = 1
     numbers[id] = number
     return number
@@ -118,7 +126,9 @@ struct FairQueue: Sendable {
   mutating func slotTaken(_ key: Int32, startsWith priority: UInt8?) {
     keys[Int(key)].slots += 1
     guard let priority, let turn = turn(of: key, priority) else { return }
-    assignFinishTag(key, turn)
+    keys[Int(key)].turns[turn].starts += 1
+    // The key has used up its turn.
+    if keys[Int(key)].turns[turn].starts >= keys[Int(key)].weight { assignFinishTag(key, turn) }
   }
 
   /// Records that a member of the key released its slot. The caller must then call ``change(of:)``.
@@ -196,6 +206,7 @@ struct FairQueue: Sendable {
   /// Moves a key behind all other keys of a priority.
   private mutating func assignFinishTag(_ key: Int32, _ turn: Int) {
     lastFinishTag += 1
+    keys[Int(key)].turns[turn].starts = 0
     keys[Int(key)].turns[turn].virtualFinishTag = lastFinishTag
   }
 

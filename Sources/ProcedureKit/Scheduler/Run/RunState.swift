@@ -305,7 +305,12 @@ enum RunWait: Sendable {
 
 extension Run {
   /// The key of the run, or of the nearest enclosing run with a key.
-  var key: InternedKey? {
+  var key: InternedKey? { weightedKey?.value }
+
+  /// The number of runs that start in each turn of the run's key.
+  var keyWeight: Int { weightedKey?.weight ?? 1 }
+
+  private var weightedKey: ModifierLayer.WeightedKey? {
     for run in ancestors {
       if let key = run.layer.traits.key { return key }
     }

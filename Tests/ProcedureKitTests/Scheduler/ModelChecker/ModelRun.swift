@@ -5,6 +5,8 @@ struct RunKind: Hashable {
   var isUrgent = false
   /// The number of the key; 0 for none.
   var key: UInt8 = 0
+  /// The weight of the key; at most 3.
+  var weight: UInt8 = 1
   /// The resources that the run claims, one bit each.
   var resources: UInt8 = 0
   /// The number of units of each resource that the run claims: half of them, or all.

@@ -19,6 +19,9 @@ enum ModelSpaces {
   /// Two keys that take turns.
   static let turns = QueueBounds(
     kinds: [RunKind(key: 1), RunKind(key: 2)], runs: 4, width: 1, takesTurns: true, raises: 1)
+  /// Two keys, one of which starts two runs in each of its turns.
+  static let weights = QueueBounds(
+    kinds: [RunKind(key: 1), RunKind(key: 2, weight: 2)], runs: 4, width: 1, takesTurns: true, cancellations: 1)
   /// Two keys with a limit of one slot each.
   static let keyLimit = QueueBounds(
     kinds: [RunKind(key: 1, waits: true), RunKind(key: 2), urgent], runs: 3, limitPerKey: 1, cancellations: 1,
@@ -44,9 +47,8 @@ enum ModelSpaces {
   /// The spaces of queues that a test enumerates. Each of the small ones covers a part of what can happen.
   static var queues: [(name: String, bounds: QueueBounds)] {
     let small = [
-      ("priorities", priorities), ("claims", claims), ("pauses", pauses), ("turns", turns),
-      ("limit of a key", keyLimit),
-      ("edges", edges), ("waits", waits),
+      ("priorities", priorities), ("claims", claims), ("pauses", pauses), ("turns", turns), ("weights", weights),
+      ("limit of a key", keyLimit), ("edges", edges), ("waits", waits),
     ]
     return TestDepth.current == .deep ? [("everything", everything)] + small : small
   }

@@ -6,7 +6,7 @@ enum PlantedFault: CaseIterable {
   // Of the queue.
   case stepLost, returnLost, workerNotStarted, twoWorkersStarted
   case slotLost, slotKeptInPause, slotNotReacquired
-  case newestFirst, priorityNotApplied, keysInOrderOfAdmission, keyIgnored
+  case newestFirst, priorityNotApplied, keysInOrderOfAdmission, weightTooLarge, keyIgnored
   case claimNotReleased, claimReleasedAtStart, claimForgottenInPause, claimOvertakes, grantLost, lateGrantStarts
   case claimsKeptBySuspension, suspensionIgnored
   case dependencyIgnored, dependentForgotten, failureIsSuccess
@@ -31,6 +31,7 @@ enum PlantedFault: CaseIterable {
     case .twoWorkersStarted: .queue(ModelSpaces.waits, .work)
     case .newestFirst, .priorityNotApplied: .queue(ModelSpaces.priorities, .order)
     case .keysInOrderOfAdmission: .queue(ModelSpaces.turns, .order)
+    case .weightTooLarge: .queue(ModelSpaces.weights, .order)
     case .keyIgnored: .queue(ModelSpaces.keyLimit, .slots)
     case .claimNotReleased, .claimReleasedAtStart: .queue(ModelSpaces.claims, .claims)
     case .claimForgottenInPause: .queue(ModelSpaces.pauses, .claims)

@@ -26,8 +26,8 @@ extension QueueWorld {
     if let latest = latestRun(before: admitted) {
       word |= (runs[latest].hasSucceeded ? 1 << 26 : 0) | (runs[latest].task == .over ? 1 << 27 : 0)
     }
-    word |= UInt64(renamed(overtakings, keyNames)) << 32
     hash.combine(word)
+    if bounds.takesTurns { hash.combine(renamed(overtakings, keyNames)) }
     return hash.result
   }
 
@@ -44,14 +44,15 @@ extension QueueWorld {
     return (keys, resources)
   }
 
-  private func renamed(_ overtakings: UInt32, _ areExchanged: Bool) -> UInt32 {
+  private func renamed(_ overtakings: UInt64, _ areExchanged: Bool) -> UInt64 {
     guard areExchanged, overtakings != 0 else { return overtakings }
-    var renamed: UInt32 = 0
+    var renamed: UInt64 = 0
     func name(_ key: Int) -> Int { key == 0 ? 0 : 3 - key }
     for starting in 0..<3 {
       for waiting in 0..<3 {
-        for priority in 0..<2 where overtakings & turnBit(starting, waiting, UInt8(priority)) != 0 {
-          renamed |= turnBit(name(starting), name(waiting), UInt8(priority))
+        for priority in 0..<2 {
+          let count = overtakings >> turnShift(starting, waiting, UInt8(priority)) & 3
+          renamed |= count << turnShift(name(starting), name(waiting), UInt8(priority))
         }
       }
     }
@@ -76,7 +77,10 @@ extension QueueWorld {
     let member = machine[run.member]
     word |= UInt64(member.phase.rawValue) << 33 | UInt64(member.slot.rawValue) << 37 | UInt64(member.priority) << 39
     word |= UInt64(member.needs.rawValue) << 40 | (member.claims ? 1 << 44 : 0) | UInt64(member.waits) << 45
-    if bounds.takesTurns { word |= UInt64(turnRank(of: member)) << 56 }
+    if bounds.takesTurns {
+      word |= UInt64(kind.weight) << 50 | UInt64(turnRank(of: member)) << 56
+      word |= UInt64(turn(of: member)?.starts ?? 0) << 60
+    }
     return word
   }
 
@@ -92,20 +96,19 @@ extension QueueWorld {
 
   /// Returns the number of keys whose turn comes before that of the run's key, plus one; 0 if the run does not wait for a turn.
   private func turnRank(of member: QueueMachine.Member) -> Int {
-    guard let tag = tag(of: member) else { return 0 }
+    guard let tag = turn(of: member)?.virtualFinishTag else { return 0 }
     var (rank, index) = (1, 0)
     while index < admitted {
-      if runs[index].isPresent, let other = self.tag(of: machine[runs[index].member]), other < tag { rank += 1 }
+      if runs[index].isPresent, let other = turn(of: machine[runs[index].member]), other.virtualFinishTag < tag {
+        rank += 1
+      }
       index += 1
     }
     return rank
   }
 
-  private func tag(of member: QueueMachine.Member) -> UInt64? {
+  private func turn(of member: QueueMachine.Member) -> FairQueue.Turn? {
     guard member.key >= 0, member.phase == .ready || member.isReturning else { return nil }
-    for turn in machine.fairQueue.keys[Int(member.key)].turns where turn.priority == member.priority {
-      return turn.virtualFinishTag
-    }
-    return nil
+    return machine.fairQueue.keys[Int(member.key)].turns.first { $0.priority == member.priority }
   }
 }

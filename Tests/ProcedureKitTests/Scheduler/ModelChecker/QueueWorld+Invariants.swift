@@ -223,7 +223,7 @@ extension QueueWorld {
       && run.parent < 0
   }
 
-  /// Checks that no key starts two runs while another key waits for its turn.
+  /// Checks that no key starts more runs than its weight while another key waits for its turn.
   private func checkTurns() {
     var waiting = 0
     while waiting < 3 {
@@ -254,8 +254,9 @@ extension QueueWorld {
     return hasWaiting
   }
 
-  func turnBit(_ starting: Int, _ waiting: Int, _ priority: UInt8) -> UInt32 {
-    1 << UInt32((starting * 3 + waiting) * 2 + Int(priority))
+  /// The position of the two bits that count the starts of a key while another one waits.
+  func turnShift(_ starting: Int, _ waiting: Int, _ priority: UInt8) -> UInt64 {
+    UInt64((starting * 3 + waiting) * 2 + Int(priority)) * 2
   }
 
   private func checkTurns(of waiting: Int, _ priority: UInt8) {
@@ -265,18 +266,19 @@ extension QueueWorld {
       if key != waiting, hasStarted(index), !machine[runs[index].member].isNested,
         machine[runs[index].member].priority == priority
       {
-        let bit = turnBit(key, waiting, priority)
-        if overtakings & bit != 0 {
-          fail(.order, "key \(key) has started twice while key \(waiting) waits for its turn")
+        let shift = turnShift(key, waiting, priority)
+        if overtakings >> shift & 3 >= runs[index].kind.weight {
+          fail(.order, "key \(key) has started once too often while key \(waiting) waits for its turn")
+        } else {
+          overtakings += 1 << shift
         }
-        overtakings |= bit
       }
       index += 1
     }
   }
 
   private func clearTurns(of waiting: Int, _ priority: UInt8) {
-    for starting in 0..<3 { overtakings &= ~turnBit(starting, waiting, priority) }
+    for starting in 0..<3 { overtakings &= ~(3 << turnShift(starting, waiting, priority)) }
   }
 
   /// Sends the events to a cancelled run that its driver and its timers may still send. None of them may change anything.

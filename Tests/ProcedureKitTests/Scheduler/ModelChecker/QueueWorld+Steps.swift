@@ -79,7 +79,8 @@ extension QueueWorld {
       }
     }
     if machine.fairQueue.isUsed {
-      new.key = fault == .keyIgnored ? -1 : machine.fairQueue.joined(Self.id(ofKey: kind.key))
+      let weight = Int(kind.weight) + (fault == .weightTooLarge ? 1 : 0)
+      new.key = fault == .keyIgnored ? -1 : machine.fairQueue.joined(Self.id(ofKey: kind.key), weight: weight)
     }
     admitted += 1
     let (member, step) = machine.admitted(new, &next)

@@ -39,8 +39,8 @@ final class QueueWorld: ModelWorld {
   var widthChanges: UInt8
   var addedDependencies: UInt8
   var claimCount: UInt8 = 0
-  /// For each pair of keys, whether the first one has started a run since the second one waits for its turn.
-  var overtakings: UInt32 = 0
+  /// For each pair of keys, the number of runs that the first one has started since the second one waits for its turn.
+  var overtakings: UInt64 = 0
   /// Whether the queue was suspended before the current step.
   var wasSuspended = false
   var violation: Violation?
