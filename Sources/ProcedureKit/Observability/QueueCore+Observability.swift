@@ -32,14 +32,13 @@ extension QueueCore {
 }
 
 extension QueueCore.State {
-  /// Starts or stops measuring runs, and sets the instant of the next event of the machine.
-  mutating func measure(at instant: ProcedureInstant?) {
-    guard let instant else {
+  /// Starts or stops measuring runs.
+  mutating func setMeasured(_ isMeasured: Bool) {
+    if !isMeasured {
       machine.meters = nil
-      return
+    } else if machine.meters == nil {
+      machine.meters = RunMeters()
     }
-    machine.now = instant.nanoseconds
-    if machine.meters == nil { machine.meters = RunMeters() }
   }
 
   /// Updates the totals after a run has ended or was refused.

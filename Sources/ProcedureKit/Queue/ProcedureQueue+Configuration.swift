@@ -44,6 +44,20 @@ extension ProcedureQueue {
     /// The order in which procedures of equal priority start.
     public var fairness: QueueFairness = .admissionOrder
 
+    /// The time after which a procedure that is waiting for a slot rises by one level of priority; `nil` if priorities do not change. A
+    /// duration of zero or less traps.
+    ///
+    /// Without this setting, procedures of high priority that keep arriving can keep procedures of lower priority from starting. With it, a
+    /// procedure rises each time it has waited for this interval, from `background` to `low`, `medium`, `high`, and finally to the priority
+    /// of the main thread on Apple platforms, which has the raw value 33. After it has waited for four intervals, a procedure of any
+    /// priority therefore starts before all procedures that are added later, unless their priorities have larger raw values. If
+    /// keys take turns, it starts in the next turns of its key that are not used by procedures added earlier.
+    ///
+    /// The interval counts while a procedure waits for nothing but a slot. It begins again if the priority is changed in another way, for
+    /// example by ``ProcedureQueue/setPriority(_:of:)``. A procedure that has started keeps the priority to which it has risen, in its
+    /// order among the bodies that continue after a wait. The queue needs no timer for this: procedures rise when a slot becomes free.
+    public var ageingInterval: Duration?
+
     /// For each key, the maximum number of bodies that execute at a time. If the value is below 1, creating the queue traps.
     ///
     /// Only bodies that hold a slot count towards the limit. A body that waits for other work in the library releases its slot, which
@@ -149,6 +163,9 @@ extension ProcedureQueue {
       require(
         stallTimeout.map { $0 > .zero } ?? true,
         "ProcedureQueue \"\(name)\": stallTimeout must be positive, got \(stallTimeout ?? .zero)")
+      require(
+        ageingInterval.map { $0 > .zero } ?? true,
+        "ProcedureQueue \"\(name)\": ageingInterval must be positive, got \(ageingInterval ?? .zero)")
       for (name, limit) in [
         ("maxConcurrentProceduresPerKey", maxConcurrentProceduresPerKey),
         ("maxWaitingProceduresPerKey", maxWaitingProceduresPerKey),

@@ -125,6 +125,8 @@ package final class QueueCore: Sendable {
   @usableFromInline let limitsWaiting: Bool
   /// Whether the queue schedules or limits runs by their keys.
   let usesKeys: Bool
+  /// Whether waiting runs rise by levels of priority, so the machine needs the instant of each event.
+  let agesRuns: Bool
   /// Whether the queue has neither an executor nor an interceptor. If so, a body can be called directly.
   @usableFromInline let hasNoHooks: Bool
   let state: Mutex<State>
@@ -145,8 +147,10 @@ package final class QueueCore: Sendable {
     (limitsWaiting, usesKeys) = (limiter.isLimited, fairQueue.isUsed)
     hasNoHooks = executor == nil && configuration.interceptor == nil
     gate = Atomic(configuration.isSuspended)
+    agesRuns = configuration.ageingInterval != nil
     let machine = QueueMachine(
-      width: configuration.maxConcurrentProcedures, isSuspended: configuration.isSuspended, fairQueue: fairQueue)
+      width: configuration.maxConcurrentProcedures, isSuspended: configuration.isSuspended, fairQueue: fairQueue,
+      ageingInterval: configuration.ageingInterval.map { max(1, Int64(clamping: $0.attoseconds / 1_000_000_000)) })
     state = Mutex(
       State(
         machine: machine, limiter: limiter, seeds: configuration.seed.map(SplitMix64.init),
@@ -166,9 +170,11 @@ package final class QueueCore: Sendable {
   @inline(__always)
   func send<R: Sendable & ~Copyable>(_ event: (inout State, inout Effects) -> R) -> R {
     var effects = Effects()
-    let reading = isMeasured ? time.lazyReading() : nil
+    let isMeasured = isMeasured
+    let reading = isMeasured || agesRuns ? time.lazyReading() : nil
     let result = state.withLock { state in
-      if reading != nil || state.machine.meters != nil { state.measure(at: reading?.instant) }
+      if let reading { state.machine.now = reading.instant.nanoseconds }
+      if isMeasured || state.machine.meters != nil { state.setMeasured(isMeasured) }
       let result = event(&state, &effects)
       // Each event can make room. Waiting callers get the room before new callers do.
       if limitsWaiting {

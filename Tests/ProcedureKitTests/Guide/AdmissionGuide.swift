@@ -238,6 +238,17 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
+  @Test("A procedure of low priority rises")
+  func ageing() async throws {
+    var configuration = ProcedureQueue.Configuration("backups", maxConcurrentProcedures: 2)
+    configuration.ageingInterval = .seconds(30)
+    let queue = ProcedureQueue(configuration)
+    // After 90 seconds at the latest, the backup precedes procedures of the priority `.high` that are added later.
+    let backup = queue.add(ProcedureTask("backup", priority: .background) {})
+    try await backup.value
+    await queue.shutDown()
+  }
+
   @Test("No authorization is requested while a slot is held")
   func capability() async throws {
     let camera = CapabilityProbe("camera")

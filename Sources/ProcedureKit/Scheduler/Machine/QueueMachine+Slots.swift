@@ -12,6 +12,7 @@ extension QueueMachine {
   /// Enqueues a member for a slot. The member is parked if its key has reached the limit, or if it is not the head of its key.
   mutating func enqueue(_ member: MemberID) {
     if meters != nil { meters?.enqueued(member, at: now) }
+    if ageingInterval != nil { startAgeing(member, at: now) }
     let (key, priority, order) = (members[Int(member)].key, members[Int(member)].priority, members[Int(member)].order)
     guard key >= 0 else { return enqueueHead(member, at: order) }
     fairQueue.enqueued(member, of: key, isResuming: members[Int(member)].isResuming, priority: priority, order: order)
@@ -20,6 +21,7 @@ extension QueueMachine {
 
   /// Removes a member that is no longer waiting for a slot. The caller must then call `keyChanged`.
   mutating func dequeue(_ member: MemberID) {
+    if ageingInterval != nil { stopAgeing(member) }
     let key = members[Int(member)].key
     if key < 0 || fairQueue.dequeued(member, of: key) { dequeueHead(member) }
   }

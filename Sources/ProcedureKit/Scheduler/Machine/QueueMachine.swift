@@ -101,6 +101,11 @@ struct QueueMachine: Sendable {
   private(set) var held = ReadyQueue()
   /// The keys of runs. Of the waiting runs of a key, only the head is in `ready` or `returning`.
   var fairQueue: FairQueue
+  /// The time in nanoseconds after which a waiting run rises by one level of priority; `nil` if runs do not rise.
+  let ageingInterval: Int64?
+  /// The runs in `ready` and `returning`, and behind the heads of their keys, that can rise. They are ordered by the instants at which they
+  /// do.
+  var rising = ReadyQueue()
   private(set) var width: Int
   private(set) var slotsTaken = 0
   private(set) var isSuspended: Bool
@@ -118,11 +123,13 @@ struct QueueMachine: Sendable {
 
   /// The times of the runs; `nil` while no subscriber reads events and no totals are collected.
   var meters: RunMeters?
-  /// The instant of the current event in nanoseconds. The caller sets it while runs are measured, because the machine has no clock.
+  /// The instant of the current event in nanoseconds. The caller sets it while runs are measured, or if waiting runs rise, because the
+  /// machine has no clock.
   var now: Int64 = 0
 
-  init(width: Int, isSuspended: Bool, fairQueue: FairQueue = FairQueue()) {
+  init(width: Int, isSuspended: Bool, fairQueue: FairQueue = FairQueue(), ageingInterval: Int64? = nil) {
     (self.width, self.fairQueue, self.isSuspended) = (width, fairQueue, isSuspended)
+    self.ageingInterval = ageingInterval
   }
 
   subscript(member: MemberID) -> Member {
@@ -444,6 +451,7 @@ struct QueueMachine: Sendable {
   private mutating func releaseMemory() {
     (members, free) = ([], [])
     ready.releaseMemory()
+    rising.releaseMemory()
     returning.releaseMemory()
     held.releaseMemory()
   }
@@ -496,6 +504,7 @@ struct QueueMachine: Sendable {
   @inline(__always)
   mutating func grantSlots(hasWorker: Bool = false, _ next: inout Next) {
     var hasWorker = hasWorker
+    if ageingInterval != nil, slotsTaken < width { raiseDueMembers() }
     while let member = nextForSlot() {
       let needsWorker = members[Int(member)].isDrivenByWorker && !members[Int(member)].isResuming
       // No worker is free, so the run waits, and the runs behind it wait, too: none overtakes it.
@@ -569,6 +578,16 @@ struct QueueMachine: Sendable {
   /// Records that the priority of a run changed. A run that is waiting for a slot, or is held, moves to its place among the runs of the
   /// new priority (Q1).
   mutating func priorityChanged(_ member: MemberID, to priority: UInt8) {
+    reorder(member, to: priority)
+    guard ageingInterval != nil, members[Int(member)].phase == .ready || members[Int(member)].isReturning else {
+      return
+    }
+    stopAgeing(member)
+    startAgeing(member, at: now)
+  }
+
+  /// Changes the priority of a run and moves the run to its place among the runs of that priority.
+  mutating func reorder(_ member: MemberID, to priority: UInt8) {
     members[Int(member)].priority = priority
     let (order, key) = (members[Int(member)].order, members[Int(member)].key)
     if key >= 0, fairQueue.isWaiting(member) {

@@ -16,6 +16,8 @@ enum Invariant: String, CaseIterable {
     A free slot goes to a body that resumes, or else to the waiting run of the highest priority. Runs of equal priority receive slots in \
     order of admission, or their keys take turns.
     """
+  case ageing =
+    "A run that has waited for the ageing interval gets a slot before later runs of the level to which it rises."
   case claims = "A claim holds either all of its units or none, and no unit is held twice."
   case requests = "No claim is granted before an earlier claim that needs the same resource."
   case dependencies = "A run or a node starts only once, and only after all of its dependencies have succeeded."

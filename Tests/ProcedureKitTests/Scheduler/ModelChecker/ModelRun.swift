@@ -27,7 +27,10 @@ struct RunKind: Hashable {
   static let capacity: Int32 = 2
 
   var units: Int32 { isExclusive ? Self.capacity : 1 }
-  var priority: UInt8 { isUrgent ? 1 : 0 }
+  /// The priorities of runs are the two highest levels, so a run that is not urgent can rise once.
+  static let ordinary: UInt8 = 25
+  static let urgent: UInt8 = 33
+  var priority: UInt8 { isUrgent ? Self.urgent : Self.ordinary }
 }
 
 /// One run of the model: the part of its state that `Run` and its driver keep outside of the machine.
@@ -78,6 +81,10 @@ struct ModelRun {
   var nestsLeft = false
   /// The phase after the previous step.
   var seenPhase = RunPhase.finished
+  /// Whether the run was waiting for a slot after the previous step.
+  var isWaiting = false
+  /// The number of intervals that had passed when the run began to wait for its slot.
+  var waitsSince: UInt8 = 0
   /// Whether the run was waiting for a slot that it could have taken, after the previous step.
   var couldTakeSlot = false
 

@@ -35,6 +35,14 @@ enum ModelSpaces {
     kinds: [RunKind(waits: true), RunKind(resources: 1, isDrivenByWorker: false, nests: true)],
     runs: 3, width: 1, widthChanges: 1)
 
+  /// Runs that rise to the higher priority after they have waited for an interval.
+  static let ageing = QueueBounds(
+    kinds: [plain, urgent], runs: 3, width: 1, cancellations: 1, suspensions: 1, intervals: 2)
+  /// Runs that rise, with a claim, and with keys that take turns and have a limit.
+  static let ageingKeys = QueueBounds(
+    kinds: [RunKind(key: 1, resources: 1), RunKind(isUrgent: true, key: 2, waits: true)], runs: 3, width: 2,
+    takesTurns: true, limitPerKey: 1, intervals: 1)
+
   /// Everything in one space: four runs, two slots, two resources, two keys, an edge, priorities, a cancellation, a suspension and a pause.
   static let everything = QueueBounds(
     kinds: [
@@ -49,6 +57,7 @@ enum ModelSpaces {
     let small = [
       ("priorities", priorities), ("claims", claims), ("pauses", pauses), ("turns", turns), ("weights", weights),
       ("limit of a key", keyLimit), ("edges", edges), ("waits", waits),
+      ("ageing", ageing), ("ageing with keys", ageingKeys),
     ]
     return TestDepth.current == .deep ? [("everything", everything)] + small : small
   }

@@ -21,7 +21,7 @@ extension QueueWorld {
     word |=
       UInt64(suspensions) << 10 | UInt64(raises) << 12 | UInt64(widthChanges) << 14 | UInt64(addedDependencies) << 16
     word |= UInt64(machine.width) << 18 | (machine.isSuspended ? 1 << 21 : 0) | (machine.isWorkerStarting ? 1 << 22 : 0)
-    word |= UInt64(machine.slotsTaken) << 23
+    word |= UInt64(machine.slotsTaken) << 23 | UInt64(intervals) << 28
     // A later run may depend on the latest one, even if that has ended.
     if let latest = latestRun(before: admitted) {
       word |= (runs[latest].hasSucceeded ? 1 << 26 : 0) | (runs[latest].task == .over ? 1 << 27 : 0)
@@ -75,8 +75,11 @@ extension QueueWorld {
     if run.claim != .none { word |= UInt64(claimRank(of: run)) << 30 }
     guard run.isPresent else { return word }
     let member = machine[run.member]
-    word |= UInt64(member.phase.rawValue) << 33 | UInt64(member.slot.rawValue) << 37 | UInt64(member.priority) << 39
+    word |=
+      UInt64(member.phase.rawValue) << 33 | UInt64(member.slot.rawValue) << 37
+      | (member.priority == RunKind.urgent ? 1 << 39 : 0)
     word |= UInt64(member.needs.rawValue) << 40 | (member.claims ? 1 << 44 : 0) | UInt64(member.waits) << 45
+    if hasAged(run, member) { word |= 1 << 53 }
     if bounds.takesTurns {
       word |= UInt64(kind.weight) << 50 | UInt64(turnRank(of: member)) << 56
       word |= UInt64(turn(of: member)?.starts ?? 0) << 60

@@ -24,6 +24,8 @@ extension QueueWorld {
         checkPlace(of: index, run, member)
         checkReason(of: index, run, member)
         if run.claim != .none || run.kind.resources != 0 { checkClaim(of: index, run, member) }
+        if !isWaitingForSlot(member) || !run.isWaiting { runs[index].waitsSince = UInt8(machine.now) }
+        runs[index].isWaiting = isWaitingForSlot(member)
         runs[index].seenPhase = member.phase
         runs[index].couldTakeSlot = isWaitingForSlot(member) && !machine.isKeyFull(run.member)
       } else {
@@ -47,6 +49,11 @@ extension QueueWorld {
 
   private func checkPlace(of index: Int, _ run: ModelRun, _ member: QueueMachine.Member) {
     let isWaiting = isWaitingForSlot(member)
+    if machine.ageingInterval != nil,
+      machine.rising.contains(run.member) != (isWaiting && member.priority == RunKind.ordinary)
+    {
+      fail(.runs, "run \(index) can rise or not")
+    }
     if machine.held.contains(run.member) != (member.phase == .held) { fail(.runs, "run \(index) is held or not") }
     if member.key >= 0 {
       if machine.fairQueue.isWaiting(run.member) != isWaiting {
@@ -202,8 +209,20 @@ extension QueueWorld {
       if other != index, hasStarted(other), comes(run, member, before: runs[other]) {
         fail(.order, "run \(other) has started before run \(index)")
       }
+      // Both runs now have the highest level of priority, whatever they had before.
+      if other > index, hasStarted(other), hasAged(run, member), !member.isResuming,
+        !machine[runs[other].member].isNested,
+        !bounds.takesTurns || run.kind.key == runs[other].kind.key
+      {
+        fail(.ageing, "run \(other) has started before run \(index), which has waited for an interval")
+      }
       other += 1
     }
+  }
+
+  /// Returns whether a run has waited for a slot for at least one interval.
+  func hasAged(_ run: ModelRun, _ member: QueueMachine.Member) -> Bool {
+    bounds.intervals > 0 && run.isWaiting && isWaitingForSlot(member) && Int64(run.waitsSince) < machine.now
   }
 
   /// Returns whether a run received its first slot for an execution in the latest step.
@@ -240,12 +259,17 @@ extension QueueWorld {
     }
   }
 
+  /// The priorities, by the numbers that are used for the turns.
+  private static let priorities = [RunKind.ordinary, RunKind.urgent]
+
   /// Returns whether the key has waited for its turn during the whole step.
   private func isWaiting(key: UInt8, _ priority: UInt8) -> Bool {
     var (index, hasWaiting) = (0, false)
     while index < admitted {
       let run = runs[index]
-      if run.kind.key == key, run.isPresent, machine[run.member].priority == priority, !machine[run.member].isNested {
+      if run.kind.key == key, run.isPresent, machine[run.member].priority == Self.priorities[Int(priority)],
+        !machine[run.member].isNested
+      {
         if hasStarted(index) { return false }
         if run.couldTakeSlot, machine[run.member].phase == .ready, !machine.isKeyFull(run.member) { hasWaiting = true }
       }
@@ -264,7 +288,7 @@ extension QueueWorld {
     while index < admitted {
       let key = Int(runs[index].kind.key)
       if key != waiting, hasStarted(index), !machine[runs[index].member].isNested,
-        machine[runs[index].member].priority == priority
+        machine[runs[index].member].priority == Self.priorities[Int(priority)]
       {
         let shift = turnShift(key, waiting, priority)
         if overtakings >> shift & 3 >= runs[index].kind.weight {

@@ -87,7 +87,9 @@ extension QueueWorld {
     run.member = member
     runs[index] = run
     follow(step, index)
-    if runs[index].dependency >= 0, new.priority > 0 { raise(Int(runs[index].dependency), to: new.priority) }
+    if runs[index].dependency >= 0, new.priority > RunKind.ordinary {
+      raise(Int(runs[index].dependency), to: new.priority)
+    }
   }
 
   /// Returns the latest run that was admitted before another one and that is not inside a body.
@@ -127,7 +129,7 @@ extension QueueWorld {
       demands.append(ClaimDemand(resource: ResourceNumber(resource), units: kind.units))
     }
     let ancestors = runs[index].parent < 0 ? [] : [RunNumber(runs[index].parent)]
-    let priority = runs[index].isPresent ? machine[runs[index].member].priority : 0
+    let priority = runs[index].isPresent ? machine[runs[index].member].priority : RunKind.ordinary
     claimCount += 1
     runs[index].claimOrder = claimCount
     if table.requested(RunNumber(index), demands, inside: ancestors, priority: priority) {
@@ -298,7 +300,10 @@ extension QueueWorld {
       machine.widthChanged(to: machine.width == 1 ? bounds.width : 1, &next)
     case .raise:
       raises -= 1
-      raise(index, to: 1)
+      raise(index, to: RunKind.urgent)
+    case .passInterval:
+      intervals -= 1
+      machine.now += 1
     case .addDependency:
       guard let other = possibleDependency(of: index) else { return }
       addedDependencies -= 1

@@ -14,6 +14,8 @@ struct QueueBounds {
   var widthChanges: UInt8 = 0
   /// The number of dependencies that are added to runs after their admission.
   var addedDependencies: UInt8 = 0
+  /// The number of ageing intervals that pass. Without any, runs do not rise.
+  var intervals: UInt8 = 0
 }
 
 /// A queue: its machine, the table of its resources, and a model of the drivers that send events to both, as `Run` and `QueueCore` do.
@@ -38,6 +40,8 @@ final class QueueWorld: ModelWorld {
   var raises: UInt8
   var widthChanges: UInt8
   var addedDependencies: UInt8
+  /// The number of ageing intervals that will pass.
+  var intervals: UInt8
   var claimCount: UInt8 = 0
   /// For each pair of keys, the number of runs that the first one has started since the second one waits for its turn.
   var overtakings: UInt64 = 0
@@ -53,10 +57,13 @@ final class QueueWorld: ModelWorld {
 
   init(_ bounds: QueueBounds, fault: PlantedFault? = nil) {
     (self.bounds, self.fault) = (bounds, fault)
+    let ages = bounds.intervals > 0 && fault != .ageingIgnored
     machine = QueueMachine(
       width: bounds.width, isSuspended: false,
-      fairQueue: FairQueue(takesTurns: bounds.takesTurns && fault != .keysInOrderOfAdmission, limit: bounds.limitPerKey)
-    )
+      fairQueue: FairQueue(
+        takesTurns: bounds.takesTurns && fault != .keysInOrderOfAdmission, limit: bounds.limitPerKey),
+      ageingInterval: ages ? (fault == .ageingTooSlow ? 2 : 1) : nil)
+    intervals = bounds.intervals
     (cancellations, suspensions, raises) = (bounds.cancellations, bounds.suspensions, bounds.raises)
     (widthChanges, addedDependencies) = (bounds.widthChanges, bounds.addedDependencies)
     if bounds.kinds.contains(where: { $0.resources != 0 }) {
@@ -68,7 +75,7 @@ final class QueueWorld: ModelWorld {
     (bounds, fault, machine, table, runs) = (other.bounds, other.fault, other.machine, other.table, other.runs)
     (admitted, startingWorkers, askingWorkers) = (other.admitted, other.startingWorkers, other.askingWorkers)
     (cancellations, suspensions, raises) = (other.cancellations, other.suspensions, other.raises)
-    (widthChanges, addedDependencies) = (other.widthChanges, other.addedDependencies)
+    (widthChanges, addedDependencies, intervals) = (other.widthChanges, other.addedDependencies, other.intervals)
     (claimCount, overtakings, wasSuspended) = (other.claimCount, other.overtakings, other.wasSuspended)
   }
 
@@ -104,7 +111,7 @@ final class QueueWorld: ModelWorld {
       endWait
     case giveUpSlot, nest, decide, release, publish, notify, claimLate
     case cancel, raise, addDependency
-    case suspend, resume, changeWidth, askStarting, askAgain
+    case suspend, resume, changeWidth, passInterval, askStarting, askAgain
     /// The first of the admissions, one for each kind of run.
     case admit
   }
@@ -176,12 +183,15 @@ final class QueueWorld: ModelWorld {
     }
     if suspensions > 0, !machine.isSuspended { steps.append(Self.step(.suspend)) }
     if widthChanges > 0 { steps.append(Self.step(.changeWidth)) }
+    if intervals > 0 { steps.append(Self.step(.passInterval)) }
     guard cancellations > 0 || raises > 0 || addedDependencies > 0 else { return }
     var index = 0
     while index < admitted {
       let run = runs[index]
       if cancellations > 0, run.isPresent, !run.isCancelled, !run.isDecided { steps.append(Self.step(.cancel, index)) }
-      if raises > 0, run.isPresent, machine[run.member].priority == 0, machine[run.member].phase.awaitsStart {
+      if raises > 0, run.isPresent, machine[run.member].priority == RunKind.ordinary,
+        machine[run.member].phase.awaitsStart
+      {
         steps.append(Self.step(.raise, index))
       }
       if addedDependencies > 0, possibleDependency(of: index) != nil { steps.append(Self.step(.addDependency, index)) }
