@@ -94,7 +94,7 @@ extension ProcedureTask {
     let traits = NodeTraits(
       name: name, priority: layer.traits.rawPriority,
       isPlain: layer.hasOnlyBody && layer.traits.key == nil && configure == nil, version: layer.traits.version,
-      weight: Float(layer.traits.weight))
+      weight: Float(layer.traits.weight), expectedSeconds: layer.traits.expectedSeconds)
     guard !traits.isPlain else { return (traits, operation) }
     return (traits, { input in try await RunDriver.runNode(self, input) })
   }

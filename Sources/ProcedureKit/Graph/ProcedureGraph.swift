@@ -11,8 +11,9 @@
 /// ```
 ///
 /// A graph is built once and can run many times, even concurrently. A node executes as soon as its dependencies have finished. Independent
-/// nodes execute concurrently, as far as the width of the queue permits. The graph finishes when all nodes have finished. A value is
-/// released when its last consumer takes it.
+/// nodes execute concurrently, as far as the width of the queue permits. If more nodes are ready, those with the longest path to the end of
+/// the graph start first; see ``expected(durations:)``. The graph finishes when all nodes have finished. A value is released when its last
+/// consumer takes it.
 ///
 /// When a graph is cancelled, it cancels the executing nodes, starts no further ones, and waits for the executing nodes to end. A node can
 /// execute in the task that called ``ProcedureQueue/run(_:input:)``. If the queue cancels the graph, that task itself is not cancelled, so
@@ -20,12 +21,12 @@
 public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// The name of the graph in errors, events and diagrams.
   public let name: String
-  package let plan: GraphPlan
+  package internal(set) var plan: GraphPlan
   private let takeOutput: @Sendable (GraphValues) -> Output
   /// The slots of the values from which the graph's value is created; empty for a graph without a value.
   private let outputSlots: [Int32]
   private var policy: FailurePolicy?
-  private var width = Int.max
+  private(set) var width = Int.max
 
   /// Creates a graph with an input and a value.
   ///
@@ -154,7 +155,8 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// - Throws: The first failure, or, with ``FailurePolicy/collect``,
   ///   ``ProcedureError/Kind/childrenFailed`` with all failures. A failure that all consumers take as
   ///   ``Node/catchingErrors()`` does not fail the graph.
-  /// - Complexity: O(n + e) for n nodes and e edges; if priorities differ, an additional O(log n) for each node.
+  /// - Complexity: O(n + e) for n nodes and e edges. If priorities differ, or if more nodes can be ready than can execute, an additional
+  ///   O(log n) for each node.
   @concurrent public func execute(_ input: Input) async throws -> Output {
     try await procedureTask.execute(input)
   }

@@ -67,6 +67,8 @@ package final class ModifierLayer: Sendable {
     package var version: UInt32 = 1
     /// The weight of the procedure's progress within the progress of its parent or graph.
     var weight = 1.0
+    /// The number of seconds that the procedure is expected to take as a node; negative if it is unknown.
+    var expectedSeconds: Float = -1
     var demands = SharedList<ResourceRequest.Demand>()
     var delay: Duration?
     var timeout: Duration?

@@ -154,7 +154,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     let own = layer.traits
     var traits = ModifierLayer.Traits(
       name: name, rawPriority: own.rawPriority, key: own.key, version: own.version, weight: own.weight,
-      collection: own.collection)
+      expectedSeconds: own.expectedSeconds, collection: own.collection)
     change(&traits)
     return ProcedureTask<I, O>(traits, operation)
   }

@@ -52,6 +52,19 @@ import TestingProcedureKit
     #expect(images.map(\.side) == [64, 512] && others.map(\.side) == [64, 512])
   }
 
+  @Test("The durations of nodes can be estimated, and taken from an earlier run")
+  func durations() async throws {
+    let queue = ProcedureQueue("downloads", maxConcurrentProcedures: 2)
+    let magazine = ProcedureGraph("magazine") { g in
+      let letters = g.add(Download().named("letters"), input: "letters")
+      let cover = g.add(Download().named("cover").expected(duration: .seconds(40)), input: "cover")
+      return g.add("bind", from: letters, cover) { letters, cover in letters + cover }
+    }
+    let durations = ["letters": Duration.seconds(3), "cover": .seconds(25)]  // measured earlier
+    let issue = try await queue.run(magazine.expected(durations: durations))
+    #expect(issue == "<letters><cover>")
+  }
+
   @Test("Results can be streamed, and failures can be values")
   func streams() async throws {
     let queue = ProcedureQueue("downloads", maxConcurrentProcedures: 4)

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The immutable plan of a graph. The plan is computed once, and all runs of the graph share it.
 ///
 /// The class is `package` because `ProcedureKitDurable` uses it.
@@ -18,6 +20,7 @@ package final class GraphPlan: Sendable {
   /// The procedures for the values that bodies request by key, in the order in which they were declared.
   package let keyed: [any KeyedProcedure]
   package let requestObserver: RequestObserver?
+  private let computedRanks = Mutex<ContiguousArray<Int32>?>(nil)
 
   package init(
     shape: GraphShape, bodies: ContiguousArray<NodeBody>, traits: ContiguousArray<NodeTraits>,
@@ -27,6 +30,16 @@ package final class GraphPlan: Sendable {
     (self.shape, self.bodies, self.traits, self.layout) = (shape, bodies, traits, layout)
     (self.inputs, self.inputEnds, self.collection) = (inputs, inputEnds, collection)
     (self.keyed, self.requestObserver) = (keyed, requestObserver)
+  }
+
+  /// The ranks of the nodes (Q8), which are computed when they are used for the first time.
+  var ranks: ContiguousArray<Int32> {
+    computedRanks.withLock { ranks in
+      if let ranks { return ranks }
+      let computed = shape.ranks(expecting: traits)
+      ranks = computed
+      return computed
+    }
   }
 
   /// Returns the slot of a node's value. The first slot holds the graph's input.
@@ -66,10 +79,16 @@ package struct NodeTraits: Sendable {
   package let version: UInt32
   /// The weight of the node in the progress of the graph.
   package let weight: Float
+  /// The number of seconds that the node is expected to take; negative if it is unknown.
+  package var expectedSeconds: Float
 
   @usableFromInline
-  package init(name: String, priority: UInt8? = nil, isPlain: Bool = true, version: UInt32 = 1, weight: Float = 1) {
+  package init(
+    name: String, priority: UInt8? = nil, isPlain: Bool = true, version: UInt32 = 1, weight: Float = 1,
+    expectedSeconds: Float = -1
+  ) {
     (label, self.priority, self.isPlain, self.version, self.weight) = (name, priority, isPlain, version, weight)
+    self.expectedSeconds = expectedSeconds
   }
 
   /// The name. For an element of a `map`, a name such as `sizes[3]` is created on each access, because most of these names are never read.

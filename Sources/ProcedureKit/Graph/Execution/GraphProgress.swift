@@ -1,8 +1,8 @@
 /// The progress of a graph's run. It decides which node executes next, whether another worker is needed, and when the graph ends.
 ///
 /// When a worker finishes a node, it continues with a successor that this node made ready, as reported by ``GraphCountdown``. All other
-/// ready nodes wait in a queue, ordered by priority and then by the order in which they became ready. While nodes are waiting, workers are
-/// added one at a time: each worker requests the next one when it starts.
+/// ready nodes wait in a queue, ordered by priority, then by rank, and then by the order in which they became ready (Q8). While nodes are
+/// waiting, workers are added one at a time: each worker requests the next one when it starts.
 struct GraphProgress {
   /// The next action of a worker, and its effects on the other workers.
   struct Advance: Equatable {
@@ -24,18 +24,23 @@ struct GraphProgress {
   }
 
   private let countdown: GraphCountdown
+  /// The ranks of the nodes; empty if their order does not matter.
+  private let ranks: ContiguousArray<Int32>
   private let limit: Int
   private let stopsAtFirstFailure: Bool
   private(set) var ready = ReadyQueue()
-  /// The ordering keys that were most recently assigned at the front and at the back of the ready queue.
-  private var orders: (first: UInt64, last: UInt64) = (1 << 32, 1 << 32)
+  /// The positions that were most recently assigned at the front and at the back of the nodes with the same rank. They have 32 bits.
+  private var orders: (first: UInt64, last: UInt64) = (1 << 31, 1 << 31)
   /// The number of nodes that workers have taken. It does not change when a worker continues with a successor.
   private(set) var executing = 0
   private(set) var workerIsStarting = false
 
   /// Creates the progress of a run that executes at most `limit` nodes at a time. If `stopsAtFirstFailure` is `true`, a failure that is not
   /// accepted within the graph stops the graph (D4).
-  init(_ countdown: GraphCountdown, limit: Int, stopsAtFirstFailure: Bool) {
+  init(
+    _ countdown: GraphCountdown, ranks: ContiguousArray<Int32> = [], limit: Int, stopsAtFirstFailure: Bool
+  ) {
+    self.ranks = ranks
     (self.countdown, self.limit, self.stopsAtFirstFailure) = (countdown, limit, stopsAtFirstFailure)
   }
 
@@ -56,12 +61,12 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// Puts a node back at the front of the ready queue, because the worker that took the node will not execute it.
+  /// Puts a node back in front of the ready nodes with the same rank, because the worker that took the node will not execute it.
   mutating func nodePutBack(_ node: Int32) {
     executing -= 1
     countdown.values.nodePutBack(node)
     orders.first -= 1
-    ready.insert(node, priority: shape.priority(of: node), order: orders.first)
+    insert(node, at: orders.first)
   }
 
   /// Returns a node for a worker that has none.
@@ -75,14 +80,19 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// Records that a node succeeded, and returns the next node for its worker: a released node if all priorities are equal, and otherwise
-  /// the first ready node.
+  /// Records that a node succeeded, and returns the next node for its worker. If all priorities are equal, this is the released node with
+  /// the lowest rank, so that a worker soon consumes the values that it produced. Otherwise, it is the first ready node.
   mutating func nodeSucceeded(releasing released: GraphCountdown.Released) -> Advance {
     let continuesAtOnce = released.first >= 0 && shape.priorities.isEmpty && !isStopping
     if continuesAtOnce {
-      for node in released.others ?? [] { insert(node) }
-      countdown.values.nodeTaken(released.first)
-      return continuing(with: released.first)
+      var next = released.first
+      for node in released.others ?? [] {
+        let comesFirst = rank(of: node) < rank(of: next)
+        insert(comesFirst ? next : node)
+        if comesFirst { next = node }
+      }
+      countdown.values.nodeTaken(next)
+      return continuing(with: next)
     }
     executing -= 1
     insert(released)
@@ -131,8 +141,14 @@ struct GraphProgress {
 
   private mutating func insert(_ node: Int32) {
     orders.last += 1
-    ready.insert(node, priority: shape.priority(of: node), order: orders.last)
+    insert(node, at: orders.last)
   }
+
+  private mutating func insert(_ node: Int32, at position: UInt64) {
+    ready.insert(node, priority: shape.priority(of: node), order: UInt64(rank(of: node)) << 32 | position)
+  }
+
+  private func rank(of node: Int32) -> Int32 { ranks.isEmpty ? 0 : ranks[Int(node)] }
 
   private mutating func insert(_ released: GraphCountdown.Released) {
     if released.first >= 0 { insert(released.first) }

@@ -48,7 +48,20 @@ final class GraphRun: Sendable {
     requests = plan.keyed.isEmpty ? nil : GraphRequests(plan.keyed, in: run)
     firstID = .reserve(plan.traits.count)
     countdown = GraphCountdown(plan.shape, values)
-    state = Mutex(State(progress: GraphProgress(countdown, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))
+    let ranks = Self.ordersNodes(of: plan, in: run, limit: limit) ? plan.ranks : []
+    state = Mutex(
+      State(
+        progress: GraphProgress(countdown, ranks: ranks, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))
+  }
+
+  /// Returns whether the order of ready nodes matters (Q8): more nodes can be ready than the queue or the graph can execute, and the order
+  /// can change how long the graph takes, which is not the case if only one node executes at a time. A later change of the width
+  /// does not affect the run.
+  static func ordersNodes(of plan: GraphPlan, in run: Run, limit: Int) -> Bool {
+    let count = plan.bodies.count
+    guard count > 2, limit > 1 else { return false }
+    let width = min(limit, run.core.width)
+    return width > 1 && width < count
   }
 
   /// Executes the graph.

@@ -10,9 +10,10 @@ struct GraphDecisions {
   /// Descriptions of the cases in which a worker continued with a node other than the one that it would have been given.
   private(set) var contradictions: [String] = []
 
-  init(shape: GraphShape, limit: Int, stopsAtFirstFailure: Bool) {
+  init(shape: GraphShape, ranks: [Int32] = [], limit: Int, stopsAtFirstFailure: Bool) {
     countdown = GraphCountdown(shape)
-    progress = GraphProgress(countdown, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)
+    progress = GraphProgress(
+      countdown, ranks: ContiguousArray(ranks), limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)
   }
 
   subscript<Value>(dynamicMember path: KeyPath<GraphProgress, Value>) -> Value { progress[keyPath: path] }

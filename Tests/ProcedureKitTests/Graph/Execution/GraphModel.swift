@@ -18,6 +18,7 @@ struct GraphModel {
 
   let edges: [Edge]
   let priorities: [UInt8]
+  let ranks: [Int32]
   let limit: Int
   let stopsAtFirstFailure: Bool
   let acceptedOutput: Int32
@@ -30,10 +31,12 @@ struct GraphModel {
   private var event = 0
 
   init(
-    count: Int, edges: [Edge], priorities: [UInt8], limit: Int, stopsAtFirstFailure: Bool, acceptedOutput: Int32
+    count: Int, edges: [Edge], priorities: [UInt8], ranks: [Int32] = [], limit: Int, stopsAtFirstFailure: Bool,
+    acceptedOutput: Int32
   ) {
     self.edges = edges
     self.priorities = priorities
+    self.ranks = ranks.isEmpty ? Array(repeating: 0, count: count) : ranks
     self.limit = limit
     self.stopsAtFirstFailure = stopsAtFirstFailure
     self.acceptedOutput = acceptedOutput
@@ -138,9 +141,14 @@ struct GraphModel {
     if isStopping { objections.append("D4: node \(node) was started after the end") }
     if executing.count >= limit { objections.append("node \(node) is one more than \(limit)") }
     guard let since = since(node) else { return objections.append("node \(node) was \(statuses[Int(node)])") }
-    let isSuccessor = since == event && edges.contains { $0.from == finished && $0.to == node }
+    let rank = ranks[Int(node)]
+    let released = ready.filter { other in
+      self.since(other) == event && edges.contains { $0.from == finished && $0.to == other }
+    }
+    // A worker continues with the first of the nodes that its node has made ready, even if another ready node has a lower rank.
+    let isSuccessor = released.contains(node) && released.allSatisfy { rank <= ranks[Int($0)] }
     let comesFirst = ready.allSatisfy { other in
-      (priorities[Int(other)], -(self.since(other) ?? 0)) <= (priorities[Int(node)], -since)
+      (priorities[Int(other)], -ranks[Int(other)], -(self.since(other) ?? 0)) <= (priorities[Int(node)], -rank, -since)
     }
     let hasPriorities = Set(priorities).count > 1
     if !comesFirst, hasPriorities || !isSuccessor { objections.append("node \(node) was not next in \(ready)") }

@@ -21,15 +21,19 @@ struct GraphScript: CustomStringConvertible {
     let edges = Self.randomEdges(count, &random)
     let hasPriorities = Int.random(in: 0..<3, using: &random) == 0
     let priorities = (0..<count).map { _ in hasPriorities ? UInt8.random(in: 0...2, using: &random) : 9 }
+    let hasRanks = Bool.random(using: &random)
+    let ranks = (0..<count).map { _ in hasRanks ? Int32.random(in: 0...4, using: &random) : 0 }
     let accepted = Bool.random(using: &random) ? Int32.random(in: 0..<Int32(count), using: &random) : -1
     endings = Self.randomEndings(count, &random)
     cancelsAt = Int.random(in: 0..<5, using: &random) == 0 ? Int.random(in: 0..<24, using: &random) : .max
     model = GraphModel(
-      count: count, edges: edges, priorities: priorities, limit: [1, 2, 8, .max].randomElement(using: &random) ?? 1,
-      stopsAtFirstFailure: Bool.random(using: &random), acceptedOutput: accepted)
+      count: count, edges: edges, priorities: priorities, ranks: ranks,
+      limit: [1, 2, 8, .max].randomElement(using: &random) ?? 1, stopsAtFirstFailure: Bool.random(using: &random),
+      acceptedOutput: accepted)
     let shape = GraphShape(
       count: count, edges: ContiguousArray(edges), priorities: ContiguousArray(priorities), acceptedOutput: accepted)
-    decisions = GraphDecisions(shape: shape, limit: model.limit, stopsAtFirstFailure: model.stopsAtFirstFailure)
+    decisions = GraphDecisions(
+      shape: shape, ranks: hasRanks ? ranks : [], limit: model.limit, stopsAtFirstFailure: model.stopsAtFirstFailure)
     self.random = random
   }
 

@@ -5,6 +5,8 @@ struct GraphBounds {
   let count: Int
   let edges: [GraphModel.Edge]
   var hasPriorities = false
+  /// The ranks of the nodes; empty if their order does not matter.
+  var ranks: [Int32] = []
   var limit = 2
   var stopsAtFirstFailure = true
   var failures: UInt8 = 1
@@ -50,12 +52,14 @@ final class GraphWorld: ModelWorld {
     (failures, cancellations, returns) = (bounds.failures, bounds.cancellations, bounds.returns)
     let priorities = (0..<bounds.count).map { bounds.hasPriorities ? UInt8($0 % 2) : 9 }
     model = GraphModel(
-      count: bounds.count, edges: bounds.edges, priorities: priorities, limit: bounds.limit,
+      count: bounds.count, edges: bounds.edges, priorities: priorities, ranks: bounds.ranks, limit: bounds.limit,
       stopsAtFirstFailure: bounds.stopsAtFirstFailure, acceptedOutput: -1)
     let shape = GraphShape(
       count: bounds.count, edges: ContiguousArray(bounds.edges), priorities: ContiguousArray(priorities),
       acceptedOutput: -1)
-    decisions = GraphDecisions(shape: shape, limit: bounds.limit, stopsAtFirstFailure: bounds.stopsAtFirstFailure)
+    decisions = GraphDecisions(
+      shape: shape, ranks: fault == .ranksIgnored ? [] : bounds.ranks, limit: bounds.limit,
+      stopsAtFirstFailure: bounds.stopsAtFirstFailure)
     let advance = decisions.started()
     model.happened { _ in }
     follow(advance)

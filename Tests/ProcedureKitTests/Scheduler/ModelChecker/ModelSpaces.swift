@@ -76,11 +76,12 @@ enum ModelSpaces {
   /// Every graph of up to three nodes, and of four in a deep run, in its variants.
   static var graphs: [GraphBounds] {
     GraphBounds.all(upTo: TestDepth.current == .deep ? 4 : 3).flatMap { graph -> [GraphBounds] in
-      var (narrow, lenient, ordered) = (graph, graph, graph)
+      var (narrow, lenient, ordered, ranked) = (graph, graph, graph, graph)
       narrow.limit = 1
       lenient.stopsAtFirstFailure = false
       ordered.hasPriorities = true
-      return TestDepth.current == .deep ? [graph, narrow, lenient, ordered] : [graph]
+      ranked.ranks = [1, 0, 1, 2].prefix(graph.count).map(\.self)
+      return TestDepth.current == .deep ? [graph, narrow, lenient, ordered, ranked] : [graph, ranked]
     }
   }
 }

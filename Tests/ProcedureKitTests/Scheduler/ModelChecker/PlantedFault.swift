@@ -15,7 +15,7 @@ enum PlantedFault: CaseIterable {
   // Of the room.
   case reservationLost, reservationReleasedTwice, newcomerOvertakes, callerLost, cancelledCallerGetsRoom
   // Of graphs.
-  case graphWorkerLost, nodeExecutedTwice, dependencyCountedTwice, successorForgotten
+  case graphWorkerLost, nodeExecutedTwice, dependencyCountedTwice, successorForgotten, ranksIgnored
 
   /// The space in which a search finds a fault, and the invariant that the fault violates first.
   enum Space {
@@ -51,6 +51,7 @@ enum PlantedFault: CaseIterable {
       .graph(GraphBounds(count: 3, edges: [(0, 1, .requiresSuccess), (0, 2, .requiresSuccess)]), .dependencies)
     case .dependencyCountedTwice:
       .graph(GraphBounds(count: 3, edges: [(0, 2, .requiresSuccess), (1, 2, .requiresSuccess)]), .dependencies)
+    case .ranksIgnored: .graph(GraphBounds(count: 3, edges: [], ranks: [2, 1, 0]), .dependencies)
     }
   }
 }

@@ -1,0 +1,44 @@
+import ProcedureKit
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+/// How long graphs take on queues of limited width, in virtual time, compared with the order in which nodes become ready (Q8).
+@Suite(.timeLimit(.minutes(10))) struct MakespanTests {
+  /// The change that the ranks make, such as -0.1 for a tenth less.
+  private func change(_ graph: WeightedGraph, width: Int, _ knowledge: WeightedGraph.Knowledge) async throws -> Double {
+    let before = try await graph.makespan(width: width, .orderOfReadiness)
+    return try await graph.makespan(width: width, knowledge) / before - 1
+  }
+
+  @Test(
+    "With known durations, a published graph that is skewed takes at least 10 % less time, and no graph takes 2 % more",
+    arguments: PublishedGraphs.all.keys.sorted())
+  func published(name: String) async throws {
+    let graph = try #require(PublishedGraphs.all[name])
+    var changes: [Int: Double] = [:]
+    for width in [2, 4, 8, 16] { changes[width] = try await change(graph, width: width, .durations) }
+    let text = changes.sorted { $0.key < $1.key }.map { "\($0.key): \(Int(($0.value * 1_000).rounded()))" }
+    #expect(changes.values.allSatisfy { $0 <= 0.02 }, "\(name), in thousandths: \(text)")
+    // The whole firmware consists of hundreds of similar commands, so its critical path matters only on a wide queue.
+    let least = name == "firmware" ? -0.07 : -0.1
+    #expect(changes.values.min() ?? 0 <= least, "\(name), in thousandths: \(text)")
+  }
+
+  @Test("With known durations, none of 100 random graphs takes 2 % more time, and skewed ones take at least 10 % less")
+  func random() async throws {
+    var (changes, depthChanges): ([Double], [Double]) = ([], [])
+    for seed in 0..<UInt64(100) {
+      var random = SeededGenerator(seed: seed)
+      let (graph, width) = (WeightedGraph(using: &random), [2, 4, 8, 16].randomElement(using: &random) ?? 2)
+      let change = try await change(graph, width: width, .durations)
+      #expect(change <= 0.02, "seed \(seed), width \(width)")
+      changes.append(change)
+      depthChanges.append(try await self.change(graph, width: width, .depth))
+    }
+    let shorter = changes.count { $0 <= -0.1 }
+    #expect(shorter >= 20, "\(shorter) graphs take at least 10 % less time")
+    let (mean, depthMean) = (changes.reduce(0, +) / 100, depthChanges.reduce(0, +) / 100)
+    #expect(mean <= -0.05 && depthMean <= -0.03, "\(mean) with durations, \(depthMean) with depth")
+  }
+}
