@@ -115,7 +115,7 @@ package final class QueueCore: Sendable {
   /// The failure policy of the scope that owns the queue; `nil` if no scope owns it.
   let scopePolicy: FailurePolicy?
   let name: String
-  let time: QueueClock
+  package let time: QueueClock
   package let timers: Timers
   @usableFromInline package let executor: (any TaskExecutor)?
   let resources: ResourceTable

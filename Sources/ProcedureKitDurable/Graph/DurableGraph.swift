@@ -36,8 +36,10 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// The graph as a `ProcedureTask`.
   public var procedureTask: ProcedureTask<Input, Output> {
     ProcedureTask(name) { input in
-      let run = try await DurableRun(plan, input: fingerprint(of: input))
-      return try await graph.execute(input, by: run.graph(), in: .requireCurrent(for: name))
+      let context = ProcedureContext.requireCurrent(for: name)
+      let run = try await DurableRun(
+        plan, input: fingerprint(of: input), readsDurations: graph.ordersNodes(in: context))
+      return try await graph.execute(input, by: run.graph(), in: context)
     }
   }
 
@@ -90,6 +92,10 @@ extension ProcedureGraph where Input: Encodable {
   /// its `version(_:)`, the name or the version of the graph, or the value of a dependency has changed, the node and all nodes that depend
   /// on it are executed again. The reason is logged and is available as `ProcedureEvent.executionCause` and
   /// `QueueSnapshot.Entry.executionCause`. To find out the reason before a run, use ``DurableGraph/resumptionPlan(for:)``.
+  ///
+  /// The journal also stores how long each node took. A node that is executed again is expected to take as long as it did the last time,
+  /// which determines the order of nodes if more of them are ready than can execute (see `Procedure.expected(duration:)`). This requires a
+  /// journal that implements ``ProcedureJournal/latestKey(at:)``.
   ///
   /// The journal stores a value only if it is `Codable`. For a node without a value, the journal records that the node finished. A node
   /// whose value is not `Codable` is executed again if a node that is executed needs the value, or if no node depends on it. Nothing is

@@ -130,6 +130,16 @@ extension DurablePlan {
   }
 }
 
+extension DurablePlan {
+  /// Returns how long the latest remembered execution of a node took; `nil` if this is unknown. An entry that cannot be read is no reason
+  /// to fail, because the duration affects only the order of nodes.
+  nonisolated(nonsending) func lastDuration(of node: Int32) async -> Duration? {
+    guard let key = try? await journal.latestKey(at: paths[Int(node)]), let bytes = try? await journal.read(key)
+    else { return nil }
+    return JournalRecord(bytes)?.duration
+  }
+}
+
 /// A codec that encodes and decodes the value of one node. The type of the value is known only when the graph is created.
 protocol NodeCodec: Sendable {
   /// Returns the encoded value and releases the journal's share of the value.

@@ -12,10 +12,12 @@ final class DurableRun: Sendable {
 
   private var journal: any ProcedureJournal { plan.journal }
 
-  init(_ plan: DurablePlan, input: Fingerprint) async throws {
+  /// Reads the journal. If `readsDurations` is `true`, the journal is also searched for the durations of nodes that will be executed again.
+  init(_ plan: DurablePlan, input: Fingerprint, readsDurations: Bool) async throws {
     self.plan = plan
     self.input = input
-    look = try await JournalScan(plan, input: input, isolation: plan.journal as? any Actor)
+    look = try await JournalScan(
+      plan, input: input, readsDurations: readsDurations, isolation: plan.journal as? any Actor)
     fingerprints = Locked(look.fingerprints)
     requests = DurableRequests(plan)
   }
@@ -28,7 +30,8 @@ final class DurableRun: Sendable {
     for index in bodies.indices {
       let task = traits[index]
       traits[index] = NodeTraits(
-        name: task.name, priority: task.priority, isPlain: false, version: task.version, weight: task.weight)
+        name: task.name, priority: task.priority, isPlain: false, version: task.version, weight: task.weight,
+        expectedSeconds: look.expectedSeconds(of: Int32(index)) ?? task.expectedSeconds)
       bodies[index] = NodeBody { values in
         try await RunDriver.runNode(self.task(of: Int32(index), task, graph.bodies[index], values), ())
       }
@@ -123,6 +126,8 @@ final class DurableRun: Sendable {
     _ node: Int32, _ body: NodeBody, _ values: GraphValues, _ found: Locked<Known?>
   ) async throws {
     let known = found.withLock(\.self) ?? known(node, values)
+    let time = ProcedureContext.current?.run.core.time
+    let start = time?.now
     let scope = requests.begin()
     do {
       try await body.execute(values)
@@ -141,6 +146,7 @@ final class DurableRun: Sendable {
       return fingerprints.withLock { $0[Int(node)] = fingerprint }
     }
     if isCancelled { return }
+    let end = time?.now
     let content: [UInt8]
     do {
       content = try codec.encode(values, journal.coder)
@@ -151,7 +157,10 @@ final class DurableRun: Sendable {
     }
     guard let known else { return }
     // If a request cannot be repeated in a later run, nothing would show whether the value is up to date.
-    if let trace { try await append(content, isFailure: false, of: node, known, trace) }
+    if let trace {
+      let duration: Duration? = if let start, let end { start.duration(to: end) } else { nil }
+      try await append(content, isFailure: false, of: node, known, trace, duration)
+    }
     setFingerprint(of: node, to: fingerprint(of: node, content, known.key, trace))
   }
 
@@ -171,11 +180,13 @@ final class DurableRun: Sendable {
   }
 
   private func append(
-    _ content: [UInt8], isFailure: Bool, of node: Int32, _ known: Known, _ trace: [JournalRecord.Request]
+    _ content: [UInt8], isFailure: Bool, of node: Int32, _ known: Known, _ trace: [JournalRecord.Request],
+    _ duration: Duration? = nil
   ) async throws {
     let record = JournalRecord(
       isFailure: isFailure, versions: plan.versions(of: node),
-      dependencies: plan.recordedDependencies(of: node, known.fingerprints), requests: trace, content: content)
+      dependencies: plan.recordedDependencies(of: node, known.fingerprints), requests: trace, duration: duration,
+      content: content)
     try await journal.appendShielded(record.bytes, for: known.key)
   }
 
@@ -231,6 +242,8 @@ struct JournalScan: Sendable {
   private(set) var isNew: [Bool]
   /// The failures that the journal contains, for nodes that failed in an earlier run.
   private(set) var failures: [Int32: String] = [:]
+  /// How long nodes that will be executed took the last time. Nodes for which this is unknown are missing.
+  private var durations: [Int32: Duration] = [:]
 
   /// The nodes whose bodies have requested values by key. Their entries are up to date only if these values have not changed, which is
   /// checked when the node starts.
@@ -241,12 +254,19 @@ struct JournalScan: Sendable {
     !requesting.isEmpty || dispositions.contains { if case .reused = $0 { true } else { false } }
   }
 
+  /// Returns the number of seconds that a node is expected to take; `nil` if the journal contains no information about the node.
+  func expectedSeconds(of node: Int32) -> Float? {
+    dispositions[Int(node)] == .executed ? durations[node]?.expectedSeconds : 0
+  }
+
   /// Reads the journal. If the journal is an actor, the initializer is isolated to it, so that individual reads do not switch threads. In
   /// the meantime, other callers of the journal wait.
   ///
   /// - Throws: Any error that the journal throws.
   /// - Complexity: One read for each node whose dependencies all have known fingerprints.
-  init(_ plan: DurablePlan, input: Fingerprint, isolation: isolated (any Actor)?) async throws {
+  init(
+    _ plan: DurablePlan, input: Fingerprint, readsDurations: Bool = false, isolation: isolated (any Actor)?
+  ) async throws {
     let nodes = Int32(0)..<Int32(plan.graph.bodies.count)
     dispositions = Array(repeating: .executed, count: nodes.count)
     keys = Array(repeating: nil, count: nodes.count)
@@ -276,6 +296,10 @@ struct JournalScan: Sendable {
       }
     }
     findNeeded(plan)
+    guard readsDurations else { return }
+    for node in nodes where dispositions[Int(node)] == .executed && !isNew[Int(node)] {
+      durations[node] = await plan.lastDuration(of: node)
+    }
   }
 
   /// Determines which values have to be decoded, and which nodes can be skipped, because neither the caller nor a node that is executed

@@ -36,6 +36,8 @@ struct JournalRecord: Equatable, Sendable {
   /// The version of the graph, followed by the version of the node. For a procedure outside a graph, there is only the procedure's version.
   var versions: [UInt32]
   var dependencies: [Dependency]
+  /// How long the execution of a node took; `nil` if it was not measured.
+  var duration: Duration?
   /// The requests, in the order in which the body has made them.
   var requests: [Request] = []
   /// The encoded value, or the description of the error.
@@ -45,7 +47,8 @@ struct JournalRecord: Equatable, Sendable {
   var failure: String? { isFailure ? String(decoding: content, as: UTF8.self) : nil }
 
   var bytes: [UInt8] {
-    var bytes = [requests.isEmpty ? Self.format : Self.formatWithRequests, isFailure ? 1 : 0]
+    let kind: UInt8 = (isFailure ? 1 : 0) | (duration == nil ? 0 : 2)
+    var bytes = [requests.isEmpty ? Self.format : Self.formatWithRequests, kind]
     bytes.append(littleEndian: UInt32(versions.count))
     for version in versions { bytes.append(littleEndian: version) }
     bytes.append(littleEndian: UInt32(dependencies.count))
@@ -62,16 +65,18 @@ struct JournalRecord: Equatable, Sendable {
       }
       bytes += request.fingerprint.bytes
     }
+    if let duration { bytes.append(littleEndian: UInt64(max(duration / .nanoseconds(1), 0))) }
     return bytes + content
   }
 
   init(
     isFailure: Bool = false, versions: [UInt32], dependencies: [Dependency], requests: [Request] = [],
-    content: [UInt8]
+    duration: Duration? = nil, content: [UInt8]
   ) {
     self.isFailure = isFailure
     self.versions = versions
     self.dependencies = dependencies
+    self.duration = duration
     self.requests = requests
     self.content = content
   }
@@ -80,10 +85,10 @@ struct JournalRecord: Equatable, Sendable {
   init?(_ bytes: [UInt8]) {
     var rest = bytes[...]
     guard let format = rest.popFirst(), format == Self.format || format == Self.formatWithRequests,
-      let kind = rest.popFirst(), kind < 2, let versionCount: UInt32 = rest.readNumber(),
+      let kind = rest.popFirst(), kind < 4, let versionCount: UInt32 = rest.readNumber(),
       rest.count >= Int(versionCount) * 4
     else { return nil }
-    isFailure = kind == 1
+    isFailure = kind & 1 == 1
     versions = (0..<versionCount).compactMap { _ in rest.readNumber() }
     dependencies = []
     guard let count: UInt32 = rest.readNumber() else { return nil }
@@ -101,6 +106,10 @@ struct JournalRecord: Equatable, Sendable {
         requests.append(
           Request(type: String(decoding: type, as: UTF8.self), key: Array(key), fingerprint: fingerprint))
       }
+    }
+    if kind & 2 == 2 {
+      guard let nanoseconds: UInt64 = rest.readNumber() else { return nil }
+      duration = .nanoseconds(Int64(clamping: nanoseconds))
     }
     content = Array(rest)
   }
