@@ -1,3 +1,5 @@
+import ProcedureKit
+
 /// A recording of the runs on one or more queues during a period of time.
 public struct RunRecording: Sendable {
   /// The runs, in the order in which they began.
@@ -14,5 +16,19 @@ public struct RunRecording: Sendable {
   public init(runs: [RunRecord], duration: Duration, droppedCount: Int = 0, lostEventCount: Int = 0) {
     self.runs = runs.sorted { ($0.begin, $0.id) < ($1.begin, $1.id) }
     (self.duration, self.droppedCount, self.lostEventCount) = (duration, droppedCount, lostEventCount)
+  }
+
+  /// The durations of the nodes of graphs, by name, which a later run of a graph can use: `graph.expected(durations:)`.
+  ///
+  /// The duration of a node is the time from the start of its first attempt to its end. Only nodes that were executed and have finished are
+  /// included. If several nodes have the same name, their mean is used. The dictionary can be encoded and stored.
+  public var nodeDurations: [String: Duration] {
+    var sums: [String: (sum: Duration, count: Int)] = [:]
+    for run in runs where run.graph != nil && run.outcome == .finished {
+      guard let begin = run.executions.first?.begin, let end = run.end else { continue }
+      sums[run.name, default: (.zero, 0)].sum += end - begin
+      sums[run.name, default: (.zero, 0)].count += 1
+    }
+    return sums.mapValues { $0.sum / $0.count }
   }
 }
