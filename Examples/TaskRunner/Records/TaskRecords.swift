@@ -9,9 +9,14 @@ import Synchronization
 /// The records are lines in one file. Before a command starts, a line is added that removes the task's record. Once all outputs exist, a
 /// line with the new record is added. A command that was interrupted therefore has no record. An incomplete line has a different length,
 /// and is ignored.
+///
+/// A line with 16 instead of 64 digits in its second part contains the number of milliseconds that the task took. It remains when the
+/// record is removed.
 final class TaskRecords: Sendable {
   private struct Contents {
     var records: [String: String] = [:]
+    /// How long the latest successful execution of each task took, in milliseconds.
+    var durations: [String: Int] = [:]
     var descriptor: Int32 = -1
   }
 
@@ -36,18 +41,22 @@ final class TaskRecords: Sendable {
   init(of file: TaskFile) {
     let name = Paths.relative(file.path, to: file.folder == "/" ? "" : file.folder)
     folder = Paths.absolute(Self.folderName(for: name), in: file.folder)
-    contents = Mutex(Contents(records: Self.read("\(folder)/records")))
+    contents = Mutex(Self.read("\(folder)/records"))
   }
 
-  private static func read(_ path: SystemText) -> [String: String] {
-    guard let bytes = try? SystemFiles.contents(path) else { return [:] }
-    var records: [String: String] = [:]
+  private static func read(_ path: SystemText) -> Contents {
+    var contents = Contents()
+    guard let bytes = try? SystemFiles.contents(path) else { return contents }
     for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
       let parts = line.split(separator: " ")
-      guard parts.count == 2, parts.allSatisfy({ $0.utf8.count == 64 }) else { continue }
-      records[String(parts[0])] = parts[1] == none ? nil : String(parts[1])
+      guard parts.count == 2, parts[0].utf8.count == 64 else { continue }
+      switch parts[1].utf8.count {
+      case 64: contents.records[String(parts[0])] = parts[1] == none ? nil : String(parts[1])
+      case 16: contents.durations[String(parts[0])] = Int(parts[1])
+      default: break
+      }
     }
-    return records
+    return contents
   }
 
   deinit {
@@ -60,14 +69,16 @@ final class TaskRecords: Sendable {
   /// - Throws: ``TaskProblem`` if the file cannot be written.
   func open() throws {
     try contents.withLock { contents in
-      contents.records = Self.read(path)
+      contents = Self.read(path)
       do {
         try removePartials()
         let partial = try SystemFiles.makePartial(beside: path, prefix: Self.partialPrefix, mode: 0o666)
         contents.descriptor = partial.descriptor
         // The records are sorted so that equal records result in equal files.
-        let lines = contents.records.sorted { $0.key < $1.key }.map(Self.line)
-        try SystemFiles.write(lines.joined().utf8, to: partial.descriptor)
+        let lines =
+          contents.durations.mapValues(Self.digits).sorted { $0.key < $1.key }
+          + contents.records.sorted { $0.key < $1.key }
+        try SystemFiles.write(lines.map(Self.line).joined().utf8, to: partial.descriptor)
         try SystemFiles.rename(partial.path, to: path)
       } catch let error as POSIXError {
         throw TaskProblem.unwritable(path, error.code.rawValue)
@@ -111,6 +122,31 @@ final class TaskRecords: Sendable {
       try write(Self.line(key, record), contents)
       contents.records[key] = record
     }
+  }
+
+  /// Returns how long the latest successful execution of a task took; `nil` if it has not succeeded.
+  func duration(of task: SystemText) -> Duration? {
+    let key = Self.key(task)
+    return contents.withLock { $0.durations[key].map { .milliseconds($0) } }
+  }
+
+  /// Stores how long a task that has succeeded took.
+  ///
+  /// - Throws: ``TaskProblem`` if the duration cannot be stored.
+  func write(_ duration: Duration, of task: SystemText) throws {
+    let (key, milliseconds) = (Self.key(task), Int(duration / .milliseconds(1)))
+    try contents.withLock { contents in
+      // Most durations hardly change, so they need not be written each time.
+      if let before = contents.durations[key], abs(before - milliseconds) <= max(before / 10, 10) { return }
+      contents.durations[key] = milliseconds
+      try write(Self.line(key, Self.digits(milliseconds)), contents)
+    }
+  }
+
+  /// Returns a number with 16 digits.
+  private static func digits(_ number: Int) -> String {
+    let digits = "\(max(number, 0))"
+    return String(repeating: "0", count: max(16 - digits.count, 0)) + digits
   }
 
   private func write(_ text: String, _ contents: Contents) throws {

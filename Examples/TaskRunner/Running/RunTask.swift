@@ -24,9 +24,12 @@ struct RunTask: Procedure {
       return key
     }
     context.outputs.begin(SystemText(name))
+    let start = ContinuousClock.now
     _ = try await process.execute(request)
+    let duration = ContinuousClock.now - start
     return try await besideCommands {
       let outputs = try task.hashedOutputs()
+      try context.records.write(duration, of: task.name.value)
       if let key { try context.records.write(TaskDefinition.record(key: key, outputs: outputs), of: task.name.value) }
       return outputs
     }

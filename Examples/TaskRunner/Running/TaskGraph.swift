@@ -2,7 +2,8 @@ import ProcedureKit
 
 /// The functions that create graphs of tasks.
 enum TaskGraph {
-  /// Returns a graph that runs the tasks. If a task is up to date, its outputs are reused.
+  /// Returns a graph that runs the tasks. If a task is up to date, its outputs are reused. If more tasks can run than there are jobs, those
+  /// on the path that took the most time in earlier runs come first.
   static func running(_ tasks: [TaskDefinition], _ context: RunContext) -> ProcedureGraph<Void, Void> {
     graph(tasks) { task in
       var procedure = RunTask(task: task, context: context).procedureTask
@@ -19,7 +20,7 @@ enum TaskGraph {
         }
       }
       for category in task.exclusive { procedure = procedure.exclusive(category) }
-      return procedure
+      return context.records.duration(of: task.name.value).map { procedure.expected(duration: $0) } ?? procedure
     }
   }
 

@@ -47,6 +47,25 @@ import Testing
     #expect(sandbox.text("count") == String(repeating: "x\n", count: 7))
   }
 
+  @Test("A run stores how long tasks took, and a task that took long in an earlier run starts before shorter ones")
+  func longestFirst() async throws {
+    // If "long" were not among the first two tasks, the others would wait for it in vain.
+    let short = #"{"name": "%", "command": "until [ -e long.started ]; do sed -n 1p tasks.json; done", "timeout": 60}"#
+    let long = #"{"name": "long", "command": "touch long.started"}"#
+    let sandbox = try Sandbox(
+      "[\((0..<3).map { short.replacing("%", with: "\($0)") }.joined(separator: ",\n")),\n\(long)]")
+    let file = try TaskFile(sandbox.file("tasks.json"))
+    #expect(try await sandbox.run("tasks.json", "long").status == .exited(0))
+    let learned = TaskRecords(of: file)
+    #expect(learned.duration(of: "long") != nil && learned.duration(of: "0") == nil)
+    try learned.open()
+    try learned.write(.seconds(100), of: "long")
+    for name: SystemText in ["0", "1", "2"] { try learned.write(.seconds(1), of: name) }
+    try sandbox.remove("long.started")
+    let run = try await sandbox.run("-j", "2")
+    #expect(run.status == .exited(0), "\(run.errorText)")
+  }
+
   @Test(
     "A dry run lists the tasks that would run, and runs and writes nothing; named tasks run with their dependencies")
   func dryRun() async throws {

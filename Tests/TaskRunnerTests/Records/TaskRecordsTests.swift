@@ -34,6 +34,25 @@ import Testing
     try records.remove("never there")
   }
 
+  @Test("The latest duration of a task is kept for later runs, even after its record has been removed")
+  func durations() throws {
+    let records = try opened()
+    try records.write(.milliseconds(1_500), of: "a")
+    try records.write(.seconds(3), of: "b")
+    try records.write(hash, of: "b")
+    try records.remove("b")
+    // A difference of less than a tenth is not stored.
+    try records.write(.milliseconds(1_600), of: "a")
+    for reader in [records, TaskRecords(of: file), try opened()] {
+      #expect(reader.duration(of: "a") == .milliseconds(1_500) && reader.duration(of: "b") == .seconds(3))
+      #expect(reader.duration(of: "c") == nil && reader.record(of: "a") == nil && reader.record(of: "b") == nil)
+    }
+    let path = "\(records.folder)/records"
+    let bytes = try Data(contentsOf: URL(filePath: path))
+    try bytes.dropLast(5).write(to: URL(filePath: path))
+    #expect(TaskRecords(of: file).duration(of: "b") == nil)
+  }
+
   @Test("A file that is cut off at any byte contains exactly the records before that byte")
   func cutOff() throws {
     let records = try opened()
