@@ -100,7 +100,7 @@ let package = Package(
     .executableTarget(
       name: "taskrunner",
       dependencies: ["ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitFoundation", "ProcedureKitProcess"],
-      path: "Examples/TaskRunner", swiftSettings: settings),
+      path: "Examples/TaskRunner", exclude: ["compare"], swiftSettings: settings),
 
     .executableTarget(
       name: "temporal",
