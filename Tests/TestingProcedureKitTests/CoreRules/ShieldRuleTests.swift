@@ -259,7 +259,7 @@ struct ShieldRuleTests {
       try await queue.add(other.exclusive("folder")).value
       env.check(await handle.outcome.isCancelled)
       env.check(monitor.most == 1, "\(monitor.most)")
-      let warnings = collector.texts(.warning).filter { $0.contains("has not cleaned up") }
+      let warnings = collector.texts(.warning).filter { $0.contains("cleanup failed") }
       let isClean = monitor.total == 2
       env.check(warnings.count == (isClean ? 0 : 1), "\(warnings)")
       env.check(isClean == (!waits && time == 1), "\(monitor.total)")
