@@ -1,3 +1,5 @@
+public import ProcedureKit
+
 /// A clock that moves only when a test moves it, so a wait of an hour takes no real time.
 ///
 /// ```swift
@@ -26,12 +28,19 @@ public final class VirtualClock: Clock {
     var awaitedSleepers: [UInt64: Int] = [:]
     /// The numbers of the callers that are waiting for the executor to become quiet, in order of arrival. Cancelled callers are skipped.
     var awaitingQuiet: [UInt64] = []
+    /// The number of sleeps so far.
+    var sleepCount = 0
+    /// Whether the clock has moved, or a task has waited for a sleep.
+    var isUsed = false
+    /// Whether the latest call of `advance` or `run` woke no task.
+    var hasMovedInVain = false
 
     /// Moves the clock to `instant`.
     ///
     /// - Returns: The numbers of the sleepers that are due, in order.
     mutating func move(to instant: Instant) -> [UInt64] {
       now = instant
+      isUsed = true
       return queue.removeAll(through: instant).map(\.number)
     }
 
@@ -110,6 +119,7 @@ public final class VirtualClock: Clock {
       didArrive: { state, waiters, waiter in
         guard let sleep = waiter.request else { return }
         state.queue.insert(sleep)
+        state.sleepCount += 1
         guard !state.awaitedSleepers.isEmpty, let first = state.queue.first else { return }
         for (number, count) in state.awaitedSleepers.sorted(by: { $0.key < $1.key })
         where count <= state.queue.count {
@@ -145,7 +155,9 @@ public final class VirtualClock: Clock {
     list.withLock { state, waiters in
       let instant = instant(state.now)
       precondition(instant >= state.now, "a virtual clock cannot move back from \(state.now) to \(instant)")
-      for number in state.move(to: instant) { waiters.answer(number, .success(instant)) }
+      let due = state.move(to: instant)
+      state.hasMovedInVain = due.isEmpty
+      for number in due { waiters.answer(number, .success(instant)) }
     }
   }
 
@@ -167,8 +179,60 @@ public final class VirtualClock: Clock {
       immediateAnswer: { state in
         state.queue.count >= count ? state.queue.first.map { .success($0.deadline) } : nil
       },
-      didArrive: { state, _, waiter in state.awaitedSleepers[waiter.number] = count },
+      didArrive: { state, _, waiter in
+        state.awaitedSleepers[waiter.number] = count
+        state.isUsed = true
+      },
       didCancel: { state, waiter in state.awaitedSleepers[waiter.number] = nil })
+  }
+}
+
+// MARK: - Queues
+
+extension VirtualClock {
+  /// Creates a queue with the clock and its ``executor``, so that ``run(for:)`` waits for the procedures of the queue.
+  ///
+  /// ```swift
+  /// let queue = try #require(VirtualClock.current).makeQueue("polling")
+  /// ```
+  ///
+  /// For the clock of an exploration, the function is equivalent to `makeQueue` of ``ExplorationEnvironment``.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the queue in errors and snapshots.
+  ///   - maxConcurrentProcedures: The maximum number of bodies that may execute at a time. Passing a value below 1 traps.
+  ///   - isSuspended: Whether the queue starts suspended.
+  /// - Returns: The queue.
+  public func makeQueue(
+    _ name: String = "queue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false
+  ) -> ProcedureQueue {
+    makeQueue(
+      ProcedureQueue.Configuration(name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended))
+  }
+
+  /// Creates a queue from a configuration, with the clock and its ``executor``.
+  public func makeQueue(_ configuration: ProcedureQueue.Configuration) -> ProcedureQueue {
+    if let environment = schedule?.environment, environment.clock === self {
+      return environment.makeQueue(configuration)
+    }
+    var configuration = configuration
+    configuration.clock = self
+    configuration.executor = executor
+    return ProcedureQueue(configuration)
+  }
+
+  /// A sentence for a test that fails although it has moved the clock, or has waited for a sleep, while no task is sleeping on the clock;
+  /// otherwise `nil`.
+  var idleness: String? {
+    list.withLock { state, _ in
+      guard state.isUsed, state.queue.count == 0 else { return nil }
+      let sentence = "No task is sleeping on the virtual clock, which is at \(state.now)"
+      guard state.sleepCount > 0 else {
+        return sentence + ", and none has slept on it so far. Does the code under test wait on another clock? "
+          + "`VirtualClock.makeQueue` creates a queue that uses this one."
+      }
+      return sentence + (state.hasMovedInVain ? ", and the latest move of the clock woke no task." : ".")
+    }
   }
 }
 
@@ -197,6 +261,7 @@ extension VirtualClock {
   public func run(until instant: Instant) async throws {
     precondition(instant >= now, "a virtual clock cannot move back from \(now) to \(instant)")
     try await waitUntilQuiet()
+    list.withLock { state, _ in state.hasMovedInVain = true }
     while step(through: instant) { try await waitUntilQuiet() }
   }
 
@@ -223,6 +288,7 @@ extension VirtualClock {
   private func step(through instant: Instant) -> Bool {
     list.withLock { state, waiters in
       let deadline = state.queue.first.map(\.deadline).flatMap { $0 <= instant ? $0 : nil }
+      if deadline != nil { state.hasMovedInVain = false }
       for number in state.move(to: max(deadline ?? instant, state.now)) { waiters.answer(number, .success(state.now)) }
       return deadline != nil
     }

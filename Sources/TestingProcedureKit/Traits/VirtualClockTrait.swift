@@ -7,14 +7,16 @@
   /// @Test("A session ends after an hour", .virtualClock)
   /// func session() async throws {
   ///   let clock = try #require(VirtualClock.current)
-  ///   async let end: Void = session.waitForEnd(clock: clock)
+  ///   let end = clock.makeQueue().add(session.end)
   ///   try await clock.run(for: .seconds(3_600))
-  ///   try await end
+  ///   #expect(end.state == .finished)
   /// }
   /// ```
   ///
   /// The test, its child tasks and the default actors that they call run on the executor, one job at a time, so ``VirtualClock/run(for:)``
-  /// waits for them. A test on the main actor, or on another actor that has its own executor, stays there. The trait has no effect in an
+  /// waits for them. ``VirtualClock/makeQueue(_:maxConcurrentProcedures:isSuspended:)`` creates a queue that uses the clock. If an
+  /// expectation fails after the test has moved the clock, or has waited for a sleep, while no task is sleeping on the clock, the issue
+  /// says so. A test on the main actor, or on another actor that has its own executor, stays there. The trait has no effect in an
   /// exploration, which has its own clock. If the trait is applied to a suite, it applies to each test of the suite.
   public struct VirtualClockTrait: TestTrait, SuiteTrait, TestScoping {
     /// Whether the trait also applies to the tests of nested suites. The value is `true`.
@@ -32,8 +34,16 @@
     ) async throws {
       if ExplorationEnvironment.current != nil { return try await function() }
       let clock = VirtualClock()
-      try await VirtualClock.$current.withValue(clock) {
-        try await withTaskExecutorPreference(clock.executor) { try await function() }
+      let explainer = IssueHandlingTrait.compactMapIssues { issue in
+        guard issue.isFailure, let idleness = clock.idleness else { return issue }
+        var issue = issue
+        issue.comments.append(Comment(rawValue: idleness))
+        return issue
+      }
+      try await explainer.provideScope(for: test, testCase: testCase) {
+        try await VirtualClock.$current.withValue(clock) {
+          try await withTaskExecutorPreference(clock.executor) { try await function() }
+        }
       }
     }
   }

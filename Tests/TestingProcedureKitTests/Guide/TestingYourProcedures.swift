@@ -135,10 +135,7 @@ import TestingProcedureKit
   @Test("A clock that runs for an hour performs all waits that are due within the hour")
   func runningClock() async throws {
     let clock = VirtualClock()
-    var configuration = ProcedureQueue.Configuration("polling")
-    configuration.clock = clock
-    configuration.executor = clock.executor
-    let queue = ProcedureQueue(configuration)
+    let queue = clock.makeQueue("polling")
     let handle = queue.add(Poll(interval: .seconds(60), clock: clock)) { clock.now.offset >= .seconds(3_600) }
 
     try await clock.run(for: .seconds(3_599))
