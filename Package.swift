@@ -191,6 +191,8 @@ if Context.environment["PROCEDUREKIT_EXPLORED_LOCKS"] != nil {
   package.targets.removeAll { !needed.contains($0.name) }
   for target in package.targets where target.name == "ProcedureKit" {
     target.dependencies = ["ExploredLocks"]
+  }
+  for target in package.targets where target.name != "ExploredLocks" {
     target.swiftSettings = settings + [.define("ExploredLocks")]
   }
   package.targets.append(

@@ -42,6 +42,7 @@ import Testing
     "Sources/TestingProcedureKit": ["ExploredLocks", "ProcedureKit", "Synchronization", "Testing"],
     "Sources/TestingProcedureKit/Traits/TestProcess.swift": ["Foundation"],  // environment variables, files of seeds
     "Sources/TestingProcedureKit/Exploration/Runtime/ScheduleExecutor+Waiting.swift": ["_Concurrency"],  // waits
+    "Sources/TestingProcedureKit/Exploration/Runtime/ResumePoint.swift": ["Runtime", "Synchronization"],
     "Sources/TestingProcedureKit/Exploration/Runtime/Platform.swift": [
       "Darwin", "Dispatch", "Glibc", "Musl", "Android", "Synchronization", "WinSDK",
     ],

@@ -4,7 +4,7 @@
 /// events before it ends. A feed does not retain its queue and ends when the events of the queue end. Releasing the feed ends the
 /// subscription.
 ///
-/// The type is `package` because `ProcedureKitDiagnostics` uses it.
+/// The type is `package` because `ProcedureKitDiagnostics` and `TestingProcedureKit` use it.
 package struct QueueFeed: Sendable {
   /// The name of the queue; `"no queue"` for procedures that are called without a queue.
   package let queueName: String
@@ -20,6 +20,9 @@ package struct QueueFeed: Sendable {
 
   /// Returns the next event, waiting for it if necessary; `nil` after the last one. Cancelling the caller ends the wait.
   @concurrent package func next() async -> ProcedureEvent? { await subscription.next() }
+
+  /// Returns the next event if it is available; otherwise `nil`.
+  package func take() -> ProcedureEvent? { subscription.take() }
 
   /// Ends the feed after the events that the queue sent before this call. Calling this function again has no effect.
   package func stop() { subscription.end() }

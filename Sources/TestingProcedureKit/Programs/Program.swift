@@ -68,15 +68,18 @@ public struct ProgramFailure<Command: Sendable>: Error, CustomStringConvertible 
   /// The failing schedule of `program`. Its notes contain the history, with one line for each call that ended.
   public var failure: ExplorationFailure
 
-  /// A report with the program and the failing schedule. For a generated program, the last line shows the environment variable that repeats
-  /// its exploration.
+  /// A report that begins with one sentence and the program, and continues with the failing schedule. For a generated program, the last
+  /// line shows the environment variable that repeats its exploration.
   public var description: String {
-    let title = number.map { "program \($0) failed (seed \(seed))" } ?? "the program failed (seed \(seed))"
-    let size = "\(program.commandCount.counting("command")), originally \(originalCommandCount)"
+    let size = program.commandCount.counting("command")
     let lines = program.description.split(separator: "\n").map { "  \($0)" }
+    let origin = number.map {
+      "  found as program \($0) of seed \(seed), with \(originalCommandCount.counting("command"))"
+    }
     let repetition = number.map {
       "  repeat: \(ExplorationSettings.Variable.program)='\(GeneratedProgram(seed: seed, number: $0))' swift test"
     }
-    return (["\(title): \(size)"] + lines + ["\(failure)"] + [repetition].compactMap(\.self)).joined(separator: "\n")
+    let title = failure.summary(of: "A program of \(size), and an order of its tasks,")
+    return (["\(title):"] + lines + failure.details + [origin, repetition].compactMap(\.self)).joined(separator: "\n")
   }
 }

@@ -77,9 +77,11 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
       explorer.expectedOutcomes = []
       let program = program(number)
       do {
-        summary.add(try await explorer.explore(body(of: program)))
+        summary.add(try await explorer.run(body(of: program)))
       } catch let failure as ExplorationFailure {
-        throw try await simplified(program, failure, number: number, explorer)
+        var simplest = try await simplified(program, failure, number: number, explorer)
+        simplest.failure.save()
+        throw simplest
       }
     }
     let missing = summary.missing(of: explorer.expectedOutcomes)
@@ -136,7 +138,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   private func failure(of program: Program<Command>, by explorer: ScheduleExplorer) async throws -> ExplorationFailure?
   {
     do {
-      try await explorer.explore(body(of: program))
+      _ = try await explorer.run(body(of: program))
       return nil
     } catch let failure as ExplorationFailure {
       return failure
@@ -150,7 +152,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
       let recording = ProgramRecording<Specification>(taskCount: program.tasks.count)
       try await withThrowingTaskGroup(of: Void.self) { group in
         for (task, commands) in program.tasks.enumerated() {
-          group.addTask {
+          group.addTask(name: "task \(task) of the program") {
             for command in commands {
               await Task.yield()
               try await recording.record(command, of: task, in: env) {

@@ -81,6 +81,8 @@ internal import Synchronization
       var text = "\(issue)"
       let severity = " (\(issue.severity))"
       if text.hasSuffix(severity) { text.removeLast(severity.count) }
+      // The report of the exploration already says that the expectation failed.
+      text.trimPrefix("Expectation failed: ")
       return !ExplorationEnvironment.report(text, fileID: location?.fileID ?? "?", line: location?.line ?? 0)
     }
   }

@@ -229,7 +229,7 @@ import TestingProcedureKit
       let failure = try await #require(throws: ExplorationFailure.self) {
         try await exploreSchedules(strategy: strategy, Self.notifyBeforeChange)
       }
-      #expect("\(failure)".contains("the store is behind its events"))
+      #expect("\(failure.problems)".contains("the store is behind its events"))
     }
   }
 

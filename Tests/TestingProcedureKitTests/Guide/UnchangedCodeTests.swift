@@ -30,7 +30,7 @@ import TestingProcedureKit
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(1_000, Self.search)
     }
-    #expect("\(failure)".contains("the field shows an old answer"))
+    #expect("\(failure.problems)".contains("the field shows an old answer"))
     #expect(failure.trace?.perfetto.contains("traceEvents") == true && failure.json.hasPrefix("{\"seed\":0"))
   }
 

@@ -36,7 +36,10 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The trace of the failing schedule; `nil` if the schedule was not run again (see `failsAgain`).
   public var trace: ScheduleTrace?
 
-  /// The files that were written for the failure: its ``json``, and its trace for Perfetto.
+  /// The name of the attachment of the test that contains the failure as an ``html`` page; `nil` outside tests of Swift Testing.
+  public internal(set) var attachment: String?
+
+  /// The files that were written for the failure: its ``html`` page, its ``json``, and its trace for Perfetto.
   ///
   /// The files are written to the directory that the environment variable `PROCEDUREKIT_TRACES` names. If the variable is not set, no files
   /// are written.
@@ -52,23 +55,44 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     problems.lazy.compactMap { if case .deadlock(let deadlock) = $0 { deadlock } else { nil } }.first
   }
 
-  /// A report with the problems, the replay string, the order of tasks and the notes.
-  public var description: String {
-    var lines = ["schedule \(schedule) failed (seed \(seed), strategy \(strategy))"]
-    lines += problems.map { "  \($0)" }
-    lines.append("  replay: strategy: .replay(\"\(replay)\")")
-    if let failsAgain { lines.append("  fails again: \(failsAgain ? "yes" : "no")") }
-    lines.append(
-      deviations.reported == 0
-        ? "  fails in the default order, in which each task runs as long as it can"
-        : "  \(deviations.reported.counting("switch", "switches")) away from the default order, in which each task runs"
-          + " as long as it can"
-          + (deviations.reported < deviations.found ? " (\(deviations.found) when found)" : ""))
-    if let trace, !trace.stretches.isEmpty { lines += ["  steps, task, and its events:", "\(trace)"] }
-    lines.append("  order of tasks (\(order.count.counting("step"))): \(Self.abridged(order))")
+  /// One sentence that states what fails, and by how many switches the order differs from the default order, in which each task runs as
+  /// long as it can.
+  public var summary: String { summary(of: "An order of your tasks") }
+
+  /// Returns a sentence that begins with `order`, such as `An order of your tasks`.
+  func summary(of order: String) -> String {
+    let count = deviations.reported
+    let switches = count == 0 ? "without a switch" : "with \(count.counting("switch", "switches"))"
+    return "\(order) in which \(problems.first?.summary ?? "the exploration fails"), \(switches)"
+  }
+
+  /// A report that begins with the `summary` and the problems, continues with the steps and the notes, and ends with the data that are
+  /// needed to repeat the schedule.
+  public var description: String { (["\(summary):"] + details).joined(separator: "\n") }
+
+  /// The lines of the report after the first one.
+  var details: [String] {
+    var lines = problems.map { "  \($0)" }
+    if let trace, !trace.isEmpty {
+      lines.append("\(trace)")
+      let isNowhere = trace.stretches.allSatisfy { $0.place == nil }
+      if isNowhere { lines.append("  the places in the code are unknown with this runtime, or in this build") }
+    } else {
+      lines.append("  order of tasks (\(order.count.counting("step"))): \(Self.abridged(order))")
+    }
     lines += notes.map { "  note: \($0)" }
     lines += files.map { "  file: \($0)" }
-    return lines.joined(separator: "\n")
+    if let attachment {
+      lines.append("  page: \(attachment), attached to the test; swift test --attachments-path . writes it")
+    }
+    if let failsAgain { lines.append("  fails again: \(failsAgain ? "yes" : "no")") }
+    let found = deviations.found.counting("switch", "switches")
+    lines.append(
+      "  found in schedule \(schedule), with \(found); in the order without switches, each task runs as long as it can")
+    lines.append("  strategy: \(strategy)")
+    lines.append("  seed: \(seed)")
+    lines.append("  replay: strategy: .replay(\"\(replay)\")")
+    return lines
   }
 
   private static func abridged(_ order: [Int]) -> String {
@@ -92,16 +116,19 @@ extension ExplorationFailure {
     return "{\(members.joined(separator: ","))}"
   }
 
-  /// Writes the failure as JSON, and the trace for Perfetto, to files in the directory that the environment variable `PROCEDUREKIT_TRACES`
-  /// names. Nothing is written if the variable is not set, or if the files cannot be created.
+  /// Writes the failure as a page and as JSON, and the trace for Perfetto, to files in the directory that the environment variable
+  /// `PROCEDUREKIT_TRACES` names. Nothing is written if the variable is not set, or if the files cannot be created.
   mutating func writeFiles() {
     guard let directory = TestProcess.environment["PROCEDUREKIT_TRACES"], !directory.isEmpty else { return }
     writeFiles(to: directory)
   }
 
+  /// The name of the files of the failure, without an extension.
+  var fileName: String { "exploration-\(seed)-\(schedule)-\(ReplayCode.digest(of: replay))" }
+
   mutating func writeFiles(to directory: String) {
-    let name = "\(directory)/exploration-\(seed)-\(schedule)-\(ReplayCode.digest(of: replay))"
-    var texts = [("\(name).json", json)]
+    let name = "\(directory)/\(fileName)"
+    var texts = [("\(name).html", html), ("\(name).json", json)]
     if let trace { texts.append(("\(name).perfetto.json", trace.perfetto)) }
     files = texts.filter { (try? TestProcess.write($0.1, toFile: $0.0)) != nil }.map(\.0)
   }

@@ -37,6 +37,23 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     }
   }
 
+  /// What happens in a schedule with the problem, as the end of the sentence "An order of your tasks in which …".
+  var summary: String {
+    switch self {
+    case .check: "this expectation fails"
+    case .thrown(is FailedCheck): "this requirement fails"
+    case .thrown: "the body throws this error"
+    case .deadlock(let deadlock) where deadlock.locks != nil: "tasks wait for each other's locks forever"
+    case .deadlock: "no task can continue"
+    case .lockOrder: "locks are acquired in a cycle"
+    case .endless(let livelock):
+      livelock.furtherSteps == nil ? "the tasks never end" : "the tasks exceed the step limit"
+    case .hanging: "a step never ends"
+    case .nondeterminism: "equal choices lead to different runs"
+    case .uncontrolled: "work escapes the exploration's control"
+    }
+  }
+
   /// The livelock; `nil` for any other problem.
   var livelock: Livelock? { if case .endless(let livelock) = self { livelock } else { nil } }
 

@@ -149,6 +149,17 @@ public struct ScheduleExplorer: Sendable {
   public func explore(
     _ body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void
   ) async throws -> ExplorationSummary {
+    do {
+      return try await run(body)
+    } catch var failure as ExplorationFailure {
+      failure.save()
+      throw failure
+    }
+  }
+
+  /// Runs schedules without saving the files and the attachment of a failure.
+  @concurrent
+  func run(_ body: @escaping ScheduleRun.Body) async throws -> ExplorationSummary {
     guard ScheduleExecutor.current == nil else { throw NestedExploration() }
     try await ExplorationPermits.shared.acquire()
     defer { ExplorationPermits.shared.release() }
@@ -162,15 +173,10 @@ public struct ScheduleExplorer: Sendable {
     pool.startWatch(stepTimeout: stepTimeout) { executor in
       result.send(.failure(hang(executor)))
     }
-    do {
-      return try await withTaskCancellationHandler {
-        try await result.next(ignoringCancellation: true)
-      } onCancel: {
-        work.cancel()
-      }
-    } catch var failure as ExplorationFailure {
-      failure.writeFiles()
-      throw failure
+    return try await withTaskCancellationHandler {
+      try await result.next(ignoringCancellation: true)
+    } onCancel: {
+      work.cancel()
     }
   }
 

@@ -1,6 +1,6 @@
 /// The trace of a failing schedule, which contains the order of the tasks and the events of each task.
 public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
-  /// Consecutive steps of one task.
+  /// Consecutive steps of one task in the same place.
   public struct Stretch: Hashable, Sendable {
     /// The numbers of the steps, counted from `1`.
     public var steps: ClosedRange<Int>
@@ -8,8 +8,40 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     /// The task; see `ExplorationFailure.order`.
     public var task: Int
 
-    /// The events of the task, in order: the tasks that it started or woke, its notes and its failed checks.
-    public var events: [String]
+    /// The actor on which the task runs; `nil` outside actors, and if the actor is unknown. The name is that of the type, followed by a
+    /// number if the schedule uses several actors of the type.
+    public var actor: String?
+
+    /// The procedure whose body the task executes; `nil` if there is none.
+    public var procedure: String?
+
+    /// The place in the code at which the task was resumed, in the code under test if possible; `nil` if the place is unknown.
+    ///
+    /// A task that has just been started has not been suspended yet. In this case, the place is where the task was created.
+    public var place: SourcePlace?
+
+    /// The events of the task, in order: the tasks that it started or woke, the procedures that it executed, its notes and its failed
+    /// checks.
+    public var events: [String] = []
+
+    /// Adds a step of the same task, unless it is elsewhere. The runtime's own steps, such as the second half of a `Task.yield`, are
+    /// nowhere, and belong to the steps around them.
+    fileprivate mutating func extend(to step: Stretch) -> Bool {
+      guard task == step.task, !hasPlace || !step.hasPlace || isAtPlace(of: step) else { return false }
+      if !hasPlace { (actor, procedure, place) = (step.actor, step.procedure, step.place) }
+      steps = steps.lowerBound...step.steps.upperBound
+      events += step.events
+      return true
+    }
+
+    /// The number of the step, or the first and the last number.
+    var stepsInWords: String { "\(steps.lowerBound)" + (steps.count > 1 ? "–\(steps.upperBound)" : "") }
+
+    private var hasPlace: Bool { place != nil || actor != nil }
+
+    private func isAtPlace(of step: Stretch) -> Bool {
+      (place, actor, procedure) == (step.place, step.actor, step.procedure)
+    }
   }
 
   /// An event in which one task starts or wakes another.
@@ -30,8 +62,47 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
   /// The starts and wakes in order.
   public var wakes: [Wake] = []
 
+  /// A step, with the code to which it and its events belong, as chains of addresses; see `ResumePoint`.
+  private struct Step: Hashable {
+    /// The step without places.
+    var stretch: Stretch
+    var chain: [UInt]
+    /// The calls that have created the task, if this is its first step.
+    var creation: [UInt]
+    /// The calls that have caused events, keyed by the position of the event.
+    var calls: [Int: [UInt]] = [:]
+
+    var chains: [[UInt]] { [chain, creation] + calls.values }
+
+    func located(in map: CodeMap) -> Stretch {
+      var stretch = stretch
+      // A task that has just been created has not been suspended in the code under test yet.
+      stretch.place =
+        map.place(of: chain, in: .codeUnderTest) ?? map.place(of: creation, in: .codeUnderTest)
+        ?? map.place(of: chain, in: .procedureKit)
+      for (event, calls) in calls {
+        if let place = map.place(of: calls, in: .codeUnderTest) { stretch.events[event] += " (\(place.location))" }
+      }
+      return stretch
+    }
+  }
+
+  private var steps: [Step] = []
+
+  /// Whether the trace contains no steps.
+  var isEmpty: Bool { steps.isEmpty }
+
   /// The stretches in order.
-  public var stretches: [Stretch] = []
+  ///
+  /// Accessing the property for the first time looks up the places, which can take seconds in a large program.
+  public var stretches: [Stretch] {
+    let map = CodeMap(steps.flatMap(\.chains))
+    return steps.reduce(into: []) { stretches, step in
+      let step = step.located(in: map)
+      let last = stretches.index(before: stretches.endIndex)
+      if last < 0 || !stretches[last].extend(to: step) { stretches.append(step) }
+    }
+  }
 
   /// The names of the tasks that started or woke another task and have a `Task.name`.
   public var names: [Int: String] = [:]
@@ -44,35 +115,58 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
 
   /// A table with one line for each stretch. A long trace is abridged in the middle.
   public var description: String {
-    let width = stretches.map { title(of: $0.task).count }.max() ?? 0
-    let rows = stretches.map { stretch in
-      let steps = "\(stretch.steps.lowerBound)" + (stretch.steps.count > 1 ? "–\(stretch.steps.upperBound)" : "")
-      let title = title(of: stretch.task)
-      let indent = String(repeating: " ", count: max(0, 7 - steps.count))
-      let gap = String(repeating: " ", count: width - title.count)
-      let events = stretch.events.joined(separator: "; ")
-      return "  \(indent)\(steps)  \(title)\(gap)  \(events)".replacing("\n", with: " ")
-    }
+    let stretches = stretches
     let shown = 40
-    guard rows.count > shown else { return rows.joined(separator: "\n") }
-    let left = "        … \((rows.count - shown).counting("more switch", "more switches"))"
-    return (rows.prefix(shown / 2) + [left] + rows.suffix(shown / 2)).joined(separator: "\n")
+    let ends = stretches.count > shown ? [stretches.prefix(shown / 2), stretches.suffix(shown / 2)] : [stretches[...]]
+    var rows =
+      [["step", "task", "actor", "procedure", "resumed or created at", "what it did"]] + ends.joined().map(cells)
+    for column in rows[0].indices.reversed() where rows.dropFirst().allSatisfy({ $0[column].isEmpty }) {
+      for row in rows.indices { rows[row].remove(at: column) }
+    }
+    let widths = (rows.first ?? []).indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    var lines = rows.map { row in
+      let cells = zip(row, widths).enumerated().map { column, cell in
+        let gap = String(repeating: " ", count: cell.1 - cell.0.count)
+        return column == 0 ? gap + cell.0 : cell.0 + gap
+      }
+      let line = "  " + cells.joined(separator: "  ")
+      return String(line[...(line.lastIndex { $0 != " " } ?? line.startIndex)])
+    }
+    if ends.count > 1 {
+      let left = (stretches.count - shown).counting("more line")
+      lines.insert("  … \(left)", at: 1 + shown / 2)
+    }
+    return lines.joined(separator: "\n")
   }
 
-  /// The trace as JSON: an array of objects with `from`, `to`, `task`, `name` and `events`.
+  /// Returns the text of each column of the table.
+  private func cells(of stretch: Stretch) -> [String] {
+    [
+      stretch.stepsInWords, title(of: stretch.task), stretch.actor ?? "", stretch.procedure.map { "\"\($0)\"" } ?? "",
+      stretch.place.map { "\($0.location) \($0.function)" } ?? "", stretch.events.joined(separator: "; "),
+    ].map { $0.replacing("\n", with: " ") }
+  }
+
+  /// The trace as JSON: an array of objects with `from`, `to`, `task`, `events` and, if known, `name`, `actor`, `procedure`, `function`,
+  /// `file` and `line`.
   public var json: String {
     let objects = stretches.map { stretch in
-      let name = names[stretch.task].map { "\"name\":\(Self.quoted($0))," } ?? ""
+      let facts: [(String, String?)] = [
+        ("name", names[stretch.task]), ("actor", stretch.actor), ("procedure", stretch.procedure),
+        ("function", stretch.place?.function), ("file", stretch.place?.file),
+      ]
+      let known = facts.compactMap { key, value in value.map { "\"\(key)\":\(Self.quoted($0))," } }.joined()
+      let line = stretch.place.map { "\"line\":\($0.line)," } ?? ""
       let events = stretch.events.map(Self.quoted).joined(separator: ",")
       return "{\"from\":\(stretch.steps.lowerBound),\"to\":\(stretch.steps.upperBound),"
-        + "\"task\":\(stretch.task),\(name)\"events\":[\(events)]}"
+        + "\"task\":\(stretch.task),\(known)\(line)\"events\":[\(events)]}"
     }
     return "[\(objects.joined(separator: ","))]"
   }
 
   /// Returns the description of a task that has not ended.
   func stuck(_ task: Int) -> StuckTask {
-    let own = stretches.filter { $0.task == task }
+    let own = steps.map(\.stretch).filter { $0.task == task }
     let start = wakes.first { $0.task == task && $0.isStart }
     return StuckTask(
       task: task, title: title(of: task), starter: start.map { title(of: $0.waker) },
@@ -80,18 +174,25 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
       lastEvent: own.last { !$0.events.isEmpty }?.events.last)
   }
 
-  mutating func didRun(_ task: Int, step: Int) {
-    if let last = stretches.indices.last, stretches[last].task == task {
-      stretches[last].steps = stretches[last].steps.lowerBound...step
-    } else {
-      stretches.append(Stretch(steps: step...step, task: task, events: []))
-    }
+  /// Records that a step begins. The place of the step is sought in `chain`, and in `creation`, the calls that have created the task.
+  mutating func didRun(
+    _ task: Int, step: Int, actor: String? = nil, procedure: String? = nil, chain: [UInt] = [], creation: [UInt] = []
+  ) {
+    let stretch = Stretch(steps: step...step, task: task, actor: actor, procedure: procedure)
+    steps.append(Step(stretch: stretch, chain: chain, creation: creation))
   }
 
-  /// Adds an event of the running task.
-  mutating func add(_ event: String) {
-    guard let last = stretches.indices.last else { return }
-    stretches[last].events.append(event)
+  /// Adds an event of the running task, and the calls that have caused it.
+  mutating func add(_ event: String, calls: [UInt] = []) {
+    guard let last = steps.indices.last else { return }
+    if !calls.isEmpty { steps[last].calls[steps[last].stretch.events.count] = calls }
+    steps[last].stretch.events.append(event)
+  }
+
+  /// Records that the running task has begun to execute the body of a procedure.
+  mutating func didBegin(_ procedure: String) {
+    guard let last = steps.indices.last else { return }
+    steps[last].stretch.procedure = steps[last].stretch.procedure ?? procedure
   }
 }
 
@@ -99,6 +200,7 @@ extension ScheduleTrace {
   /// The trace in the Trace Event Format, which <https://ui.perfetto.dev> and `chrome://tracing` can display. The trace contains a lane for
   /// each task, a slice for each stretch of steps, and an arrow for each start and wake. Each step takes one microsecond.
   public var perfetto: String {
+    let stretches = stretches
     let tasks = Set(stretches.map(\.task)).sorted()
     var events = [#"{"name":"process_name","ph":"M","pid":1,"args":{"name":"schedule"}}"#]
     for task in tasks {
@@ -107,7 +209,7 @@ extension ScheduleTrace {
       events.append(#"{"name":"thread_sort_index","ph":"M","pid":1,"tid":\#(task),"args":{"sort_index":\#(task)}}"#)
     }
     for stretch in stretches {
-      let name = Self.quoted(stretch.events.first ?? "steps")
+      let name = Self.quoted(stretch.place?.function ?? stretch.events.first ?? "steps")
       let list = stretch.events.map(Self.quoted).joined(separator: ",")
       events.append(
         #"{"name":\#(name),"ph":"X","pid":1,"tid":\#(stretch.task),"ts":\#(stretch.steps.lowerBound),"#

@@ -20,8 +20,10 @@ extension ScheduleExecutor: LockSchedule {
     var point = OperationPoint(thread: .current)
     var marker: UInt8 = 0
     let address = withUnsafePointer(to: &marker) { UInt(bitPattern: $0) }
+    let calls = isTracing ? ResumePoint.addressesOfCalls() : []
     let next = state.withLock { state in
       point.locate(address, in: state, of: self)
+      state.didReach(calls)
       return state.didUnlock(lock, point)
     }
     perform(next, on: point.thread)
@@ -45,8 +47,10 @@ extension ScheduleExecutor: LockSchedule {
     var point = OperationPoint(thread: .current)
     var marker: UInt8 = 0
     let address = withUnsafePointer(to: &marker) { UInt(bitPattern: $0) }
+    let calls = isTracing ? ResumePoint.addressesOfCalls() : []
     let next = state.withLock { state in
       point.locate(address, in: state, of: self)
+      state.didReach(calls)
       return state.willOperate(point)
     }
     perform(next, on: point.thread)

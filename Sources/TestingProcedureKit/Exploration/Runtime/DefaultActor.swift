@@ -150,6 +150,12 @@ struct DefaultActor: Hashable, Sendable {
     return body()
   }
 
+  /// The name of the actor's type. The actor must be in memory.
+  var typeName: String {
+    guard let pointer = UnsafeRawPointer(bitPattern: address) else { return "" }
+    return "\(type(of: Unmanaged<AnyObject>.fromOpaque(pointer).takeUnretainedValue()))"
+  }
+
   private var current: WordPair {
     UnsafePointer<State>(bitPattern: address + UInt(Self.stateOffset))?.pointee.load(ordering: .acquiring)
       ?? WordPair(first: 0, second: 0)

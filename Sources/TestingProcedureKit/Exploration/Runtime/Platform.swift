@@ -96,6 +96,45 @@ enum Platform {
     #endif
   }
 
+  /// Returns the addresses of the calls on the stack of the calling thread, up to `limit`; an empty array on systems without this function.
+  ///
+  /// The system finds the calls with the tables for unwinding. Frame pointers would not suffice, because parts of the runtime have none.
+  @inline(never)
+  static func calls(limit: Int) -> [UInt] {
+    guard let backtrace else { return [] }
+    return withUnsafeTemporaryAllocation(of: UInt.self, capacity: limit) { buffer in
+      guard let start = buffer.baseAddress else { return [] }
+      // A return address belongs to the instruction after the call.
+      return buffer.prefix(Int(backtrace(start, CInt(limit)))).map { $0 &- 1 }
+    }
+  }
+
+  private static let backtrace = function(
+    named: "backtrace", as: (@convention(c) (UnsafeMutablePointer<UInt>, CInt) -> CInt).self)
+  private static let dladdr = function(
+    named: "dladdr", as: (@convention(c) (UInt, UnsafeMutablePointer<UInt>) -> CInt).self)
+
+  /// Returns whether a library or the program, as opposed to other memory, contains `address`.
+  static func isInImage(_ address: UInt) -> Bool {
+    // The result consists of four addresses.
+    withUnsafeTemporaryAllocation(of: UInt.self, capacity: 4) { buffer in
+      guard let dladdr, let start = buffer.baseAddress else { return false }
+      return dladdr(address, start) != 0
+    }
+  }
+
+  /// Returns whether `count` bytes at `address` can be read.
+  static func isMapped(_ address: UInt, count: Int) -> Bool {
+    #if canImport(WinSDK)
+      return false
+    #else
+      let start = address & ~UInt(sysconf(CInt(_SC_PAGESIZE)) - 1)
+      let size = Int(address - start) + count
+      // The call fails if the memory is not mapped. It writes nothing, because the flag only schedules a write that happens anyway.
+      return msync(UnsafeMutableRawPointer(bitPattern: start), size, MS_ASYNC) == 0
+    #endif
+  }
+
   static var processIdentifier: Int {
     #if canImport(WinSDK)
       return Int(GetCurrentProcessId())

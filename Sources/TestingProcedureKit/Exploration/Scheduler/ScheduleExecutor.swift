@@ -21,6 +21,8 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// Whether a trace of the schedule is recorded.
   let isTracing: Bool
+  /// The events of the schedule's queues, if a trace is recorded.
+  let feeds = Mutex<[QueueFeed]>([])
   /// Whether recorded choices are being repeated. The recorded choices do not include choices at wakes under a lock.
   let isRepetition: Bool
   /// Whether all jobs run on workers other than the driver.
@@ -63,11 +65,14 @@ final class ScheduleExecutor: TaskExecutor {
     let isWake = JobKind.isWake(job.job, ofTask: id)
     let thread = Platform.Thread.current
     let name = isTracing && isWake ? Self.currentTaskName : nil
+    let calls = isTracing && isWake ? ResumePoint.addressesOfCalls() : []
+    noteProcedures()
     var marker: UInt8 = 0
     let address = withUnsafePointer(to: &marker) { UInt(bitPattern: $0) }
     let (isControlled, preemptingJob) = state.withLock { state in
       state.didLearn(name)
-      let isControlled = state.didEnqueue(job, ofTask: id, on: thread, endOfSleepOf: sleeper)
+      state.didReach(calls)
+      let isControlled = state.didEnqueue(job, ofTask: id, on: thread, endOfSleepOf: sleeper, calls: calls)
       guard isControlled, isWake, !state.isTimer, let holder = state.holder else {
         return (isControlled, nil as ScheduleState.Ready?)
       }
@@ -98,6 +103,7 @@ final class ScheduleExecutor: TaskExecutor {
   func log(_ event: @autoclosure () -> String) {
     guard isTracing else { return }
     let event = event()
+    noteProcedures()
     state.withLock {
       $0.didLearn(Self.currentTaskName)
       $0.log(event)
@@ -172,6 +178,7 @@ final class ScheduleExecutor: TaskExecutor {
   private func run(_ job: ReadyJob) -> [UnownedJob] {
     let status = isTracing && TaskStatus.isKnown ? state.withLock { $0.status(of: job) } : nil
     let callers = perform(job)
+    noteProcedures()
     if status?.hasEnded == true { state.withLock { $0.didEndTask() } }
     if hasEventualities.load(ordering: .relaxed) { environment?.checkEventualities() }
     return callers

@@ -1,3 +1,5 @@
+import ProcedureKit
+
 /// The state of a schedule, including the ready jobs, the holder of the run token, and the record of all choices.
 struct ScheduleState {
   /// The number of consecutive steps after which a task is no longer preferred over others.
@@ -110,6 +112,11 @@ struct ScheduleState {
   var isStuck = false
   /// The trace of the schedule, if a trace is being recorded.
   private(set) var trace: ScheduleTrace?
+  /// The code in which tasks continue, the names of the actors, and the procedures that each task executes, if a trace is being
+  /// recorded.
+  private var sites = TraceSites()
+  private var actorNames: [Isolation: String] = [:]
+  private var executing: [Int: [(id: ProcedureID, name: String)]] = [:]
   /// The tasks that have not ended, and their states, if a trace is being recorded.
   private var unended: Set<Int> = []
   private var statuses: [Int: TaskStatus] = [:]
@@ -137,6 +144,27 @@ struct ScheduleState {
     trace?.add(event())
   }
 
+  /// Adds an event of a procedure to the trace. The running task has caused the event.
+  mutating func didReceive(_ event: ProcedureEvent) {
+    guard let running else { return }
+    switch event.step {
+    case .willExecute(let attempt):
+      executing[running, default: []].append((event.id, event.name))
+      trace?.didBegin(event.name)
+      log("begins \"\(event.name)\"\(attempt > 1 ? ", attempt \(attempt)" : "")")
+    case .didExecute:
+      for task in executing.keys { executing[task]?.removeAll { $0.id == event.id } }
+      log("ends \"\(event.name)\"")
+    case .didCancel: log("\"\(event.name)\" was cancelled")
+    default: break
+    }
+  }
+
+  /// Records the calls during which the running task could be parked.
+  mutating func didReach(_ calls: [UInt]) {
+    if trace != nil { sites.didReach(calls, holder) }
+  }
+
   /// Records the name of the running task.
   mutating func didLearn(_ name: String?) {
     if let running, let name { trace?.names[running] = name }
@@ -156,11 +184,13 @@ struct ScheduleState {
 // MARK: - Ready jobs
 
 extension ScheduleState {
-  /// Adds a ready job. If the job ends a wait in real time, `sleeper` is the task that was waiting.
+  /// Adds a ready job. If the job ends a wait in real time, `sleeper` is the task that was waiting. If a trace is being recorded, `calls`
+  /// contains the calls that make the job ready.
   ///
   /// - Returns: Whether the job comes from the thread with the run token.
   mutating func didEnqueue(
-    _ job: ReadyJob, ofTask id: UInt64?, on thread: Platform.Thread, endOfSleepOf sleeper: Int? = nil
+    _ job: ReadyJob, ofTask id: UInt64?, on thread: Platform.Thread, endOfSleepOf sleeper: Int? = nil,
+    calls: [UInt] = []
   ) -> Bool {
     let isControlled = hasCollided || holderThread == thread
     if holderThread == thread { holderEvents += 1 }
@@ -175,7 +205,7 @@ extension ScheduleState {
     if isControlled, !isOwn {
       if task >= known, isRecording { record.didStart(task, by: running ?? 0) }
       noteMoment()
-      didWake(task, isStart: task >= known)
+      didWake(task, isStart: task >= known, calls)
     }
     if isRecording, trace != nil, JobKind.isTask(job.job, ofTask: id) { watch(job, task) }
     let isYield =
@@ -209,9 +239,11 @@ extension ScheduleState {
   /// Whether the running task is a timer of the runtime.
   var isTimer: Bool { running.map(timers.contains) ?? false }
 
-  private mutating func didWake(_ task: Int, isStart: Bool) {
-    log(isStart ? "starts \(task)" : "wakes \(task)")
-    guard isRecording, let running, trace != nil else { return }
+  private mutating func didWake(_ task: Int, isStart: Bool, _ calls: [UInt]) {
+    guard isRecording, trace != nil else { return }
+    if isStart { sites.willCreate(task, calls) }
+    guard let running else { return }
+    trace?.add(isStart ? "starts task \(task)" : "wakes task \(task)", calls: calls)
     trace?.wakes.append(
       ScheduleTrace.Wake(step: record.steps, waker: running, task: task, isStart: isStart))
   }
@@ -470,7 +502,7 @@ extension ScheduleState {
     let task = tasks[index]
     if isRecording {
       record.didRun(task, at: actorNumber(of: index), rank: tasks[..<index].count { $0 == task })
-      trace?.didRun(task, step: record.steps)
+      if trace != nil { willTrace(ready[index], task) }
     } else if turns != nil {
       turns?.append(task)
     }
@@ -488,6 +520,29 @@ extension ScheduleState {
       runningJob = entry.origin
     }
     return entry
+  }
+
+  /// Adds a step to the trace.
+  private mutating func willTrace(_ entry: Ready, _ task: Int) {
+    let job = if case .job(let job) = entry.work { job } else { entry.origin }
+    let actor = job.flatMap { actorName(of: $0) }
+    let (chain, creation) = sites.takeSites(of: entry.work, task)
+    trace?.didRun(
+      task, step: record.steps, actor: actor, procedure: executing[task]?.last?.name, chain: chain, creation: creation)
+  }
+
+  /// Returns the name of the actor on which `job` runs; `nil` if there is none, or if the actor may no longer be in memory.
+  private mutating func actorName(of job: ReadyJob) -> String? {
+    guard let isolation = job.isolation, case .actor(let actor) = isolation else {
+      return job.isolation == .mainActor ? "MainActor" : nil
+    }
+    guard JobIdentities.taskID(of: job.job) != nil else { return nil }
+    let type = actor.typeName
+    // Another actor may have had the same address.
+    if let known = actorNames[isolation], known == type || known.hasPrefix(type + " ") { return known }
+    let count = actorNames.values.count { $0 == type || $0.hasPrefix(type + " ") }
+    actorNames[isolation] = count == 0 ? type : "\(type) \(count + 1)"
+    return actorNames[isolation]
   }
 
   /// Returns the number of the actor that the entry at `index` visits; `nil` if it visits none.

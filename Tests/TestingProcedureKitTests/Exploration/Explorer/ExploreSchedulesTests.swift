@@ -68,8 +68,8 @@ import TestingProcedureKit
       try await exploreSchedules(seed: 7, strategy: strategy, Self.overdraft)
     }
     let report = failure.description
-    #expect(report.contains("seed 7"))
-    #expect(report.contains("schedule \(failure.schedule) "))
+    #expect(report.contains("\n  seed: 7\n"))
+    #expect(report.contains("found in schedule \(failure.schedule), "))
     #expect(report.contains(".replay(\"\(failure.replay)\")"))
     #expect(report.contains("the balance is never negative (TestingProcedureKitTests/ExploreSchedulesTests.swift:"))
     #expect(report.contains("note: the end"))
@@ -137,7 +137,7 @@ import TestingProcedureKit
         await queue.shutDown()
       }
     }
-    #expect("\(failure)".contains("expectation failed: it is broken (A/B.swift:7)"))
+    #expect("\(failure.problems)".contains("expectation failed: it is broken (A/B.swift:7)"))
     #expect(failure.problems.count == 1)
   }
 
@@ -186,7 +186,7 @@ import TestingProcedureKit
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await explorer.explore { _ in while true { await Task.yield() } }
     }
-    #expect("\(failure)".contains("still not finished after 400 steps"))
+    #expect("\(failure.problems)".contains("still not finished after 400 steps"))
   }
 
   @Test("Priorities do not starve other tasks while a task waits by yielding")
@@ -257,7 +257,7 @@ import TestingProcedureKit
         }
       }
       #expect(reasons(of: failure).contains(.outlivesSchedule), "\(failure)")
-      #expect("\(failure)".contains("Create it in the body"))
+      #expect("\(failure.problems)".contains("Create it in the body"))
     }
   }
 

@@ -28,7 +28,7 @@ import Testing
     }
     #expect(failure.deviations.reported <= 4, "seed \(seed): \(failure)")
     let trace = try #require(failure.trace)
-    #expect(trace.stretches.count <= 9, "seed \(seed): \(failure)")
+    #expect(zip(failure.order, failure.order.dropFirst()).count { $0 != $1 } <= 8, "seed \(seed): \(failure)")
     #expect(
       trace.stretches.map { Array(repeating: $0.task, count: $0.steps.count) }.joined().elementsEqual(failure.order))
   }
@@ -44,13 +44,13 @@ import Testing
     }
     #expect(failure.deviations.reported == 0)
     let report = "\(failure)"
-    #expect(report.contains("fails in the default order"))
+    #expect(report.hasPrefix("An order of your tasks in which this expectation fails, without a switch:\n"))
     #expect(report.contains("fails again: yes"))
-    #expect(report.contains("0 (body)  starts 1"), "\(report)")
     let trace = try #require(failure.trace)
     #expect(trace.stretches.first { $0.task == 1 }?.events.contains("note: in the child") == true, "\(report)")
     #expect(trace.stretches.last?.events.last == "check failed: always", "\(report)")
-    #expect(trace.json.hasPrefix(#"[{"from":1,"to":1,"task":0,"events":["starts 1"]}"#), "\(trace.json)")
+    #expect(trace.stretches.first?.events.first?.hasPrefix("starts task 1") == true, "\(report)")
+    #expect(trace.json.hasPrefix(#"[{"from":1,"to":1,"task":0,"#), "\(trace.json)")
   }
 
   @Test("The messages of queues go to the trace of a schedule, not to the log of the process")
@@ -77,7 +77,12 @@ import Testing
     trace.add("note: \"a\"\n\\")
     trace.didRun(3, step: 3)
     trace.names[3] = "writer"
-    #expect("\(trace)" == "        1  0 (body)    \n      2–3  3 \"writer\"  note: \"a\" \\")
+    #expect(
+      "\(trace)" == """
+          step  task        what it did
+             1  0 (body)
+           2–3  3 "writer"  note: "a" \\
+        """)
     #expect(
       trace.json == #"[{"from":1,"to":1,"task":0,"events":[]},{"from":2,"to":3,"task":3,"name":"writer","#
         + #""events":["note: \"a\"\u000a\\"]}]"#)

@@ -59,11 +59,13 @@ import Testing
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
     var failure = try await failure()
+    let page = failure.html
     failure.writeFiles(to: directory.path())
-    #expect(failure.files.count == 2)
-    #expect(try String(contentsOfFile: failure.files[0], encoding: .utf8) == failure.json)
-    #expect(try String(contentsOfFile: failure.files[1], encoding: .utf8) == failure.trace?.perfetto)
-    #expect("\(failure)".contains("file: \(failure.files[1])"))
+    #expect(failure.files.count == 3)
+    #expect(try String(contentsOfFile: failure.files[0], encoding: .utf8) == page)
+    #expect(try String(contentsOfFile: failure.files[1], encoding: .utf8) == failure.json)
+    #expect(try String(contentsOfFile: failure.files[2], encoding: .utf8) == failure.trace?.perfetto)
+    #expect("\(failure)".contains("file: \(failure.files[2])"))
     failure.writeFiles(to: directory.path() + "/missing")
     #expect(failure.files.isEmpty)
   }

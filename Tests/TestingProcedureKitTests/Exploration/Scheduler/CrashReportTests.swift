@@ -46,6 +46,6 @@ import Testing
     let failure = try await #require(throws: ExplorationFailure.self, "\(text)") {
       try await Self.run(.replay(replay)) {}
     }
-    #expect("\(failure)".contains("the order of the crash"))
+    #expect("\(failure.problems)".contains("the order of the crash"))
   }
 }

@@ -88,7 +88,7 @@ import TestingProcedureKit
         await writer
       }
     }
-    #expect("\(failure)".contains("the change comes first"))
+    #expect("\(failure.problems)".contains("the change comes first"))
   }
 
   /// Notifies an observer of a change before the change.

@@ -31,12 +31,15 @@ import Testing
       #expect(!ScheduleExplorer.controlsGlobalTasks && !ScheduleExplorer.controlsMainActor)
       #expect(!ScheduleExplorer.controlsRealTime && !ScheduleExplorer.seesWakesOfActors)
       #expect(!ScheduleExplorer.ordersCallersOfActors && !JobIdentities.areKnown && !TaskStatus.isKnown)
+      #expect(!ResumePoint.isKnown)
 
       for strategy: ExplorationStrategy in [.mixed(), .exhaustive] {
         let failure = await #expect(throws: ExplorationFailure.self) {
           try await exploreSchedules(10_000, strategy: strategy, Self.lostUpdate)
         }
         #expect(failure?.failsAgain == true, "\(String(describing: failure))")
+        let report = failure.map { "\($0)" } ?? ""
+        #expect(report.contains("the places in the code are unknown"), "\(report)")
         await #expect(throws: ExplorationFailure.self) {
           try await exploreSchedules(strategy: .replay(failure?.replay ?? ""), Self.lostUpdate)
         }

@@ -1,0 +1,38 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import TestingProcedureKit
+
+// The lines and the orders depend on the kind of the build.
+#if DEBUG
+  /// Tests that the guides show reports as they are.
+  @Suite(.enabled(if: ResumePoint.isKnown), .timeLimit(.minutes(10))) struct GuideReportTests {
+    /// Returns the report in a page of the guide that begins with `beginning`, as it is before Swift Testing indents it.
+    static func report(in page: String, beginning: String = "An order of your tasks") throws -> String {
+      let catalog = "../../../Sources/TestingProcedureKit/TestingProcedureKit.docc/"
+      let url = URL(filePath: #filePath).deletingLastPathComponent().appending(path: catalog + page).standardized
+      let lines = try String(contentsOf: url, encoding: .utf8).components(separatedBy: "\n")
+      let start = try #require(lines.firstIndex { $0.contains(beginning) && $0.hasSuffix(":") })
+      let report = lines[start...].prefix { $0 != "```" }
+      guard report.first?.hasPrefix("↳ ") == true else { return report.joined(separator: "\n") }
+      return report.map { String($0.dropFirst(2)) }.joined(separator: "\n")
+    }
+
+    @Test("The guide to reading failures shows the report of the cache line for line")
+    func cache() async throws {
+      let failure = try await #require(throws: ExplorationFailure.self) {
+        try await exploreSchedules(1_000, TestingYourProcedures.readWhileWriting)
+      }
+      #expect(try Self.report(in: "ReadingFailures.md") == "\(failure)")
+    }
+
+    @Test("The guide to exploring schedules shows the report of the stack line for line")
+    func stack() async throws {
+      let failure = try await #require(throws: ProgramFailure<StackPrograms.Command>.self) {
+        try await explorePrograms(of: StackPrograms())
+      }
+      #expect(try Self.report(in: "ExploringSchedules.md", beginning: "A program of") == "\(failure)")
+    }
+  }
+#endif
