@@ -32,7 +32,13 @@ import Testing
       let failure = try await #require(throws: ProgramFailure<StackPrograms.Command>.self) {
         try await explorePrograms(of: StackPrograms())
       }
-      #expect(try Self.report(in: "ExploringSchedules.md", beginning: "A program of") == "\(failure)")
+      let shown = try Self.report(in: "ExploringSchedules.md", beginning: "A program of")
+      #expect(Self.withoutLinesOfTheKit(shown) == Self.withoutLinesOfTheKit("\(failure)"))
+    }
+
+    /// Returns the report without the line numbers in files of the kit, which change whenever such a file does.
+    private static func withoutLinesOfTheKit(_ report: String) -> String {
+      report.replacing(#/(ProgramExplorer|ProgramSpecification)\.swift:\d+/#) { "\($0.1).swift" }
     }
   }
 #endif
