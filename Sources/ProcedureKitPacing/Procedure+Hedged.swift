@@ -28,8 +28,9 @@ extension Procedure {
   ///   - minSamples: The number of successful runs from which the percentile is used. Passing a number below 1 traps.
   ///   - maxSamples: The maximum number of durations that are kept, which are those of the latest successful runs. Passing a number below
   ///     `minSamples` traps.
-  ///   - maxShare: The maximum share of runs that start a second copy, of any `maxSamples` consecutive runs; at least one of them can do so.
-  ///     The first copy of a run without a second copy continues. Passing a number that is not above 0, or is above 1, traps.
+  ///   - maxShare: The maximum share of second copies: while fewer than `maxSamples` runs start, at most this share of `maxSamples` second
+  ///     copies start, or one if the share is smaller. The first copy of a run without a second copy continues. Passing a number that is
+  ///     not above 0, or is above 1, traps.
   /// - Returns: The procedure with the second copy.
   public func hedged(
     afterPercentile percentile: Double, initialDelay: Duration, minSamples: Int = 20, maxSamples: Int = 200,
@@ -71,7 +72,7 @@ struct HedgingMachine: Sendable {
   private let initialDelay: Duration
   private let minSamples: Int
   private let maxSamples: Int
-  /// The maximum number of second copies in `maxSamples` consecutive runs.
+  /// The maximum number of second copies that start while fewer than `maxSamples` runs start.
   private let maxHedges: Int
 
   /// The durations of the latest successful runs, in the order of their ends. When the array is full, it is a ring.
