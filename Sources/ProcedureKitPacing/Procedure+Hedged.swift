@@ -99,7 +99,8 @@ struct HedgingMachine: Sendable {
   mutating func runStarted() -> Duration {
     runCount += 1
     guard ascending.count >= minSamples else { return initialDelay }
-    let rank = Int((percentile * Double(ascending.count) / 100).rounded(.up))
+    // The product can be slightly above the intended integer, because percentiles such as 99.9 are rounded.
+    let rank = Int((percentile * Double(ascending.count) / 100).nextDown.rounded(.up))
     // A run that ends exactly then has not taken longer, so the second copy starts a nanosecond later.
     return ascending[min(max(rank, 1), ascending.count) - 1].addingSaturated(.nanoseconds(1))
   }
