@@ -88,16 +88,16 @@ struct FairQueue: Sendable {
 
   // MARK: Runs
 
-  /// Records that a run of the key was admitted, with the weight that the key has from now on. Returns the number of the key. Runs without
-  /// a key share one number, which has no limit.
-  mutating func joined(_ id: ObjectIdentifier?, weight: Int = 1) -> Int32 {
+  /// Records that a run of the key was admitted, with the weight that the key has from now on; `nil` if the weight stays the same. Returns
+  /// the number of the key. Runs without a key share one number, which has no limit.
+  mutating func joined(_ id: ObjectIdentifier?, weight: Int? = nil) -> Int32 {
     if let number = numbers[id] {
       keys[Int(number)].runs += 1
-      keys[Int(number)].weight = weight
+      if let weight { keys[Int(number)].weight = weight }
       return number
     }
     let number = free.popLast() ?? Int32(keys.count)
-    let key = Key(id: id, weight: weight)
+    let key = Key(id: id, weight: weight ?? 1)
     if Int(number) == keys.count { keys.append(key) } else { keys[Int(number)] = key }
     keys[Int(number)].runs = 1
     numbers[id] = number

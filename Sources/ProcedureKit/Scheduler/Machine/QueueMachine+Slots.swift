@@ -56,9 +56,10 @@ extension QueueMachine {
   }
 
   /// Records that a body continues with a nested run that has a different key. The body keeps its slot if that key has a free one;
-  /// otherwise, the caller has to call `slotNeeded` next.
-  mutating func keyReplaced(of member: MemberID, by id: ObjectIdentifier?, weight: Int = 1, _ next: inout Next) {
-    let (previousKey, key) = (members[Int(member)].key, fairQueue.joined(id, weight: weight))
+  /// otherwise, the caller has to call `slotNeeded` next. The weight of the key stays the same, because a nested run does not start in a
+  /// turn of its key.
+  mutating func keyReplaced(of member: MemberID, by id: ObjectIdentifier?, _ next: inout Next) {
+    let (previousKey, key) = (members[Int(member)].key, fairQueue.joined(id))
     let isReturning = members[Int(member)].isReturning
     if isReturning { dequeue(member) }
     // The new key has no free slot, so the body releases its current slot.

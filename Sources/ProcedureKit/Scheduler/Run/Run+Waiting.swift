@@ -90,10 +90,10 @@ extension Run {
 
   /// Moves the body to the key of another run and waits for a slot of that key.
   func switchKey(to keyed: Run) async {
-    let (owner, id, weight) = (slotOwner, keyed.keyID, keyed.keyWeight)
+    let (owner, id) = (slotOwner, keyed.keyID)
     core.send { state, effects in
       let member = state.runs[owner].member
-      if member >= 0 { state.machine.keyReplaced(of: member, by: id, weight: weight, &effects.next) }
+      if member >= 0 { state.machine.keyReplaced(of: member, by: id, &effects.next) }
     }
     await reacquireSlot()
   }

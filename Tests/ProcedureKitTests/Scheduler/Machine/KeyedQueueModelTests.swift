@@ -26,6 +26,20 @@ import TestingProcedureKit
       ])
   }
 
+  @Test("A nested run with the key of its body's tenant does not change the weight of the key")
+  func nestedWeight() {
+    final class Tenant: Sendable {}
+    let tenant = Tenant()
+    let key = ObjectIdentifier(tenant)
+    var machine = QueueMachine(width: 1, isSuspended: false, fairQueue: FairQueue(takesTurns: true))
+    var next = QueueMachine.Next()
+    let number = machine.fairQueue.joined(key, weight: 3)
+    let (member, _) = machine.admitted(.init(priority: 21, key: number), &next)
+    machine.bodyStarted(member)
+    machine.keyReplaced(of: member, by: key, &next)
+    #expect(machine.fairQueue.keys[Int(number)].weight == 3)
+  }
+
   @Test("A million different keys, one after another, leave nothing behind")
   func passingKeys() {
     final class Key: Sendable {}
@@ -167,7 +181,7 @@ private struct KeyScript {
     } else if !isEnding, chance(20) {
       let key = Self.keys.randomElement(using: &random).map(ObjectIdentifier.init)
       event("keyReplaced \(member)") { machine, next in
-        machine.keyReplaced(of: member, by: key, weight: Self.weight(of: key), &next)
+        machine.keyReplaced(of: member, by: key, &next)
         _ = machine.slotNeeded(member)
       }
     } else if !isEnding, !entry.isNested, chance(20) {
