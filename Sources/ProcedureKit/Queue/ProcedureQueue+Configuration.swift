@@ -53,9 +53,13 @@ extension ProcedureQueue {
     /// priority therefore starts before all procedures that are added later, unless their priorities have larger raw values. If
     /// keys take turns, it starts in the next turns of its key that are not used by procedures added earlier.
     ///
-    /// The interval counts while a procedure waits for nothing but a slot. It begins again if the priority is changed in another way, for
-    /// example by ``ProcedureQueue/setPriority(_:of:)``. A procedure that has started keeps the priority to which it has risen, in its
-    /// order among the bodies that continue after a wait. The queue needs no timer for this: procedures rise when a slot becomes free.
+    /// The interval counts while a procedure waits for nothing but a slot, including a slot of its key. Time during which the queue is
+    /// suspended does not count. The interval begins again if the priority is changed in another way, for example by
+    /// ``ProcedureQueue/setPriority(_:of:)``. Rising affects only the order in which waiting procedures get slots: when a procedure gets a
+    /// slot, it has its own priority again. Its children, and its later attempts, rise by themselves while they wait. The queue needs no timer
+    /// for this: procedures rise when a slot becomes free.
+    ///
+    /// - Complexity: The event that frees a slot takes O(k log n) time if k of n waiting procedures rise then.
     public var ageingInterval: Duration?
 
     /// For each key, the maximum number of bodies that execute at a time. If the value is below 1, creating the queue traps.

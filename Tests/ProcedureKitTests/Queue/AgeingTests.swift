@@ -46,8 +46,10 @@ struct AgeingTests {
         let whole = way.whole(subject).priority(.background)
         let value = try await way == .add ? queue.add(whole).value : queue.run(whole)
         let wait = try env.require(start.value) - added
-        // It rises to the level of the others in three intervals, and then starts as soon as a slot is free.
-        let isExpected = interval == nil ? wait > .seconds(90) : wait >= .seconds(30) && wait < .seconds(40)
+        // It rises to the level of the others in three intervals, and then starts as soon as a slot is free. A child, or a second attempt,
+        // waits for a slot after its parent, or the first attempt, has had one.
+        let limit = [.child, .secondAttempt, .element, .unorderedElement].contains(way) ? 80 : 40
+        let isExpected = interval == nil ? wait > .seconds(90) : wait >= .seconds(30) && wait < .seconds(limit)
         env.check(value == 1 && isExpected, "\(wait)")
         queue.cancelAll()
         await queue.shutDown()
@@ -172,6 +174,65 @@ struct AgeingTests {
         for handle in urgent { try await handle.value }
         await queue.shutDown()
       }
+    }
+  }
+
+  @Test("A procedure that has risen passes its own priority to its children")
+  func ownPriority() async throws {
+    try await exploreSchedules(TestDepth.count(50)) { env in
+      var configuration = ProcedureQueue.Configuration("own", maxConcurrentProcedures: 1)
+      configuration.ageingInterval = .seconds(10)
+      let queue = env.makeQueue(configuration)
+      let (blocker, order) = (ProbeProcedure<Void, Void>("blocker"), Box<[String]>([]))
+      queue.add(blocker)
+      try await blocker.waitUntilStarted()
+      @Sendable func add(_ name: String, _ priority: TaskPriority) {
+        queue.add(ProcedureTask(name, priority: priority) { order.update { $0.append(name) } })
+      }
+      queue.add(
+        ProcedureTask("parent", priority: .background) {
+          order.update { $0.append("parent") }
+          add("low", .low)
+          let context = try env.require(ProcedureContext.current)
+          context.produce(ProcedureTask("child", priority: .background) { order.update { $0.append("child") } })
+        })
+      try await env.clock.sleep(for: .seconds(25))
+      add("medium", .medium)
+      blocker.finish(())
+      await queue.waitUntilIdle()
+      // The parent has risen to `medium`, and starts first, since it was added first. Its child has not.
+      env.check(order.value == ["parent", "medium", "low", "child"], "\(order.value)")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Time during which the queue is suspended does not count", arguments: [false, true])
+  func suspension(isSuspendedFirst: Bool) async throws {
+    try await exploreSchedules(TestDepth.count(50)) { env in
+      var configuration = ProcedureQueue.Configuration(
+        "suspended", maxConcurrentProcedures: 1, isSuspended: isSuspendedFirst)
+      configuration.ageingInterval = .seconds(10)
+      let queue = env.makeQueue(configuration)
+      let order = Box<[String]>([])
+      func add(_ name: String, _ priority: TaskPriority) {
+        queue.add(ProcedureTask(name, priority: priority) { order.update { $0.append(name) } })
+      }
+      let blocker = ProbeProcedure<Void, Void>("blocker")
+      queue.add(blocker.priority(.high))
+      if !isSuspendedFirst {
+        try await blocker.waitUntilStarted()
+        queue.suspend()
+      }
+      add("low", .low)
+      try await env.clock.sleep(for: .seconds(100))
+      queue.resume()
+      try await blocker.waitUntilStarted()
+      try await env.clock.sleep(for: .seconds(9))
+      add("medium", .medium)
+      blocker.finish(())
+      await queue.waitUntilIdle()
+      env.check(order.value == ["medium", "low"], "\(order.value)")
+      await queue.shutDown()
     }
   }
 

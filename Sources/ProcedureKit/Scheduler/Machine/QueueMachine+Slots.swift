@@ -12,10 +12,12 @@ extension QueueMachine {
   /// Enqueues a member for a slot. The member is parked if its key has reached the limit, or if it is not the head of its key.
   mutating func enqueue(_ member: MemberID) {
     if meters != nil { meters?.enqueued(member, at: now) }
-    if ageingInterval != nil { startAgeing(member, at: now) }
-    let (key, priority, order) = (members[Int(member)].key, members[Int(member)].priority, members[Int(member)].order)
+    if ageingInterval != nil { startAgeing(member, at: ageingNow) }
+    let (key, order) = (members[Int(member)].key, members[Int(member)].order)
     guard key >= 0 else { return enqueueHead(member, at: order) }
-    fairQueue.enqueued(member, of: key, isResuming: members[Int(member)].isResuming, priority: priority, order: order)
+    fairQueue.enqueued(
+      member, of: key, isResuming: members[Int(member)].isResuming, priority: members[Int(member)].priority,
+      order: order)
     keyChanged(key)
   }
 
@@ -35,7 +37,7 @@ extension QueueMachine {
 
   /// Inserts the head of a key, or a run without a key, into the ready queue.
   mutating func enqueueHead(_ member: MemberID, at order: UInt64) {
-    let priority = members[Int(member)].priority
+    let priority = members[Int(member)].waitingPriority
     if members[Int(member)].isResuming {
       returning.insert(member, priority: priority, order: order)
     } else {

@@ -49,6 +49,8 @@ struct QueueMachine: Sendable {
   /// The state of one run in the machine.
   struct Member: Sendable {
     var priority: UInt8
+    /// The level to which the run has risen since it started to wait for a slot; 0 if it does not wait (`QueueMachine+Ageing.swift`).
+    var risenPriority: UInt8 = 0
     var needs: Needs = []
     /// Whether a worker executes the body, rather than the caller's task.
     var isDrivenByWorker = false
@@ -71,6 +73,8 @@ struct QueueMachine: Sendable {
     var idleWaits: Int32 = 0
     /// The number of the key in `fairQueue`; -1 if the run uses another run's slot, or if the queue does not use keys.
     var key: Int32 = -1
+    /// The priority that orders the run among those that are waiting for a slot.
+    var waitingPriority: UInt8 { max(priority, risenPriority) }
     /// Whether a run occupies this place.
     var isPresent: Bool { phase != .finished }
     var holdsSlot: Bool { slot == .held }
@@ -109,6 +113,10 @@ struct QueueMachine: Sendable {
   private(set) var width: Int
   private(set) var slotsTaken = 0
   private(set) var isSuspended: Bool
+  /// The instant at which the suspended queue was suspended, in nanoseconds. Only ageing uses it.
+  var suspensionStart: Int64 = 0
+  /// The total duration of the earlier suspensions, in nanoseconds.
+  private(set) var suspendedTime: Int64 = 0
   private(set) var isWorkerStarting = false
   private(set) var admissionCount: UInt64 = 0
   /// The number of unfinished runs, not including nested runs.
@@ -281,7 +289,7 @@ struct QueueMachine: Sendable {
     }
     // A slot is free, no waiting run comes first, and the caller's task can execute the body immediately.
     if !members[Int(member)].isDrivenByWorker, nextForSlot(newcomer: member) == member {
-      takeSlot(member)
+      takeSlot(member, priority: members[Int(member)].priority)
       start(member)
       return .start
     }
@@ -291,8 +299,8 @@ struct QueueMachine: Sendable {
     return .wait
   }
 
-  /// Gives a slot to a run and counts the slot towards the limit for the run's key.
-  private mutating func takeSlot(_ member: MemberID) {
+  /// Gives a slot to a run, which has the given priority among the waiting runs, and counts the slot towards the limit for the run's key.
+  private mutating func takeSlot(_ member: MemberID, priority: UInt8) {
     slotsTaken += 1
     members[Int(member)].slot = .held
     meters?.slotTaken(member, at: now)
@@ -300,7 +308,7 @@ struct QueueMachine: Sendable {
     guard key >= 0 else { return }
     // Nested runs and resuming bodies do not use up the turn of their key.
     let starts = !members[Int(member)].isNested && members[Int(member)].phase.awaitsStart
-    fairQueue.slotTaken(key, startsWith: starts ? members[Int(member)].priority : nil)
+    fairQueue.slotTaken(key, startsWith: starts ? priority : nil)
     keyChanged(key)
   }
 
@@ -348,7 +356,7 @@ struct QueueMachine: Sendable {
       enqueue(member)
       return false
     }
-    takeSlot(member)
+    takeSlot(member, priority: members[Int(member)].priority)
     return true
   }
 
@@ -509,9 +517,9 @@ struct QueueMachine: Sendable {
       let needsWorker = members[Int(member)].isDrivenByWorker && !members[Int(member)].isResuming
       // No worker is free, so the run waits, and the runs behind it wait, too: none overtakes it.
       if needsWorker, !hasWorker { return }
+      let (isReturning, priority) = (members[Int(member)].isReturning, members[Int(member)].waitingPriority)
       dequeue(member)
-      let isReturning = members[Int(member)].isReturning
-      takeSlot(member)
+      takeSlot(member, priority: priority)
       if isReturning {
         next.returned.append(member)
         continue
@@ -540,6 +548,7 @@ struct QueueMachine: Sendable {
   ///
   /// - Complexity: O(n) for n runs that are waiting for a slot.
   mutating func suspended() -> [MemberID] {
+    if !isSuspended { suspensionStart = now }
     isSuspended = true
     let waiting = fairQueue.isUsed ? fairQueue.members.filter { !members[Int($0)].isResuming } : ready.all
     return waiting.filter { members[Int($0)].holdsClaim }.map { member in
@@ -553,6 +562,7 @@ struct QueueMachine: Sendable {
 
   /// Records that the queue was resumed, advances the held runs, and grants free slots (Q2).
   mutating func resumed(_ next: inout Next) {
+    if isSuspended { suspendedTime += now - suspensionStart }
     isSuspended = false
     while let member = held.first() {
       held.remove(member)
@@ -571,25 +581,31 @@ struct QueueMachine: Sendable {
   /// Records that a run must have at least the given priority. Returns whether this raised the priority of the run (Q7).
   mutating func raised(_ member: MemberID, to priority: UInt8) -> Bool {
     guard members[Int(member)].priority < priority else { return false }
-    priorityChanged(member, to: priority)
+    let risenPriority = members[Int(member)].risenPriority
+    setPriority(priority, of: member, risenTo: risenPriority)
     return true
   }
 
   /// Records that the priority of a run changed. A run that is waiting for a slot, or is held, moves to its place among the runs of the
   /// new priority (Q1).
   mutating func priorityChanged(_ member: MemberID, to priority: UInt8) {
-    reorder(member, to: priority)
-    guard ageingInterval != nil, members[Int(member)].phase == .ready || members[Int(member)].isReturning else {
-      return
-    }
-    stopAgeing(member)
-    startAgeing(member, at: now)
+    setPriority(priority, of: member, risenTo: 0)
   }
 
-  /// Changes the priority of a run and moves the run to its place among the runs of that priority.
-  mutating func reorder(_ member: MemberID, to priority: UInt8) {
+  private mutating func setPriority(_ priority: UInt8, of member: MemberID, risenTo risenPriority: UInt8) {
     members[Int(member)].priority = priority
+    if ageingInterval != nil, members[Int(member)].phase == .ready || members[Int(member)].isReturning {
+      stopAgeing(member)
+      members[Int(member)].risenPriority = risenPriority
+      startAgeing(member, at: ageingNow)
+    }
+    reorder(member)
+  }
+
+  /// Moves a run that is waiting for a slot, or is held, to its place after its priority changed.
+  mutating func reorder(_ member: MemberID) {
     let (order, key) = (members[Int(member)].order, members[Int(member)].key)
+    let priority = members[Int(member)].waitingPriority
     if key >= 0, fairQueue.isWaiting(member) {
       if fairQueue.raised(member, of: key, to: priority) { dequeueHead(member) }
       keyChanged(key)

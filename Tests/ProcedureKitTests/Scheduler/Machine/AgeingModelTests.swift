@@ -47,7 +47,7 @@ import TestingProcedureKit
   }
 }
 
-/// A random script of arrivals, ends, and changes of priority on a queue with one slot, with a naive model of the waiting runs.
+/// A random script of arrivals, ends, suspensions, and changes of priority on a queue with one slot, with a naive model of the waiting runs.
 private struct AgeingScript {
   private struct Waiting {
     let member: MemberID
@@ -67,6 +67,8 @@ private struct AgeingScript {
 
   private var random: SeededGenerator
   private let interval: Int64
+  /// The time that has passed while the queue was not suspended.
+  private var time: Int64 = 0
   private var machine: QueueMachine
   private var next = QueueMachine.Next()
   private var waiting: [Waiting] = []
@@ -84,14 +86,18 @@ private struct AgeingScript {
 
   mutating func run() {
     for _ in 0..<150 where objection == nil {
-      machine.now += Int64(random.below(8))
-      switch random.below(7) {
+      let duration = Int64(random.below(8))
+      machine.now += duration
+      if !machine.isSuspended { time += duration }
+      switch random.below(8) {
       case 0, 1, 2: arrive()
       case 3: changePriority()
       case 4: cancel()
+      case 5: suspendOrResume()
       default: end()
       }
     }
+    if machine.isSuspended { suspendOrResume() }
     while executing != nil, objection == nil { end() }
     if !waiting.isEmpty || machine.count > 0 { objection = "\(waiting) are left" }
   }
@@ -102,13 +108,13 @@ private struct AgeingScript {
     if machine.fairQueue.isUsed { new.key = machine.fairQueue.joined(nil) }
     let (member, step) = machine.admitted(new, &next)
     count += 1
-    if executing == nil {
+    if executing == nil, !machine.isSuspended {
       executing = member
       if step != .start { objection = "\(member) does not start" }
       machine.bodyStarted(member)
     } else {
       if step != .wait { objection = "\(member) does not wait" }
-      waiting.append(Waiting(member: member, order: count, priority: priority, since: machine.now))
+      waiting.append(Waiting(member: member, order: count, priority: priority, since: time))
     }
   }
 
@@ -116,7 +122,7 @@ private struct AgeingScript {
     guard let index = waiting.indices.randomElement(using: &random) else { return }
     let priority: UInt8 = random.pick(from: [9, 17, 21, 25])
     machine.priorityChanged(waiting[index].member, to: priority)
-    (waiting[index].priority, waiting[index].since) = (priority, machine.now)
+    (waiting[index].priority, waiting[index].since) = (priority, time)
   }
 
   private mutating func cancel() {
@@ -131,16 +137,33 @@ private struct AgeingScript {
     next = QueueMachine.Next()
     machine.bodyEnded(ending, &next)
     machine.finished(ending)
+    executing = nil
+    if !machine.isSuspended { start() }
+  }
+
+  private mutating func suspendOrResume() {
+    guard machine.isSuspended else {
+      _ = machine.suspended()
+      return
+    }
+    next = QueueMachine.Next()
+    machine.resumed(&next)
+    if executing == nil { start() }
+  }
+
+  /// Checks which of the waiting runs the machine has started.
+  private mutating func start() {
     executing = next.steps.first?.member
     let expected = waiting.max { one, other in
       let (level, otherLevel) = (
-        one.priority(at: machine.now, interval).level, other.priority(at: machine.now, interval).level
+        one.priority(at: time, interval).level, other.priority(at: time, interval).level
       )
       return level != otherLevel ? level < otherLevel : one.order > other.order
     }
     if executing != expected?.member { objection = "\(executing ?? -1) starts instead of \(expected?.member ?? -1)" }
     guard let executing, let expected else { return }
-    highestRise = max(highestRise, expected.priority(at: machine.now, interval).rise)
+    highestRise = max(highestRise, expected.priority(at: time, interval).rise)
+    if machine[executing].priority != expected.priority { objection = "\(executing) keeps its level" }
     waiting.removeAll { $0.member == executing }
     machine.bodyStarted(executing)
   }

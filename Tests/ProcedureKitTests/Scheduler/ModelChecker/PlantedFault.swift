@@ -7,7 +7,7 @@ enum PlantedFault: CaseIterable {
   case stepLost, returnLost, workerNotStarted, twoWorkersStarted
   case slotLost, slotKeptInPause, slotNotReacquired
   case newestFirst, priorityNotApplied, keysInOrderOfAdmission, weightTooLarge, keyIgnored
-  case ageingIgnored, ageingTooSlow
+  case ageingIgnored, ageingTooSlow, ageingDuringSuspension
   case claimNotReleased, claimReleasedAtStart, claimForgottenInPause, claimOvertakes, grantLost, lateGrantStarts
   case claimsKeptBySuspension, suspensionIgnored
   case dependencyIgnored, dependentForgotten, failureIsSuccess
@@ -34,6 +34,7 @@ enum PlantedFault: CaseIterable {
     case .keysInOrderOfAdmission: .queue(ModelSpaces.turns, .order)
     case .weightTooLarge: .queue(ModelSpaces.weights, .order)
     case .ageingIgnored, .ageingTooSlow: .queue(ModelSpaces.ageing, .ageing)
+    case .ageingDuringSuspension: .queue(ModelSpaces.ageing, .order)
     case .keyIgnored: .queue(ModelSpaces.keyLimit, .slots)
     case .claimNotReleased, .claimReleasedAtStart: .queue(ModelSpaces.claims, .claims)
     case .claimForgottenInPause: .queue(ModelSpaces.pauses, .claims)

@@ -79,7 +79,7 @@ extension QueueWorld {
       UInt64(member.phase.rawValue) << 33 | UInt64(member.slot.rawValue) << 37
       | (member.priority == RunKind.urgent ? 1 << 39 : 0)
     word |= UInt64(member.needs.rawValue) << 40 | (member.claims ? 1 << 44 : 0) | UInt64(member.waits) << 45
-    if hasAged(run, member) { word |= 1 << 53 }
+    word |= (hasAged(run, member) ? 1 << 53 : 0) | (member.risenPriority != 0 ? 1 << 54 : 0)
     if bounds.takesTurns {
       word |= UInt64(kind.weight) << 50 | UInt64(turnRank(of: member)) << 56
       word |= UInt64(turn(of: member)?.starts ?? 0) << 60
@@ -112,6 +112,6 @@ extension QueueWorld {
 
   private func turn(of member: QueueMachine.Member) -> FairQueue.Turn? {
     guard member.key >= 0, member.phase == .ready || member.isReturning else { return nil }
-    return machine.fairQueue.keys[Int(member.key)].turns.first { $0.priority == member.priority }
+    return machine.fairQueue.keys[Int(member.key)].turns.first { $0.priority == member.waitingPriority }
   }
 }

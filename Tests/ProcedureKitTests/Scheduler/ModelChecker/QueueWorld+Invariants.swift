@@ -24,7 +24,7 @@ extension QueueWorld {
         checkPlace(of: index, run, member)
         checkReason(of: index, run, member)
         if run.claim != .none || run.kind.resources != 0 { checkClaim(of: index, run, member) }
-        if !isWaitingForSlot(member) || !run.isWaiting { runs[index].waitsSince = UInt8(machine.now) }
+        if !isWaitingForSlot(member) || !run.isWaiting { runs[index].waitsSince = unsuspendedTime }
         runs[index].isWaiting = isWaitingForSlot(member)
         runs[index].seenPhase = member.phase
         runs[index].couldTakeSlot = isWaitingForSlot(member) && !machine.isKeyFull(run.member)
@@ -50,10 +50,11 @@ extension QueueWorld {
   private func checkPlace(of index: Int, _ run: ModelRun, _ member: QueueMachine.Member) {
     let isWaiting = isWaitingForSlot(member)
     if machine.ageingInterval != nil,
-      machine.rising.contains(run.member) != (isWaiting && member.priority == RunKind.ordinary)
+      machine.rising.contains(run.member) != (isWaiting && member.waitingPriority == RunKind.ordinary)
     {
       fail(.runs, "run \(index) can rise or not")
     }
+    if !isWaiting, member.risenPriority != 0 { fail(.runs, "run \(index) does not wait, and keeps its level") }
     if machine.held.contains(run.member) != (member.phase == .held) { fail(.runs, "run \(index) is held or not") }
     if member.key >= 0 {
       if machine.fairQueue.isWaiting(run.member) != isWaiting {
@@ -206,9 +207,6 @@ extension QueueWorld {
     if machine.isKeyFull(run.member) || wasSuspended && !member.isResuming { return }
     var other = 0
     while other < admitted {
-      if other != index, hasStarted(other), comes(run, member, before: runs[other]) {
-        fail(.order, "run \(other) has started before run \(index)")
-      }
       // Both runs now have the highest level of priority, whatever they had before.
       if other > index, hasStarted(other), hasAged(run, member), !member.isResuming,
         !machine[runs[other].member].isNested,
@@ -216,14 +214,25 @@ extension QueueWorld {
       {
         fail(.ageing, "run \(other) has started before run \(index), which has waited for an interval")
       }
+      if other != index, hasStarted(other), comes(run, member, before: runs[other]) {
+        fail(.order, "run \(other) has started before run \(index)")
+      }
       other += 1
     }
   }
 
   /// Returns whether a run has waited for a slot for at least one interval.
   func hasAged(_ run: ModelRun, _ member: QueueMachine.Member) -> Bool {
-    bounds.intervals > 0 && run.isWaiting && isWaitingForSlot(member) && Int64(run.waitsSince) < machine.now
+    hadAged(run) && isWaitingForSlot(member)
   }
+
+  /// Returns whether a run had waited for a slot for at least one interval before the latest step.
+  private func hadAged(_ run: ModelRun) -> Bool {
+    bounds.intervals > 0 && run.isWaiting && run.waitsSince < unsuspendedTime
+  }
+
+  /// Returns the priority of a run that was waiting for its slot before the latest step, or began to wait in it.
+  private func level(of run: ModelRun) -> UInt8 { hadAged(run) ? RunKind.urgent : machine[run.member].priority }
 
   /// Returns whether a run received its first slot for an execution in the latest step.
   private func hasStarted(_ index: Int) -> Bool {
@@ -235,7 +244,7 @@ extension QueueWorld {
   private func comes(_ run: ModelRun, _ member: QueueMachine.Member, before other: ModelRun) -> Bool {
     let started = machine[other.member]
     if member.isResuming != started.isNested { return member.isResuming }
-    if member.priority != started.priority { return member.priority > started.priority }
+    if level(of: run) != level(of: other) { return level(of: run) > level(of: other) }
     if bounds.takesTurns, run.kind.key != other.kind.key, !member.isResuming { return false }
     return member.isNested == started.isNested && !member.isReturning
       && index(of: run.member) ?? 0 < index(of: other.member) ?? 0
@@ -267,7 +276,7 @@ extension QueueWorld {
     var (index, hasWaiting) = (0, false)
     while index < admitted {
       let run = runs[index]
-      if run.kind.key == key, run.isPresent, machine[run.member].priority == Self.priorities[Int(priority)],
+      if run.kind.key == key, run.isPresent, level(of: run) == Self.priorities[Int(priority)],
         !machine[run.member].isNested
       {
         if hasStarted(index) { return false }
@@ -288,7 +297,7 @@ extension QueueWorld {
     while index < admitted {
       let key = Int(runs[index].kind.key)
       if key != waiting, hasStarted(index), !machine[runs[index].member].isNested,
-        machine[runs[index].member].priority == Self.priorities[Int(priority)]
+        level(of: runs[index]) == Self.priorities[Int(priority)]
       {
         let shift = turnShift(key, waiting, priority)
         if overtakings >> shift & 3 >= runs[index].kind.weight {

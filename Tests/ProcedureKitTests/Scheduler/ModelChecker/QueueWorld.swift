@@ -42,6 +42,8 @@ final class QueueWorld: ModelWorld {
   var addedDependencies: UInt8
   /// The number of ageing intervals that will pass.
   var intervals: UInt8
+  /// The number of ageing intervals that have passed while the queue was not suspended.
+  var unsuspendedTime: UInt8 = 0
   var claimCount: UInt8 = 0
   /// For each pair of keys, the number of runs that the first one has started since the second one waits for its turn.
   var overtakings: UInt64 = 0
@@ -77,6 +79,7 @@ final class QueueWorld: ModelWorld {
     (cancellations, suspensions, raises) = (other.cancellations, other.suspensions, other.raises)
     (widthChanges, addedDependencies, intervals) = (other.widthChanges, other.addedDependencies, other.intervals)
     (claimCount, overtakings, wasSuspended) = (other.claimCount, other.overtakings, other.wasSuspended)
+    unsuspendedTime = other.unsuspendedTime
   }
 
   func copied() -> Self { Self(copying: self) }
