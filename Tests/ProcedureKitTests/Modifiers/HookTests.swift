@@ -37,9 +37,13 @@ extension Way {
   /// The ways in which children that the body produces belong to the procedure.
   fileprivate static let whole = hooked.filter { $0 != .part }
 
-  /// Runs the procedure in this way, on a queue with the suite's clock.
+  /// Runs the procedure in this way, on a queue with the suite's clock, and returns after the last hook. The value of an added procedure, or
+  /// of an element, is available before `onDidFinish` is called.
   fileprivate func outcome(of procedure: ProcedureTask<Void, Int>) async -> Result<Int, any Error> {
-    await outcome(of: procedure, on: ProcedureQueue("hooks", clock: clock))
+    let queue = ProcedureQueue("hooks", clock: clock)
+    let result = await outcome(of: procedure, on: queue)
+    await queue.waitUntilIdle()
+    return result
   }
 }
 

@@ -39,7 +39,7 @@ extension Rule {
           isEnd
           ? stage.subject().onWillFinish { _ in throw TestError(code: 3) }
           : stage.subject().onDidExecute { _ in throw TestError(code: 3) }
-        let result = await stage.result(of: failing.onDidFinish { stage.note($0.word) })
+        let result = await stage.resultAfterHooks(of: failing.onDidFinish { stage.note($0.word) })
         #expect(result.failure as? TestError == TestError(code: 3), "\(result)")
       }
       stage.expect(["body", "failed", "body", "failed"])

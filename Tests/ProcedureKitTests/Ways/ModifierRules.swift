@@ -25,7 +25,7 @@ extension Rule {
     },
     Rule(id: "reused", sentence: "an existing value is the value of the run, and the body never runs") { stage in
       let subject = stage.subject().onWillExecute { _ in stage.note("hook") }.reusing("cached") { 1 }
-      let result = await stage.result(of: subject.onDidFinish { stage.note($0.word) })
+      let result = await stage.resultAfterHooks(of: subject.onDidFinish { stage.note($0.word) })
       #expect(result.value == 1)
       stage.expect(["finished"])
     },

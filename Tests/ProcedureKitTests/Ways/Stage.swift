@@ -152,6 +152,14 @@ final class Stage: Sendable {
     await start(subject).result
   }
 
+  /// Starts `subject` and returns its result after its last hook. The value of an added or produced procedure, or of an element, is
+  /// available before `onDidFinish` is called.
+  func resultAfterHooks(of subject: ProcedureTask<Void, Int>) async -> Result<Int, any Error> {
+    let result = await start(subject).result
+    await queue.waitUntilIdle()
+    return result
+  }
+
   /// Returns the handle of the produced or added procedure.
   func ownHandle(_ running: Running) -> ProcedureHandle<Int>? {
     way == .child ? produced.value : running.handle

@@ -142,6 +142,8 @@ struct ProducedChildrenTests {
       })
     let events = parent.events
     try await probe.waitUntilStarted()
+    // The child ends after the parent's body, so the parent has to await it.
+    for await event in parent.events where event.kind == .didExecute { break }
     let child = try #require(queue.snapshot().procedures.last)
     #expect(child.parent == parent.identity)
     probe.finish(())
