@@ -11,10 +11,8 @@ package struct SHA256 {
     0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
   ]
 
-  private var state: [UInt32] = [
-    0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
-  ]
-  private var schedule = [UInt32](repeating: 0, count: 64)
+  private var state = SIMD8<UInt32>(
+    0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19)
   /// The bytes that have been added but do not yet fill a block.
   private var rest: [UInt8] = []
   private var count: UInt64 = 0
@@ -48,7 +46,7 @@ package struct SHA256 {
     for start in stride(from: 0, to: rest.count, by: 64) { process(rest, at: start) }
     var hash: [UInt8] = []
     hash.reserveCapacity(32)
-    for word in state {
+    for word in state.indices.map({ state[$0] }) {
       for shift in stride(from: 24, through: 0, by: -8) {
         hash.append(UInt8(truncatingIfNeeded: word >> UInt32(shift)))
       }
@@ -59,50 +57,62 @@ package struct SHA256 {
   private mutating func process(_ bytes: [UInt8], at start: Int) {
     // The buffers are used only within this function, and all indices are smaller than their counts, so they need not be checked each time.
     precondition(bytes.count - start >= 64)
-    schedule.withUnsafeMutableBufferPointer { schedule in
-      bytes.withUnsafeBufferPointer { bytes in
+    withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { schedule in
+      bytes.withUnsafeBytes { bytes in
         for index in 0..<16 {
-          let byte = start + 4 * index
-          schedule[index] =
-            UInt32(bytes[byte]) << 24 | UInt32(bytes[byte + 1]) << 16 | UInt32(bytes[byte + 2]) << 8
-            | UInt32(bytes[byte + 3])
+          let word = bytes.loadUnaligned(fromByteOffset: start + 4 * index, as: UInt32.self)
+          schedule.initializeElement(at: index, to: UInt32(bigEndian: word))
         }
       }
       for index in 16..<64 {
         let (a, b) = (schedule[index - 15], schedule[index - 2])
         let first = a.rotated(7) ^ a.rotated(18) ^ a >> 3
         let second = b.rotated(17) ^ b.rotated(19) ^ b >> 10
-        schedule[index] = schedule[index - 16] &+ first &+ schedule[index - 7] &+ second
+        schedule.initializeElement(
+          at: index, to: schedule[index - 16] &+ first &+ schedule[index - 7] &+ second)
       }
-    }
-    var (a, b, c, d) = (state[0], state[1], state[2], state[3])
-    var (e, f, g, h) = (state[4], state[5], state[6], state[7])
-    Self.constants.withUnsafeBufferPointer { constants in
-      schedule.withUnsafeBufferPointer { schedule in
-        for index in 0..<64 {
-          let choice = (e & f) ^ (~e & g)
-          let first =
-            h &+ (e.rotated(6) ^ e.rotated(11) ^ e.rotated(25)) &+ choice &+ constants[index] &+ schedule[index]
-          let second = (a.rotated(2) ^ a.rotated(13) ^ a.rotated(22)) &+ ((a & b) ^ (a & c) ^ (b & c))
-          (h, g, f, e) = (g, f, e, d &+ first)
-          (d, c, b, a) = (c, b, a, first &+ second)
+      var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+      var (e, f, g, h) = (state[4], state[5], state[6], state[7])
+      Self.constants.withUnsafeBufferPointer { constants in
+        // Eight rounds rotate the eight variables once, so no round has to move them.
+        for index in stride(from: 0, to: 64, by: 8) {
+          Self.round(a, b, c, &d, e, f, g, &h, constants[index] &+ schedule[index])
+          Self.round(h, a, b, &c, d, e, f, &g, constants[index + 1] &+ schedule[index + 1])
+          Self.round(g, h, a, &b, c, d, e, &f, constants[index + 2] &+ schedule[index + 2])
+          Self.round(f, g, h, &a, b, c, d, &e, constants[index + 3] &+ schedule[index + 3])
+          Self.round(e, f, g, &h, a, b, c, &d, constants[index + 4] &+ schedule[index + 4])
+          Self.round(d, e, f, &g, h, a, b, &c, constants[index + 5] &+ schedule[index + 5])
+          Self.round(c, d, e, &f, g, h, a, &b, constants[index + 6] &+ schedule[index + 6])
+          Self.round(b, c, d, &e, f, g, h, &a, constants[index + 7] &+ schedule[index + 7])
         }
       }
+      state &+= SIMD8(a, b, c, d, e, f, g, h)
     }
-    for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
+  }
+
+  @inline(__always)
+  private static func round(
+    _ a: UInt32, _ b: UInt32, _ c: UInt32, _ d: inout UInt32, _ e: UInt32, _ f: UInt32, _ g: UInt32, _ h: inout UInt32,
+    _ word: UInt32
+  ) {
+    let choice = g ^ (e & (f ^ g))
+    let majority = (a & b) | (c & (a | b))
+    h = h &+ (e.rotated(6) ^ e.rotated(11) ^ e.rotated(25)) &+ choice &+ word
+    d = d &+ h
+    h = h &+ (a.rotated(2) ^ a.rotated(13) ^ a.rotated(22)) &+ majority
   }
 }
 
 extension UInt32 {
   /// Returns the number with its bits rotated to the right.
-  fileprivate func rotated(_ count: UInt32) -> UInt32 { self >> count | self << (32 - count) }
+  fileprivate func rotated(_ count: UInt32) -> UInt32 { self &>> count | self &<< (32 - count) }
 }
 
 extension [UInt8] {
   /// Appends the bytes of a number, with the least significant byte first.
   @inlinable
   package mutating func append(littleEndian number: some FixedWidthInteger) {
-    for shift in stride(from: 0, to: number.bitWidth, by: 8) { append(UInt8(truncatingIfNeeded: number >> shift)) }
+    Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
   }
 }
 
