@@ -34,7 +34,7 @@ extension String {
   package func hasBytes(of other: String) -> Bool {
     guard utf8.count == other.utf8.count else { return false }
     let areEqual = utf8.withContiguousStorageIfAvailable { one in
-      other.utf8.withContiguousStorageIfAvailable { other in one.elementsEqual(other) }
+      other.utf8.withContiguousStorageIfAvailable { other in one.indices.allSatisfy { one[$0] == other[$0] } }
     }
     // A string that Objective-C code created may not be contiguous.
     return areEqual.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)
