@@ -86,8 +86,12 @@ extension KeyedProcedure {
 extension DurablePlan {
   /// Returns the key of a value in the journal. The values that its computation requests are not part of the key.
   func key<Key>(of key: Key, _ encoded: [UInt8], _ type: KeyType<Key>) -> JournalKey {
-    let parts = ["keyed", name, type.name].map { Array($0.utf8) } + versions(of: type).map(\.littleEndianBytes)
-    return JournalKey(path: path(of: key, type), fingerprint: Fingerprint(parts: parts + [encoded]))
+    let fingerprint = Fingerprint { parts in
+      for text in ["keyed", name, type.name] { parts.add(text) }
+      for version in versions(of: type) { parts.add(version) }
+      parts.add(encoded)
+    }
+    return JournalKey(path: path(of: key, type), fingerprint: fingerprint)
   }
 
   func path<Key>(of key: Key, _ type: KeyType<Key>) -> String { "\(name)/\(type.name)/\(key.name)" }

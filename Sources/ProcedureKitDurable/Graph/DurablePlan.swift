@@ -84,11 +84,18 @@ final class DurablePlan: Sendable {
   /// Returns the key of a node whose dependencies have the given fingerprints.
   func key(of node: Int32, _ fingerprints: [Fingerprint]) -> JournalKey {
     let path = paths[Int(node)]
-    var parts = ["node", name, path].map { Array($0.utf8) } + versions(of: node).map(\.littleEndianBytes)
-    for (dependency, fingerprint) in zip(dependencies[Int(node)], fingerprints) {
-      parts += [Array((dependency < 0 ? "" : paths[Int(dependency)]).utf8), fingerprint.bytes]
+    let fingerprint = Fingerprint { parts in
+      parts.add("node")
+      parts.add(name)
+      parts.add(path)
+      parts.add(version)
+      parts.add(graph.traits[Int(node)].version)
+      for (dependency, fingerprint) in zip(dependencies[Int(node)], fingerprints) {
+        parts.add(dependency < 0 ? "" : paths[Int(dependency)])
+        parts.add(fingerprint)
+      }
     }
-    return JournalKey(path: path, fingerprint: Fingerprint(parts: parts))
+    return JournalKey(path: path, fingerprint: fingerprint)
   }
 
   /// Returns the names and fingerprints of a node's dependencies in the form in which they are stored in an entry.
@@ -98,18 +105,29 @@ final class DurablePlan: Sendable {
 
   /// Returns the fingerprint of a node's value.
   static func fingerprint(of content: [UInt8], of key: JournalKey) -> Fingerprint {
-    Fingerprint(parts: [Array("value".utf8), key.fingerprint.bytes, content])
+    Fingerprint { parts in
+      parts.add("value")
+      parts.add(key.fingerprint)
+      parts.add(content)
+    }
   }
 
   /// Returns the fingerprint of something without a comparable value: it changes when one of the requested values does.
   static func fingerprint(of fingerprint: Fingerprint, with requests: [JournalRecord.Request]) -> Fingerprint {
     if requests.isEmpty { return fingerprint }
-    return Fingerprint(parts: [Array("requests".utf8), fingerprint.bytes] + requests.map(\.fingerprint.bytes))
+    return Fingerprint { parts in
+      parts.add("requests")
+      parts.add(fingerprint)
+      for request in requests { parts.add(request.fingerprint) }
+    }
   }
 
   /// Returns the fingerprint of a failure.
   static func fingerprint(ofFailure description: String) -> Fingerprint {
-    Fingerprint(parts: [Array("failure".utf8), Array(description.utf8)])
+    Fingerprint { parts in
+      parts.add("failure")
+      parts.add(description)
+    }
   }
 }
 

@@ -170,7 +170,12 @@ final class DurableRequests: Sendable {
   private func fingerprint<Key>(
     of key: JournalKey, _ type: KeyType<Key>, _ content: [UInt8]?, _ trace: [JournalRecord.Request]?
   ) -> Fingerprint? {
-    if let content, Key.Value.self != Void.self { return Fingerprint(parts: [Array("value".utf8), content]) }
+    if let content, Key.Value.self != Void.self {
+      return Fingerprint { parts in
+        parts.add("value")
+        parts.add(content)
+      }
+    }
     guard let trace, !type.procedure.isVolatile else { return nil }
     return DurablePlan.fingerprint(of: key.fingerprint, with: trace)
   }

@@ -161,7 +161,8 @@ final class DurableRun: Sendable {
       let duration: Duration? = if let start, let end { start.duration(to: end) } else { nil }
       try await append(content, isFailure: false, of: node, known, trace, duration)
     }
-    setFingerprint(of: node, to: fingerprint(of: node, content, known.key, trace))
+    // Only the keys of the node's dependents contain the fingerprint of its value.
+    if !plan.sinks.contains(node) { setFingerprint(of: node, to: fingerprint(of: node, content, known.key, trace)) }
   }
 
   /// Returns the fingerprint of a node's value. It does not depend on the values that the node has requested, so that a node whose value is

@@ -124,16 +124,38 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
     self.init(hash.finished())
   }
 
-  /// Computes the fingerprint of a list of parts. The boundaries of the parts matter: the fingerprints of `["ab", "c"]` and `["a", "bc"]`
-  /// are different.
-  init(parts: [[UInt8]]) {
-    var message: [UInt8] = []
-    message.reserveCapacity(parts.reduce(0) { $0 + $1.count + 8 })
-    for part in parts {
+  /// Computes the fingerprint of the parts that `addParts` adds.
+  init(_ addParts: (inout Parts) -> Void) {
+    var parts = Parts()
+    addParts(&parts)
+    self.init(of: parts.message)
+  }
+
+  /// A message that consists of parts. The boundaries of the parts matter: the fingerprints of `"ab", "c"` and `"a", "bc"` are different.
+  struct Parts {
+    fileprivate var message: [UInt8] = []
+
+    init() { message.reserveCapacity(256) }
+
+    mutating func add(_ part: [UInt8]) {
       message.append(littleEndian: UInt64(part.count))
       message += part
     }
-    self.init(of: message)
+
+    mutating func add(_ text: String) {
+      message.append(littleEndian: UInt64(text.utf8.count))
+      message += text.utf8
+    }
+
+    mutating func add(_ number: UInt32) {
+      message.append(littleEndian: UInt64(4))
+      message.append(littleEndian: number)
+    }
+
+    mutating func add(_ fingerprint: Fingerprint) {
+      message.append(littleEndian: UInt64(32))
+      for word in fingerprint.words { message.append(littleEndian: word.byteSwapped) }
+    }
   }
 
   private init(_ bytes: [UInt8]) {
@@ -145,7 +167,7 @@ public struct Fingerprint: Hashable, Sendable, CustomStringConvertible {
     (first, second, third, fourth) = (word(0), word(1), word(2), word(3))
   }
 
-  private var words: [UInt64] { [first, second, third, fourth] }
+  fileprivate var words: [UInt64] { [first, second, third, fourth] }
 
   /// The 32 bytes of the hash.
   public var bytes: [UInt8] {

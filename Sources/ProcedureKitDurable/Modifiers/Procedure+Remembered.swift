@@ -102,8 +102,13 @@ struct JournalEntryLocation<Input: Sendable>: Sendable {
       throw JournalError(
         .valueNotEncodable, journal: journal.name, "cannot store the input of \(path)", underlying: error)
     }
-    let parts = [Array(purpose.utf8), Array(path.utf8), version.littleEndianBytes, fingerprint.bytes]
-    return (JournalKey(path: path, fingerprint: Fingerprint(parts: parts)), fingerprint)
+    let ofKey = Fingerprint { parts in
+      parts.add(purpose)
+      parts.add(path)
+      parts.add(version)
+      parts.add(fingerprint)
+    }
+    return (JournalKey(path: path, fingerprint: ofKey), fingerprint)
   }
 
   func append(_ content: [UInt8], isFailure: Bool = false, for input: Input) async throws {
