@@ -1,7 +1,7 @@
 /// Text that identifies a file, a key or a node. Two values are equal if their bytes are equal.
 ///
-/// Swift's `==` considers the two Unicode spellings of `é` equal. Files and journals store bytes, and the bytes of the two spellings
-/// differ.
+/// Swift's `==` treats the composed and the decomposed form of `é` as equal. Files and journals store bytes, and the two forms have
+/// different bytes.
 package struct ByteText: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The text.
   package let text: String
@@ -21,8 +21,8 @@ package struct ByteText: Hashable, Comparable, Sendable, CustomStringConvertible
   /// The text.
   package var description: String { text }
 
-  /// Returns a value for looking up keys of any type: strings and substrings are compared by their bytes, and other values by their own
-  /// `==`.
+  /// Returns a dictionary key for a value of any type. Keys that are created from strings or substrings are compared byte by byte, and all
+  /// other keys are compared with the `==` operator of their type.
   static func key(_ value: some Hashable) -> AnyHashable {
     if let text = value as? any StringProtocol { return AnyHashable(ByteText(String(text))) }
     return AnyHashable(value)
@@ -40,12 +40,12 @@ extension String {
     return areEqual.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)
   }
 
-  /// Returns whether one string precedes another: in Swift's order, or in the order of the bytes if Swift considers the strings equal.
+  /// Returns whether this string precedes `other`. Strings are compared in Swift's order or, if Swift considers them equal, byte by byte.
   package func precedes(_ other: String) -> Bool { self == other ? ByteText(self) < ByteText(other) : self < other }
 }
 
 extension Hasher {
-  /// Adds the bytes of a string, followed by a terminator.
+  /// Adds the bytes of a string to the hash, followed by a terminator.
   package mutating func combine(bytesOf text: String) {
     // A string in another encoding, which can occur on Apple platforms, is converted to UTF-8.
     var text = text

@@ -2,9 +2,9 @@
 struct Deque<Element: Sendable>: Sendable {
   private static var minimumToCompact: Int { 64 }
 
-  /// The elements, preceded by a `nil` for each one that was removed from the front and whose place has not been reused.
+  /// The elements. Each `nil` at the front is the unused place of a removed element.
   private var elements: ContiguousArray<Element?> = []
-  /// The number of elements that were removed from the front but whose places still occupy memory.
+  /// The number of unused places at the front of `elements`.
   private var taken = 0
 
   var isEmpty: Bool { taken == elements.count }
@@ -34,7 +34,7 @@ struct Deque<Element: Sendable>: Sendable {
 
   mutating func filter(_ isKept: (Element) -> Bool) { (elements, taken) = (ContiguousArray(all.filter(isKept)), 0) }
 
-  /// Releases the places of removed elements once they outnumber the remaining ones.
+  /// Releases the memory of the unused places if they outnumber the elements.
   private mutating func releaseTaken() {
     guard taken > Self.minimumToCompact, 2 * taken > elements.count else { return }
     elements.removeFirst(taken)

@@ -1,6 +1,6 @@
 #if ExploredLocks
-  /// If PROCEDUREKIT_EXPLORED_LOCKS is set in the environment of a build, explorations determine the order of the lock operations in the
-  /// core. See `Package.swift`.
+  /// If the environment variable PROCEDUREKIT_EXPLORED_LOCKS is set during a build, the core uses locks and atomics that let tests explore
+  /// different orders of their operations. See `Package.swift`.
   @_exported public import ExploredLocks
 
   typealias Mutex = ExploredMutex

@@ -1,6 +1,6 @@
 /// An entry of an ``IndexedHeap``.
 protocol IndexedHeapEntry {
-  /// The number of the entry in the list of positions.
+  /// The index of the entry in the array of positions.
   var index: Int32 { get }
 
   func comes(before other: Self) -> Bool
@@ -8,9 +8,9 @@ protocol IndexedHeapEntry {
 
 /// A binary heap that can remove any entry in O(log n), because the owner keeps track of the position of each entry.
 ///
-/// Several heaps can share one list of positions, provided that each entry is in at most one of them at a time.
+/// Several heaps can share one array of positions, provided that each entry is in at most one of them at a time.
 struct IndexedHeap<Entry: IndexedHeapEntry> {
-  /// The positions of the entries, indexed by the numbers of the entries; -1 for an entry that is in no heap.
+  /// The positions of the entries, indexed by ``IndexedHeapEntry/index``; -1 for an entry that is in no heap.
   typealias Positions = ContiguousArray<Int32>
 
   private(set) var entries: ContiguousArray<Entry> = []
@@ -19,7 +19,7 @@ struct IndexedHeap<Entry: IndexedHeapEntry> {
   var count: Int { entries.count }
   var isEmpty: Bool { entries.isEmpty }
 
-  /// Inserts an entry. This takes O(1) if the entry comes last.
+  /// Inserts an entry. This takes O(1) if the entry follows all others in the order.
   mutating func insert(_ entry: Entry, _ positions: inout Positions) {
     while positions.count <= Int(entry.index) { positions.append(-1) }
     entries.append(entry)

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A key of any type, provided by the user. All equal values share one object for as long as the object is referenced.
 ///
-/// Comparing, hashing and releasing a key can call the user's code. A key is therefore looked up only once, while no lock is held; after
+/// Comparing, hashing and releasing a key can call the user's code. A key is therefore looked up only once, while no lock is held. After
 /// that, its object can be compared anywhere.
 ///
 /// The type is `package` because `ProcedureKitPacing` uses it.
@@ -13,7 +13,7 @@ package final class InternedKey: Hashable, Sendable {
   private let number: UInt64
   private static let index = Index()
 
-  /// Returns the key of `value`. Strings are equal if their bytes are equal; values of different types can be equal, as in `AnyHashable`.
+  /// Returns the key of `value`. Strings are compared byte by byte. As with `AnyHashable`, values of different types can be equal.
   package static func of(_ value: any Hashable & Sendable) -> InternedKey { index.key(value) }
 
   private init(_ value: any Hashable & Sendable, hash: Int, number: UInt64) {

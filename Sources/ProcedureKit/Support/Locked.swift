@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that is protected by a lock. The type is a class, so that closures can share the value.
+/// A value that is protected by a lock. The type is a class so that closures can share the value.
 ///
 /// The class is `package` because `ProcedureKitDurable` and `ProcedureKitRemote` use it.
 package final class Locked<Value: Sendable>: Sendable {
@@ -10,7 +10,7 @@ package final class Locked<Value: Sendable>: Sendable {
     contents = Mutex(value)
   }
 
-  /// Calls a function with the value, under the lock. The function must not call the user's code.
+  /// Calls a function with the value while the lock is held. The function must not call the user's code.
   package func withLock<R: Sendable, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
     try contents.withLock { value throws(E) in try body(&value) }
   }

@@ -4,7 +4,7 @@ struct Seconds: Codable {
 
   init(_ duration: Duration) { self.duration = duration }
 
-  /// Decodes a number of seconds. A number beyond the longest duration is clamped.
+  /// Decodes a number of seconds. A number that exceeds the range of `Duration` is clamped to that range.
   init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     let seconds: Double

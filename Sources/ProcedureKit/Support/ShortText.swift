@@ -85,13 +85,13 @@ extension Sequence where Element == Unicode.Scalar {
 }
 
 extension Unicode.Scalar {
-  /// Returns the scalar to show in place of this one, which is the scalar itself if it is harmless; `nil` to omit it.
+  /// Returns the scalar itself if it is harmless, the scalar that replaces it, or `nil` if it is to be omitted.
   package func harmless(control: Unicode.Scalar = " ") -> Unicode.Scalar? {
     if (" "..."~").contains(self) { return self }
     switch properties.generalCategory {
     case .control: return ["\n", "\r", "\t"].contains(self) ? " " : control
     case .lineSeparator, .paragraphSeparator: return " "
-    // The joiners keep emoji together, and letters of some scripts apart.
+    // U+200D joins the parts of an emoji, and U+200C separates letters in some scripts.
     case .format: return ["\u{200C}", "\u{200D}"].contains(self) ? self : nil
     default: return self
     }

@@ -23,7 +23,7 @@ struct Slots<Element> {
 
   mutating func removeAll() { (elements, vacant) = ([], []) }
 
-  /// Releases the memory if no element is left and there was room for more than 1,024. Returns whether memory was released.
+  /// Releases the memory if the collection is empty and has room for more than 1,024 elements. Returns whether memory was released.
   mutating func releaseMemory() -> Bool {
     guard count == 0, elements.count > 1_024 else { return false }
     removeAll()

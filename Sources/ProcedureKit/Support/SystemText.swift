@@ -1,7 +1,7 @@
 /// Text for the operating system, such as a path, an argument or an environment variable. The system treats such text as bytes, which need
 /// not be UTF-8.
 ///
-/// System text can be written as a literal. An interpolation keeps the bytes of the system text in it:
+/// System text can be written as a literal. An interpolation preserves the bytes of any system text that it contains:
 ///
 /// ```swift
 /// let file: SystemText = "\(folder)/kitten.ppm"
@@ -79,10 +79,10 @@ public struct SystemText:
   /// Whether the text has no bytes.
   public var isEmpty: Bool { bytes.isEmpty }
 
-  /// Whether the bytes contain a zero. If they do, the system uses only the bytes before the zero.
+  /// Whether the bytes contain a zero. If they do, the system uses only the bytes before the first zero.
   package var containsZero: Bool { bytes.contains(0) }
 
-  /// The path of the folder that contains this file or folder, without a trailing slash. The value is `nil` for the root folder, and for a
+  /// The path of the folder that contains this file or folder, without a trailing slash. The value is `nil` for the root folder and for a
   /// name without a slash.
   package var parentFolder: SystemText? {
     guard let end = bytes.lastIndex(of: UInt8(ascii: "/")), bytes.count > 1 else { return nil }
