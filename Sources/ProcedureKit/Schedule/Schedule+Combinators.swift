@@ -1,5 +1,5 @@
 extension Schedule {
-  /// Returns a schedule that uses the longer of the two schedules' delays each time and ends when the shorter schedule ends.
+  /// Returns a schedule that uses the longer of the two schedules' delays each time and ends as soon as one of the schedules ends.
   public func and(_ other: Schedule) -> Schedule {
     Schedule(ScheduleExpression(.and, expression, other.expression))
   }
@@ -40,7 +40,7 @@ extension Schedule {
     Schedule(ScheduleExpression(.prefix(count), expression))
   }
 
-  /// Returns a schedule that ends before the sum of its delays exceeds `total`. The duration of the work between the delays does not count.
+  /// Returns a schedule that ends before the sum of its delays exceeds `total`. The sum does not include the time between the delays.
   public func upTo(_ total: Duration) -> Schedule {
     Schedule(ScheduleExpression(.upTo(total), expression))
   }

@@ -4,11 +4,11 @@
 /// .exponential(from: .milliseconds(100)).capped(at: .seconds(30)).jittered().prefix(5)
 /// ```
 ///
-/// The example produces five random delays of at most 0.1, 0.2, 0.4, 0.8 and 1.6 seconds. The first delay precedes the first retry; when
-/// there are no more delays, there are no more retries. A schedule is a value: many procedures can share a schedule, and each of them
+/// The example produces five random delays of at most 0.1, 0.2, 0.4, 0.8 and 1.6 seconds. The first delay precedes the first retry, and
+/// there are no further retries after the schedule ends. A schedule is a value. Many procedures can share a schedule, and each of them
 /// starts with the first delay.
 ///
-/// Adding a combinator costs O(1), and computing the next delay costs O(n) for n combinators. A schedule can have up to 100,000
+/// Adding a combinator takes O(1), and computing the next delay takes O(n) for n combinators. A schedule can have up to 100,000
 /// combinators.
 ///
 /// Every delay is clamped to the range from zero to 292 years.
@@ -94,7 +94,7 @@ public struct Schedule: Sendable {
     Schedule(ScheduleExpression(expression.step, facts: .init(isEndless: true, isZero: isZero)))
   }
 
-  /// Whether the schedule is known to be an endless series of zero delays. The user's functions are not called to determine this.
+  /// Whether the schedule is known to be an endless series of zero delays. Reading this property does not call the user's functions.
   var isEndlessWithoutDelay: Bool { expression.facts.isEndless && expression.facts.isZero }
 }
 
@@ -115,7 +115,7 @@ private struct Unfolding<State: Sendable>: DelaySource {
 }
 
 extension Schedule {
-  /// Returns the delays as a sequence, for tests and inspection. Most schedules are endless, and so are most of these sequences.
+  /// Returns the delays as a sequence, for tests and inspection. If the schedule is endless, so is the sequence.
   ///
   /// ```swift
   /// Array(Schedule.fibonacci(.seconds(1)).delays().prefix(5))  // 0, 1, 1, 2 and 3 seconds

@@ -1,13 +1,13 @@
 /// The state of one use of a schedule. Copies advance independently.
 ///
-/// The parts are stored in an array, and a part is added when its first delay is requested. The evaluation is iterative instead of
-/// recursive, so a schedule of 100,000 steps does not overflow the stack.
+/// A *part* contains the state of one step of the schedule and is added to an array when the first delay of the step is requested. The
+/// evaluation is iterative rather than recursive, so that a schedule of 100,000 steps does not overflow the stack.
 ///
 /// The type is `package` because `ProcedureKitDurable` uses it.
 package struct ScheduleEvaluation: Sendable {
   private enum Side: Sendable { case first, second }
 
-  /// A step of the schedule that was asked for a delay and has not ended.
+  /// The state of a step from which a delay has been requested and that has not ended.
   private struct Part: Sendable {
     var step: ScheduleExpression.Step
     /// The first operand; `nil` if there is none, or if it has ended and the second operand is used instead.
@@ -23,7 +23,7 @@ package struct ScheduleEvaluation: Sendable {
   private enum Operand: Sendable {
     /// An operand whose delay has not been requested yet.
     case unused(ScheduleExpression)
-    /// An operand that is the part at this position.
+    /// An operand in use, whose part is at this position.
     case part(Int)
   }
 
@@ -31,27 +31,27 @@ package struct ScheduleEvaluation: Sendable {
   private struct Frame {
     let part: Int
     let side: Side
-    /// The delay of the first operand, while the second one is being computed.
+    /// The delay of the first operand, while the delay of the second operand is being computed.
     let firstDelay: Duration?
   }
 
   /// The next action of a part.
   private enum Answer {
     case delay(Duration?)
-    /// The operand must be computed first.
+    /// The delay of an operand must be computed first.
     case ask(Side, firstDelay: Duration? = nil)
   }
 
   private let expression: ScheduleExpression
   /// The parts. The array is empty before the first delay; parts that have ended are `nil`.
   private var parts: [Part?] = []
-  /// The functions that compute delays. Each has the same position as its part.
+  /// The functions that compute delays. Each function has the same index as its part.
   private var sources: [(any DelaySource)?] = []
 
   package init(_ expression: ScheduleExpression) { self.expression = expression }
 
-  /// Returns the next delay, which is never negative and never longer than `Duration.longest`. Returns `nil` after the end of the schedule.
-  /// O(n) for n steps of the schedule.
+  /// Returns the next delay, which is never negative and never longer than `Duration.longest`. Returns `nil` after the schedule ends. This
+  /// takes O(n) for n steps of the schedule.
   package mutating func next(using generator: inout any RandomNumberGenerator) -> Duration? {
     var frames: [Frame] = []
     var part = parts.isEmpty ? add(expression) : 0
@@ -63,7 +63,7 @@ package struct ScheduleEvaluation: Sendable {
         part = position(of: side, in: part)
         answer = asked(part, &generator)
       case .delay(let delay):
-        // A part is not used after it ends.
+        // The part has ended, so it is removed.
         if delay == nil { (parts[part], sources[part]) = (nil, nil) }
         guard let frame = frames.popLast() else { return delay?.saturated }
         part = frame.part
@@ -129,7 +129,7 @@ package struct ScheduleEvaluation: Sendable {
     return parts.count - 1
   }
 
-  /// Returns the position of an operand, which becomes a part when it is first used.
+  /// Returns the position of an operand's part, which is added on first use.
   private mutating func position(of side: Side, in part: Int) -> Int {
     switch parts[part]?[side] {
     case .part(let position): return position

@@ -1,6 +1,7 @@
-/// The definition of a schedule: a tree of steps, whose branches several schedules can share.
+/// The definition of a schedule, which is a tree of steps. Several schedules can share a branch of a tree.
 ///
-/// A combinator adds one node, regardless of the size of its operands. Nodes do not change, so one node can be part of many schedules.
+/// A combinator adds one node, regardless of the size of its operands. A node does not change while a schedule uses it, so many schedules
+/// can contain the same node.
 ///
 /// The conformance to `@unchecked Sendable` relies on an invariant: operands change only in `deinit`, and only in nodes that have no other
 /// references.
@@ -8,7 +9,7 @@
 /// The class is `package` because `ProcedureKitDurable` uses it.
 package final class ScheduleExpression: @unchecked Sendable {
   enum Step: Sendable {
-    /// Delays that are computed by a function.
+    /// Delays that a function computes.
     case computed(any DelaySource)
     case capped(at: Duration)
     /// Random delays, each between zero and the original delay.
@@ -24,7 +25,7 @@ package final class ScheduleExpression: @unchecked Sendable {
     case then
   }
 
-  /// What is known about all delays before the first one is computed.
+  /// Facts about the delays that are known before the first delay is computed.
   struct Facts: Sendable {
     /// Whether the schedule never ends.
     var isEndless = false
