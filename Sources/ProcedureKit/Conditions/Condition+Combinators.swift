@@ -55,7 +55,7 @@ extension Condition {
     }
   }
 
-  /// Returns the condition without its `prepare` step: the state is only tested, and the user is not asked.
+  /// Returns the condition without its `prepare` step. Evaluating it tests the state but does not prompt the user.
   public func silenced() -> Condition {
     Condition(name) { _, decide in await evaluate(prepares: false, decide: decide) }
   }
@@ -76,7 +76,8 @@ extension Condition {
     }
   }
 
-  /// Shortens the name of a combination, so that thousands of nested conditions do not each store the names of all inner ones.
+  /// Shortens the name of a combined condition. Otherwise, each of thousands of nested conditions would store the names of all conditions
+  /// inside it.
   private static func combined(_ name: String) -> String {
     name.utf8.count <= 1_000 ? name : name.shortened(to: 1_000)
   }

@@ -9,8 +9,9 @@
 /// cancels the other evaluations, and the run fails. If no condition fails but at least one is not satisfied, the run is ignored.
 ///
 /// If a condition ignores cancellation, its evaluation continues in a separate task. An enclosing `||`, `&&` or `!` does not wait for the
-/// evaluation to end, and neither does an added run, nor any of that run's layers, nodes and children. `run` and direct calls to a
-/// procedure are structured: the decision is made just as early, but the call waits for the evaluation to end before it proceeds.
+/// evaluation to end. Neither does a run that was added to a queue, nor do the layers, nodes and children of that run. By contrast, `run`
+/// and direct calls to a procedure are structured: the decision is made just as early, but the call waits for the evaluation to end before
+/// it proceeds.
 public struct Condition: Sendable {
   /// The name of the condition in errors, outcomes and logs. The name of a combination consists of the names of the combined conditions,
   /// and has at most 1,000 characters.
@@ -82,7 +83,8 @@ public struct Condition: Sendable {
   ) async {
     guard !conditions.isEmpty else { return decide([]) }
     let tally = Locked(ConditionTally(count: conditions.count))
-    // The group cannot cancel the evaluations, because the task that owns it is waiting for child tasks, which may ignore cancellation.
+    // The group cannot cancel the evaluations, because the task that owns the group is waiting for child tasks that may ignore
+    // cancellation.
     let works = conditions.map { _ in CancellableTask() }
     await withDiscardingTaskGroup { group in
       for (index, condition) in conditions.enumerated() {
