@@ -52,7 +52,7 @@ extension CapabilityError {
 }
 
 extension Authorize where C.Status.Requirement == Void {
-  /// Creates a procedure that authorizes a capability that has no requirements.
+  /// Creates a procedure that authorizes a capability without requirements.
   public init(_ capability: C) {
     self.init(capability, ())
   }
@@ -80,11 +80,11 @@ public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
   }
 }
 
-/// The authorization requests in the process. For each type of capability, they are made one at a time, in order of arrival.
+/// The authorization requests in the process. Requests for capabilities of the same type are made one at a time, in order of arrival.
 ///
 /// A request consists of a capability and a requirement. Callers that make equal requests share one answer, even if it is a refusal. A
-/// caller with a different request reads the status again when its turn comes, and asks only if the status is still insufficient. An error
-/// or a cancellation does not count as an answer.
+/// caller with a different request reads the status again when its turn comes, and requests authorization only if the status is still
+/// insufficient. An error or a cancellation does not count as an answer.
 enum AuthorizationRequests {
   /// The open requests, indexed by identity.
   private static let openRequests = Mutex<[ObjectIdentifier: (question: Question, isAnswered: Bool)]>([:])
@@ -129,7 +129,7 @@ enum AuthorizationRequests {
     openRequests.withLock { $0[ObjectIdentifier(question)]?.isAnswered ?? false }
   }
 
-  /// Marks all equal requests as answered. The values are compared while the lock is not held.
+  /// Marks all requests that are equal to `question` as answered. Requests are compared while the lock is not held.
   ///
   /// - Complexity: O(n) for n open requests.
   private static func markAnswered(_ question: Question) {

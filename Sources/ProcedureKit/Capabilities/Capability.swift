@@ -1,7 +1,7 @@
 /// A facility that may require authorization, such as a camera, a folder or an account.
 ///
-/// A capability can read its current authorization and request it. The procedures ``GetAuthorizationStatus`` and ``Authorize`` work with
-/// any capability, as does the condition ``Condition/authorized(for:_:)``.
+/// A capability can report its current authorization and request authorization from the user. The procedures ``GetAuthorizationStatus`` and
+/// ``Authorize`` work with any capability, as does the condition ``Condition/authorized(for:_:)``.
 public protocol Capability<Status>: Sendable {
   /// The type that describes the app's authorization.
   associatedtype Status: AuthorizationStatus
@@ -24,7 +24,7 @@ public protocol Capability<Status>: Sendable {
   /// slot during the request. The function can run procedures and can itself request other authorizations.
   ///
   /// - Parameter requirement: The required authorization.
-  /// - Throws: An error if the request could not be made. A refusal by the user is not an error; the status reports it.
+  /// - Throws: An error if the request could not be made. A refusal by the user is not an error, but is reflected in the status.
   func requestAuthorization(_ requirement: Status.Requirement) async throws
 }
 
@@ -37,7 +37,7 @@ extension Capability {
 
 /// The app's authorization to use a ``Capability``.
 public protocol AuthorizationStatus: Sendable {
-  /// The type of a requirement that a status can meet; `Void` if a capability is either authorized or not.
+  /// The type of a requirement that a status can meet; `Void` for a capability that is simply authorized or not authorized.
   associatedtype Requirement: Sendable
 
   /// Returns whether the status meets `requirement`.

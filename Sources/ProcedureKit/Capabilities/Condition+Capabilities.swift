@@ -2,8 +2,8 @@ extension Condition {
   /// Returns a condition that is satisfied when `capability` is authorized, and otherwise fails with a
   /// ``CapabilityError``.
   ///
-  /// The `prepare` step requests authorization if necessary; `.authorized(for:…).silenced()` only reads the status. Callers with equal
-  /// requests share one answer (see ``Authorize``), and hold no slot while they wait.
+  /// The `prepare` step requests authorization if necessary, whereas `.authorized(for:…).silenced()` only reads the status. Callers with
+  /// equal requests share one answer (see ``Authorize``), and hold no slot while they wait.
   ///
   /// - Parameters:
   ///   - capability: The capability to test.
@@ -23,7 +23,7 @@ extension Condition {
       })
   }
 
-  /// Returns a condition that is satisfied when a capability that has no requirements is authorized; see ``authorized(for:_:)``.
+  /// Returns a condition that is satisfied when a capability without requirements is authorized; see ``authorized(for:_:)``.
   public static func authorized<C: Capability>(for capability: C) -> Condition where C.Status.Requirement == Void {
     authorized(for: capability, ())
   }
@@ -36,14 +36,14 @@ extension Condition {
   /// let erase = Erase().condition(.userConfirmation("may erase") { await dialog.ask("Erase it all?") })
   /// ```
   ///
-  /// The question is the `prepare` step and is asked again for each run. `.userConfirmation { … }.silenced()` does not ask, so the
-  /// procedure is ignored. Within a process, confirmations are requested one at a time, in order of arrival; waiting runs hold no slot.
-  /// `ask` can itself request another confirmation, which belongs to the first one and does not wait for it.
+  /// The `prepare` step asks the question, once for each run. `.userConfirmation { … }.silenced()` does not ask, so the procedure is
+  /// ignored. Within a process, confirmations are requested one at a time, in order of arrival. A run that is waiting for its turn holds no
+  /// slot. `ask` can itself request another confirmation, which is part of the first one and does not wait for it to end.
   ///
   /// - Parameters:
   ///   - name: The name of the condition in errors, outcomes and logs.
   ///   - ask: A function that asks the user, and returns `true` if the user agrees, or `false` to ignore the procedure. If it throws, the
-  ///     procedure fails. The function runs in a task that is cancelled when the run is cancelled or another condition fails; the function
+  ///     procedure fails. The function runs in a task that is cancelled when the run is cancelled or another condition fails. The function
   ///     should then close its prompt. If the run is cancelled before its turn, the function is never called.
   /// - Returns: The condition, which fails with ``ProcedureError/Kind/exclusionDeadlock`` if another prompt is waiting for a resource that
   ///   an enclosing body holds.
@@ -70,9 +70,10 @@ extension Prompts.Kind {
 
 /// The prompts in the process. At most one prompt of each kind is shown at a time.
 ///
-/// While a prompt is open, it exclusively holds a category in the process-wide resource table, even if its queue has a separate table. The
-/// rules for exclusive categories therefore apply: prompts are shown in order of arrival, a nested prompt does not wait for an enclosing
-/// prompt of the same kind, and a deadlock between prompts and resources is reported as a failure, so no prompt waits forever.
+/// While a prompt is open, it exclusively holds a category in the process-wide resource table, even if the queue of the caller has a
+/// separate table. The rules for exclusive categories therefore apply: prompts are shown in order of arrival, a nested prompt does not wait
+/// for an enclosing prompt of the same kind, and a deadlock between prompts and resources is reported as a failure, so no prompt waits
+/// forever.
 enum Prompts {
   /// A kind of prompt. Prompts of the same kind never overlap.
   struct Kind: Hashable, Sendable, CustomStringConvertible {
@@ -80,7 +81,7 @@ enum Prompts {
     var description: String { "prompts of \(type)" }
   }
 
-  /// Waits until no other prompt of `kind` is open, and then calls `operation`. The caller holds no slot during the wait; `operation`
+  /// Waits until no other prompt of `kind` is open, and then calls `operation`. The caller holds no slot during the wait, but `operation`
   /// executes with the slot and the resources of the caller.
   ///
   /// Cancelling the caller or its run immediately ends the wait, or cancels `operation`. Errors contain the given name.
