@@ -2,7 +2,7 @@ extension GraphBuilder {
   /// Adds a node that executes a procedure for each element of an array whose length is known only when the graph runs.
   ///
   /// - Parameters:
-  ///   - elements: The node with the array.
+  ///   - elements: The node whose value is the array.
   ///   - procedure: The procedure for each element. Elements execute concurrently, limited by `maxConcurrentElements` and the width of the
   ///     queue.
   ///   - limit: The maximum number of concurrent elements. Passing a value below 1 traps.
@@ -19,7 +19,7 @@ extension GraphBuilder {
     return add(work.task.named("map \(work.task.name)"), from: elements)
   }
 
-  /// Adds a node that works like ``map(_:with:maxConcurrentElements:onFailure:elementName:)``, but omits every `nil`.
+  /// Adds a node that works like ``map(_:with:maxConcurrentElements:onFailure:elementName:)``, but omits every `nil` result.
   public func compactMap<Element, Output, P: Procedure>(
     _ elements: Node<[Element]>, with procedure: P, maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil
@@ -28,7 +28,7 @@ extension GraphBuilder {
     return add(work.task.named("compactMap \(work.task.name)").map { $0.compactMap(\.self) }, from: elements)
   }
 
-  /// Adds a node that keeps the elements for which a procedure returns `true`, in order; see
+  /// Adds a node that keeps the elements for which a procedure returns `true`, in their order; see
   /// ``map(_:with:maxConcurrentElements:onFailure:elementName:)``.
   public func filter<Element, P: Procedure>(
     _ elements: Node<[Element]>, with predicate: P, maxConcurrentElements limit: Int = .max,
@@ -42,7 +42,7 @@ extension GraphBuilder {
   ///
   /// - Parameters:
   ///   - name: The name of the node in errors, events and diagrams.
-  ///   - elements: The node with the array.
+  ///   - elements: The node whose value is the array.
   ///   - initial: The first partial result.
   ///   - combine: A function that returns the next partial result, given the previous one and an element.
   /// - Returns: A node with the last partial result, which is `initial` if the array is empty.
@@ -71,8 +71,8 @@ extension GraphBuilder {
 
   /// Adds a node for each element of an array. All of these nodes execute the same task.
   ///
-  /// The function is compiled in the client's module, where the types are known. Otherwise, the types would be looked up at run time for
-  /// each element.
+  /// The function is inlinable so that the compiler can specialize it in the client's module, where the types are known. Otherwise, the
+  /// runtime would look up the types for each element.
   @inlinable
   func add<Element, Output>(
     _ task: ProcedureTask<Element, Output>, forEach elements: [Element], elementName: (@Sendable (Element) -> String)?
@@ -141,7 +141,7 @@ extension GraphBuilder {
         .task, from: elements)
   }
 
-  /// Adds a node that works like ``map(_:_:maxConcurrentElements:onFailure:elementName:operation:)``, but omits every `nil`.
+  /// Adds a node that works like ``map(_:_:maxConcurrentElements:onFailure:elementName:operation:)``, but omits every `nil` result.
   public func compactMap<Element, Output: Sendable>(
     _ name: String, _ elements: Node<[Element]>, maxConcurrentElements limit: Int = .max,
     onFailure policy: FailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil,
@@ -179,7 +179,7 @@ extension GraphBuilder {
       "map", elements, maxConcurrentElements: limit, onFailure: policy, elementName: elementName, operation: operation)
   }
 
-  /// Adds a node that calls a function for each element of an array, and omits every `nil`; see
+  /// Adds a node that calls a function for each element of an array, and omits every `nil` result; see
   /// ``map(_:_:maxConcurrentElements:onFailure:elementName:operation:)``.
   public func compactMap<Element, Output: Sendable>(
     _ elements: Node<[Element]>, maxConcurrentElements limit: Int = .max, onFailure policy: FailurePolicy = .failFast,
@@ -209,7 +209,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   @usableFromInline let element: ProcedureTask<Element, Output>
   @usableFromInline let limit: Int
   @usableFromInline let policy: FailurePolicy
-  /// Returns the name of an element. If it is `nil`, elements are named after their indices.
+  /// A function that returns the name of an element; `nil` to name the elements after their indices.
   @usableFromInline let elementName: (@Sendable (Element) -> String)?
 
   @inlinable

@@ -215,8 +215,8 @@ public final class GraphBuilder {
   }
 }
 
-/// Specializations of the general `add` function for one, two and three inputs, with the same behaviour. Without a parameter pack, the
-/// compiler knows all types in the caller's code, so no types have to be looked up at run time.
+/// Specializations of the general `add` function for one, two and three inputs, with the same behaviour. Because these functions have no
+/// parameter packs, the compiler knows all types in the caller's code, and the runtime does not have to look up any types.
 extension GraphBuilder {
   /// Adds a node that calls a function with the value of one node.
   ///

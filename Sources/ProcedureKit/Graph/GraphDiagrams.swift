@@ -75,7 +75,7 @@ package enum DiagramText {
     }
   }
 
-  /// Returns the content of a quoted Graphviz label. Ampersands are escaped, too, because Graphviz interprets HTML entities in labels.
+  /// Returns the content of a quoted Graphviz label. Ampersands are also escaped, because Graphviz interprets HTML entities in labels.
   ///
   /// - Parameters:
   ///   - name: The name.

@@ -14,8 +14,8 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
     @usableFromInline let slot: ValueSlot<Value>
     @usableFromInline var making: Making?
 
-    /// A conversion that creates the node's value from a value of another type in the slot. It is a class so that the many nodes without a
-    /// conversion remain small.
+    /// A conversion that creates the node's value from a value of another type in the slot. The type is a class so that nodes without a
+    /// conversion, which are the majority, remain small.
     @usableFromInline
     final class Making: Sendable {
       @usableFromInline let make: @Sendable (GraphValues) -> Value
@@ -33,7 +33,7 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
     }
   }
 
-  /// Returns the node as a dependency that never fails, for recovery and for work that must be done whatever the outcome.
+  /// Returns the node as a dependency that never fails, for error recovery and for work that must be done regardless of the outcome.
   ///
   /// If the node fails or is ignored, the result contains the error. A failure that all consumers receive as a `Result` does not fail
   /// the graph.
@@ -80,7 +80,7 @@ protocol ReferencedNode: GraphDependency {
 }
 
 extension GraphDependency {
-  /// The node's reference for its builder. Traps if the type is declared in another module.
+  /// The reference that a builder uses to identify the node. Traps if the conforming type is declared in another module.
   var reference: NodeReference {
     guard let node = self as? any ReferencedNode else { fatalError("\(Self.self) is not a node of a ProcedureGraph") }
     return node.reference

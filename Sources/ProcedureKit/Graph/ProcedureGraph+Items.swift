@@ -114,7 +114,7 @@ struct ItemOrder: Sendable {
       }
       next += 1
     }
-    // Each remaining item needs another remaining item, so following these needs from any of them leads to a cycle.
+    // Each remaining item needs another remaining item. Following the needs of any remaining item therefore leads to a cycle.
     var walks = [Int](repeating: -1, count: needs.count)
     for start in missing.indices where missing[start] > 0 {
       var (way, item): ([Int], Int) = ([], start)
@@ -132,7 +132,7 @@ struct ItemOrder: Sendable {
 public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConvertible {
   /// The name of the graph.
   public let graph: String
-  /// The ids of items that have the same id as an earlier item.
+  /// The duplicate ids, one for each item that has the same id as an earlier item.
   public private(set) var duplicates: [ID] = []
   /// The needed ids that no item has, each with the item that needs it.
   public private(set) var unknownNeeds: [(item: ID, need: ID)] = []
@@ -159,7 +159,7 @@ public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConve
     var (error, taken) = (GraphItemsError(graph: graph), Set<ID>(minimumCapacity: ids.count))
     var indices = [AnyHashable: Int](minimumCapacity: ids.count)
     for (index, id) in ids.enumerated() {
-      // The value of the graph is a dictionary, which cannot hold two ids that Swift considers equal.
+      // The value of the graph is a dictionary, which cannot contain two ids that Swift considers equal.
       if !taken.insert(id).inserted { error.duplicates.append(id) }
       indices[ByteText.key(id)] = index
     }

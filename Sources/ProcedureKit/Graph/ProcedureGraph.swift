@@ -17,7 +17,7 @@
 ///
 /// When a graph is cancelled, it cancels the executing nodes, starts no further ones, and waits for the executing nodes to end. A node can
 /// execute in the task that called ``ProcedureQueue/run(_:input:)``. If the queue cancels the graph, that task itself is not cancelled, so
-/// the node must check ``ProcedureContext/isCancelled`` instead.
+/// the node must check ``ProcedureContext/isCancelled`` instead of `Task.isCancelled`.
 public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// The name of the graph in errors, events and diagrams.
   public let name: String
@@ -54,8 +54,8 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// }
   /// ```
   ///
-  /// The type must be written explicitly, so that the compiler reports a closure that lacks a `return` instead of creating a graph without
-  /// a value.
+  /// You must pass the type explicitly. Otherwise, a closure that lacks a `return` would create a graph without a value instead of causing
+  /// a compiler error.
   public init(
     _ name: String = "ProcedureGraph", returning type: Void.Type, _ build: (GraphBuilder, Node<Input>) -> Void
   ) where Output == Void {

@@ -127,9 +127,9 @@ package struct GraphShape: Sendable {
   let roots: ContiguousArray<Int32>
   /// The priority of each node; empty if all nodes have the same priority.
   let priorities: ContiguousArray<UInt8>
-  /// The node whose `Result` is the value of the graph, so a failure of the node does not fail the graph; -1 if there is no such node.
+  /// The node whose `Result` is the value of the graph; -1 if there is none. A failure of this node does not fail the graph.
   let acceptedOutput: Int32
-  /// For each node, whether its failure stays within the graph; empty if no failure does.
+  /// For each node, whether the graph accepts its failure; empty if the graph accepts no failure.
   private let acceptance: ContiguousArray<Bool>
 
   /// Computes the shape from edges, each of which leads from a dependency to a dependent. `priorities` has one element per node or is
@@ -164,10 +164,10 @@ package struct GraphShape: Sendable {
       ? Self.acceptance(offsets: offsets, successors: successors, acceptedOutput: acceptedOutput) : []
   }
 
-  /// Computes for each node whether its failure stays within the graph (D4).
+  /// Computes for each node whether the graph accepts its failure (D4). A failure that the graph accepts does not fail the graph.
   ///
-  /// A failure stays within the graph if each of the node's outgoing edges accepts the failure, or leads to a node whose own failure stays
-  /// within the graph. The failure of a node without successors leaves the graph.
+  /// The graph accepts a failure if each of the node's outgoing edges accepts the failure, or leads to a node whose own failure the graph
+  /// accepts. The failure of a node without successors is accepted only if the node's `Result` is the value of the graph.
   private static func acceptance(
     offsets: ContiguousArray<Int32>, successors: ContiguousArray<Int32>, acceptedOutput: Int32
   ) -> ContiguousArray<Bool> {
@@ -180,7 +180,7 @@ package struct GraphShape: Sendable {
     return accepted
   }
 
-  /// Returns whether a failure of a node stays within the graph (D4).
+  /// Returns whether the graph accepts the failure of a node (D4). A failure that the graph accepts does not fail the graph.
   func acceptsFailure(of node: Int32) -> Bool {
     !acceptance.isEmpty && acceptance[Int(node)]
   }
@@ -243,7 +243,7 @@ package struct ValueLayout: Sendable {
   }
 }
 
-/// A graph under construction. The draft uses little memory per node, because a graph can have a million nodes.
+/// A graph under construction. A draft must use little memory per node, because a graph can have a million nodes.
 struct GraphDraft {
   private(set) var bodies: ContiguousArray<NodeBody> = []
   private var traits: ContiguousArray<NodeTraits> = []
@@ -313,7 +313,7 @@ private struct DraftEdges: Sequence, IteratorProtocol {
       while inputEnds[node] <= input { node += 1 }
       let taken = inputs[input]
       input += 1
-      // Slot 0 is the input of the graph, which is available from the start, so it needs no edge.
+      // Slot 0 contains the input of the graph. The input is available from the start, so it needs no edge.
       if taken > 1 {
         return (from: taken >> 1 - 1, to: Int32(node), kind: taken & 1 == 1 ? .acceptsFailure : .requiresSuccess)
       }

@@ -1,4 +1,5 @@
-/// The progress of a graph's run. It decides which node executes next, whether another worker is needed, and when the graph ends.
+/// A state machine that decides, for one run of a graph, which node executes next, whether another worker is needed, and when the graph
+/// ends.
 ///
 /// When a worker finishes a node, it continues with a successor that this node made ready, as reported by ``GraphCountdown``. All other
 /// ready nodes wait in a queue, ordered by priority, then by rank, and then by the order in which they became ready (Q8). While nodes are
@@ -29,14 +30,14 @@ struct GraphProgress {
   private let limit: Int
   private let stopsAtFirstFailure: Bool
   private(set) var ready = ReadyQueue()
-  /// The positions that were most recently assigned at the front and at the back of the nodes with the same rank. They have 32 bits.
+  /// The positions most recently assigned at the front and at the back of the nodes with the same rank. Positions are 32-bit numbers.
   private var orders: (first: UInt64, last: UInt64) = (1 << 31, 1 << 31)
   /// The number of nodes that workers have taken. It does not change when a worker continues with a successor.
   private(set) var executing = 0
   private(set) var workerIsStarting = false
 
-  /// Creates the progress of a run that executes at most `limit` nodes at a time. If `stopsAtFirstFailure` is `true`, a failure that is not
-  /// accepted within the graph stops the graph (D4).
+  /// Creates the progress of a run that executes at most `limit` nodes at a time. If `stopsAtFirstFailure` is `true`, the first failure
+  /// that the graph does not accept stops the graph (D4).
   init(
     _ countdown: GraphCountdown, ranks: ContiguousArray<Int32> = [], limit: Int, stopsAtFirstFailure: Bool
   ) {
@@ -80,8 +81,9 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// Records that a node succeeded, and returns the next node for its worker. If all priorities are equal, this is the released node with
-  /// the lowest rank, so that a worker soon consumes the values that it produced. Otherwise, it is the first ready node.
+  /// Records that a node succeeded, and returns the next node for its worker. If all priorities are equal, the next node is the one with
+  /// the lowest rank in `released`, so that the worker soon consumes the values that it produced. Otherwise, the next node is the first in
+  /// the queue of ready nodes.
   mutating func nodeSucceeded(releasing released: GraphCountdown.Released) -> Advance {
     let continuesAtOnce = released.first >= 0 && shape.priorities.isEmpty && !isStopping
     if continuesAtOnce {
@@ -101,8 +103,8 @@ struct GraphProgress {
 
   /// Records that a node did not succeed, and returns the next node for its worker (D4).
   ///
-  /// `released` contains the nodes that accept the failure and have no other unfinished dependencies. `isUnaccepted` is `true` if the
-  /// failure leaves the graph.
+  /// `released` contains the nodes that accept the failure and have no other unfinished dependencies. `isUnaccepted` is `true` if the graph
+  /// does not accept the failure.
   mutating func nodeStopped(
     _ node: Int32, _ ending: Ending, releasing released: GraphCountdown.Released
   ) -> (advance: Advance, isUnaccepted: Bool) {
@@ -167,8 +169,8 @@ struct GraphProgress {
 
 /// An object that counts down the unfinished dependencies of nodes and finds the nodes that become ready when a node ends.
 ///
-/// Workers use the countdown without a lock. A worker whose node releases exactly one successor continues with that successor;
-/// ``GraphProgress`` schedules all other ready nodes. The counters themselves are stored in ``GraphValues``.
+/// Workers use the countdown without a lock. If the end of a node makes exactly one successor ready, the worker of the node continues with
+/// that successor. ``GraphProgress`` schedules all other ready nodes. The counters themselves are stored in ``GraphValues``.
 final class GraphCountdown: Sendable {
   /// A node that does not execute because of how `cause` ended (D1).
   struct Skipped: Equatable {
@@ -219,7 +221,7 @@ final class GraphCountdown: Sendable {
   /// Skips the dependents of a node that did not succeed. The caller must record the errors of the skipped nodes, and then call
   /// `release(byStopping:_:)`.
   ///
-  /// - Returns: All nodes that are skipped as a result. A node follows the node that caused it to be skipped.
+  /// - Returns: All nodes that are skipped as a result. Each node comes after the node that caused it to be skipped.
   func nodeStopped(_ node: Int32, _ ending: GraphProgress.Ending) -> [Skipped] {
     var skipped: [Skipped] = []
     skipDependents(of: node, ending, &skipped)

@@ -97,7 +97,7 @@ extension GraphRun {
         firstID, in: around, ProgressState(total: total), nodeCount: plan.traits.count, time: run.core.time)
     }
     guard isNew else { return part }
-    // From here on, each node is counted when it ends. Nodes that have already ended are counted below; counting a node twice has no
+    // From here on, each node is counted when it ends. Nodes that have already ended are counted below. Counting a node twice has no
     // effect.
     values.countEnds()
     for node in plan.traits.indices where values.hasEnded(Int32(node)) { countEnd(of: Int32(node), in: part) }

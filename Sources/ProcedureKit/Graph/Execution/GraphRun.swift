@@ -156,7 +156,7 @@ final class GraphRun: Sendable {
     ProcedureIdentity(id: firstID.advanced(by: Int(node)), name: plan.traits[Int(node)].name)
   }
 
-  /// Executes a node that has only a body as a run, so that the interceptor of the queue is called.
+  /// Creates and executes a run for a node that has only a body, so that the interceptor of the queue is called.
   func executeAsRun(_ node: Int32, worker: Run) async throws {
     let traits = plan.traits[Int(node)]
     let layer = ModifierLayer(ModifierLayer.Traits(name: traits.name, rawPriority: traits.priority))
@@ -179,8 +179,8 @@ final class GraphRun: Sendable {
       id: firstID.advanced(by: Int(node)), slotOf: worker.slotOwner, closures: closures)
   }
 
-  /// Returns the run of a node that has only a body, creating the run on first use. For a task that outlives the body, the run has already
-  /// ended.
+  /// Returns the run of a node that has only a body, creating the run on first use. If the caller is a task that has outlived the body, the
+  /// run has already ended.
   func run(of node: Int32, worker: Run) -> Run {
     // The run is admitted before the lock is released. Otherwise, another task of the body could see a run that appears to have ended.
     let (run, adoption) = nodeRuns.withLock { runs -> (Run, Run.Adoption?) in
@@ -288,7 +288,7 @@ final class GraphRun: Sendable {
       of: identity(of: skip.node), identity(of: skip.cause), origin: identity(of: node), root)
   }
 
-  /// Publishes the final events for a skipped node and gives up its inputs (D3).
+  /// Publishes the final events for a skipped node and gives up the node's share of each input (D3).
   private func finishSkipped(
     _ skip: GraphCountdown.Skipped, since node: Int32, _ root: any Error, isCancelled: Bool
   ) {
@@ -304,7 +304,7 @@ final class GraphRun: Sendable {
     if !isStopping { cancel() }
   }
 
-  /// Cancels the graph and everything in it (C5).
+  /// Cancels the graph, its additional workers, and its children (C5).
   private func cancel() {
     let advance = state.withLock { state in
       state.isCancelled = state.isCancelled || !state.progress.isStopping

@@ -37,15 +37,16 @@ struct ValueKind: Sendable {
 
 /// The values and counters of one run of a graph, in memory that workers access without a lock.
 ///
-/// The invariant of a value: its producer writes it to its slot once, and a consumer reads the slot only after the producer counts down the
-/// consumer's dependencies. A value of a nontrivial type has a counter. The counter is the number of consumers that have neither taken the
-/// value nor given it up, plus `unproduced` until the value is written. The last consumer to count down takes the value or destroys it.
+/// Invariant for values: the producer of a value writes the value to a slot once, and a consumer reads the slot only after the producer has
+/// counted down the consumer's dependencies. A value of a nontrivial type has a counter. The counter is the number of consumers that have
+/// neither taken the value nor given it up, plus `unproduced` until the value is written. The last consumer to count down takes the value
+/// or destroys it.
 ///
-/// The invariant of a node: its counter starts at the number of its dependencies. Each dependency subtracts one when it settles, after its
-/// value or error is written. The last dependency releases the node, whose worker then sees everything that the dependencies wrote. The
-/// counter of a skipped node is `skipped` or slightly less, so that no dependency counts it down to zero. After a worker takes the
-/// node, the counter holds the node's stage: `executing`, `held` (the queue is suspended), `executingAsRun` (a run was created for the
-/// body), `isRun` (the node has modifiers), or `ended`.
+/// Invariant for nodes: the counter of a node starts at the number of the node's dependencies. Each dependency subtracts one when it
+/// settles, after its value or error is written. The last dependency makes the node ready, and the worker that executes the node sees
+/// everything that the dependencies wrote. The counter of a skipped node is `skipped` or slightly less, so that no dependency counts it
+/// down to zero. After a worker takes the node, the counter holds the node's stage: `executing`, `held` (the queue is suspended),
+/// `executingAsRun` (a run was created for the body), `isRun` (the node has modifiers), or `ended`.
 ///
 /// The class is `package` because `ProcedureKitDurable` uses it.
 @usableFromInline

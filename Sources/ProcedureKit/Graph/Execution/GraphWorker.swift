@@ -121,7 +121,8 @@ struct NodeFrame: Sendable {
       || !worker.ignoresTaskCancellation && Task.isCancelled
   }
 
-  /// The run of the node, which is created on first use. For a task that outlives the body, the run has already ended.
+  /// The run of the node, which is created on first use. If a task that has outlived the body reads the property, the run has already
+  /// ended.
   var run: Run { graph.run(of: node, worker: worker) }
 
   /// Creates the run of a node that has modifiers.
