@@ -57,7 +57,7 @@ extension ClaimTable {
       nextOrder += 1
       numbers[part.run] = own
       for demand in part.demands { addEntries(for: demand, of: own) }
-      // The merged claim, which is removed last, still holds these units, so `free` can be negative until then.
+      // The merged claim still holds the same units until it is removed, so `free` can be negative in the meantime.
       take(own)
       ancestors.insert(part.run, at: 0)
     }
@@ -91,7 +91,7 @@ extension ClaimTable {
     claims.remove(claim)
   }
 
-  /// Releases the memory of the table if the table is empty and occupies a lot of memory.
+  /// Releases the memory of the table if the table is empty but still occupies a lot of memory.
   mutating func releaseMemory() {
     guard numbers.isEmpty else { return }
     if claims.releaseMemory() {
@@ -103,8 +103,8 @@ extension ClaimTable {
 
   // MARK: Entries
 
-  /// Returns the ancestors that hold units. These are the ancestors with a granted claim, and the ancestors with an ended claim that
-  /// enclose one of them.
+  /// Returns the ancestors that hold units. An ancestor holds units if its claim is granted, or if its claim has ended and a nearer
+  /// ancestor has a granted claim.
   func holding(_ ancestors: [RunNumber]) -> [RunNumber] {
     var isInside = false
     return ancestors.filter { ancestor in
@@ -277,7 +277,7 @@ extension ClaimTable {
 
   /// Traps if the claims, entries, and pools contradict each other. Called by tests.
   ///
-  /// - Complexity: O(n) for n entries, plus O(n) for each entry that shares a line with others.
+  /// - Complexity: O(n) for n entries, plus O(n) for each entry that shares a line with another entry.
   func checkInvariants() {
     var used: [Int32: Int32] = [:]
     var counts: [Int32: Int32] = [:]
@@ -296,7 +296,7 @@ extension ClaimTable {
         return true
       }
       precondition(
-        claims[claim].phase != .waiting || !canBeGranted(claim), "run \(run) waits, but its claim could be granted")
+        claims[claim].phase != .waiting || !canBeGranted(claim), "the waiting claim of run \(run) could be granted")
     }
     precondition(claims.count == numbers.count && entries.count == counts.values.reduce(0, { $0 + Int($1) }))
     for claim in numbers.values { precondition(claims[claim].nestedEntries == nested[claim] ?? 0) }

@@ -4,7 +4,7 @@ typealias RunNumber = UInt64
 /// The number of an open resource. It can be reused after the resource is closed.
 typealias ResourceNumber = Int32
 
-/// The number of units of one resource that a run needs. A run that excludes others needs the entire capacity of a category; a run that
+/// The number of units of one resource that a run needs. A run that holds a category exclusively needs the entire capacity, and a run that
 /// shares the category needs one unit.
 struct ClaimDemand: Equatable {
   let resource: ResourceNumber
@@ -21,9 +21,9 @@ struct ClaimDemand: Equatable {
 /// after which it belongs to the *holders* of the pool. A claim is granted when each of its entries is first in its line and all of its
 /// units are free.
 ///
-/// A run inside a holder takes units from the inner pool of the holder and takes only the remaining units from pools further out (R4). For
-/// a category, whose capacity is `Int32.max`, an inner pool has the same capacity, so readers inside a reader share the inner pool. A
-/// writer inside a reader waits for the readers inside its ancestors, and for all holders that are not its ancestors.
+/// A run inside a holder takes units from the inner pool of the holder and takes only the remaining units from outer pools (R4). For a
+/// category, whose capacity is `Int32.max`, an inner pool has the same capacity, so readers inside a reader share the inner pool. A writer
+/// inside a reader waits for the readers inside its ancestors, and for all holders that are not its ancestors.
 ///
 /// Each event takes O(e) for the e entries of the claims that it grants or ends, and constant time for a claim on a single resource.
 struct ClaimTable {
@@ -37,11 +37,11 @@ struct ClaimTable {
     let earlierWaiters: [RunNumber]
   }
 
-  /// The phases follow one another: `waiting` → `granted` → `ended`. A claim can leave the table in any phase. An ended claim still holds
-  /// units for the claims inside it.
+  /// The phase of a claim, which changes from `waiting` to `granted` to `ended`. A claim can be removed from the table in any phase. An
+  /// ended claim still holds units for the claims inside it.
   enum Phase { case waiting, granted, ended }
 
-  /// One of the layers of a procedure for which a claim is made.
+  /// A layer that shares one claim with other layers of the same procedure.
   struct Part {
     let run: RunNumber
     let demands: [ClaimDemand]
@@ -148,8 +148,8 @@ struct ClaimTable {
   /// Claims all `demands` for a run together, or makes the run wait for all of them (R1). Returns whether the run now holds the units.
   ///
   /// If the run has an ended claim whose units a nested run is still using, the run continues with these units. The run must not have any
-  /// other claim. `ancestors` are the ancestors of the run that have claims, nearest first. An ended ancestor is considered only if a
-  /// nearer one has not ended, so a run in a task that outlives its body waits like any other run.
+  /// other claim. `ancestors` are the ancestors of the run that have claims, nearest first. An ancestor that has ended is considered only
+  /// if a nearer ancestor has not ended. A run in a task that outlives its body therefore waits like any other run.
   mutating func requested(
     _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber] = [], priority: UInt8 = 0
   ) -> Bool {
@@ -179,8 +179,8 @@ struct ClaimTable {
     return enter(run, demands, inside: ancestors, priority: priority, parts: parts)
   }
 
-  /// Lets a run whose claim has ended continue with the claim's units, if a nested run is still using them. Returns whether the run has
-  /// such a claim.
+  /// Lets a run whose claim has ended continue with the claim's units, if a nested run is still using them. Returns whether the run can
+  /// continue in this way.
   mutating func resumed(_ run: RunNumber) -> Bool {
     guard let claim = numbers[run], claims[claim].phase == .ended else { return false }
     claims[claim].phase = .granted
@@ -226,7 +226,8 @@ struct ClaimTable {
     releaseMemory()
   }
 
-  /// Moves a waiting run ahead of the delayed runs directly in front of it, which depend on this run, possibly through other runs (R4).
+  /// Moves a waiting run ahead of the runs in `delayed` that are directly ahead of it in line. These runs depend on the waiting run,
+  /// directly or through other runs (R4).
   ///
   /// The delayed runs are computed by ``WaitForGraph/overtakings(for:)``. The runs whose claims are granted as a result are appended to
   /// `granted`.
@@ -249,8 +250,8 @@ struct ClaimTable {
 
   /// Raises the priorities of the runs that are delaying a run, after that run's priority is raised or the run starts to wait (Q7).
   ///
-  /// Raises the holders and the earlier waiting runs, direct and indirect, to `priority`, and appends them to `raised`, so that a run never
-  /// waits for a run that has a lower priority.
+  /// Raises the holders and the earlier waiting runs, both direct and indirect, to `priority`, and appends them to `raised`. A run
+  /// therefore never waits for a run that has a lower priority.
   ///
   /// - Complexity: O(r + e) for r raised runs and e entries of the run, plus O(h) for h holders if the run is first in line.
   mutating func raised(_ run: RunNumber, to priority: UInt8, _ raised: inout [RunNumber]) {

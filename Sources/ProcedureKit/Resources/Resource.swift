@@ -28,7 +28,7 @@ public struct Resource: Sendable, Hashable {
     self.capacity = capacity
   }
 
-  /// Returns whether two resources have the same capacity, and names with the same bytes.
+  /// Returns whether two resources have equal capacities and equal names. Names are compared byte by byte.
   public static func == (one: Resource, other: Resource) -> Bool {
     one.capacity == other.capacity && one.name.hasBytes(of: other.name)
   }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A table that records which procedures hold resources, and which are waiting for them.
+/// A table that records which procedures hold resources and which procedures are waiting for them.
 ///
 /// By default, all queues in a process use the table ``shared``. A queue that is created with a separate table, for example in a test,
 /// shares no categories or resources with queues that use other tables.
@@ -40,8 +40,8 @@ public final class ResourceTable: Sendable {
   /// Changes the capacity of a resource in this table, even while procedures use the resource.
   ///
   /// The new capacity permanently replaces the declared one, even if the resource is not in use. If the capacity grows, waiting claims are
-  /// granted immediately, as far as the new capacity permits. If the capacity shrinks, no procedure is interrupted; units are granted again
-  /// once fewer than `capacity` units are in use.
+  /// granted immediately, as far as the new capacity permits. If the capacity shrinks, no procedure is interrupted, and the table grants no
+  /// further units until fewer than `capacity` units are in use.
   ///
   /// A claim for more than `capacity` units fails with ``ProcedureError/Kind/capacityExceeded``. If such a claim is already waiting, it
   /// fails immediately, because it might otherwise wait forever. A procedure continues if its enclosing body already holds the units.
@@ -76,7 +76,7 @@ public final class ResourceTable: Sendable {
         .capacityExceeded(
           procedure: run.layerIdentity, resource: resource.name, units: units, capacity: capacity))
     }
-    // Because there are fewer units, runs may now be waiting for each other in a deadlock.
+    // With fewer units, runs that were able to continue may now be in a deadlock.
     for run in waiting {
       guard let waits = DeadlockSearch.resolveDeadlock(from: run) else { continue }
       run.claimRefused(.exclusionDeadlock(procedure: run.layerIdentity, waits: waits))
@@ -118,8 +118,8 @@ public final class ResourceTable: Sendable {
       for layer in layers where state.table.resumed(layer.id.number) { state.claimants[layer.id.number] = layer }
       let lacking = layers.filter { !state.table.isGranted($0.id.number) }
       guard !lacking.isEmpty else { return .granted }
-      // Another task of the body is already waiting for these resources, or the run's own claim was kept for a nested run. The caller will
-      // request the remaining resources later.
+      // Another task of the body is already waiting for the resources of the layers, or the run's own claim was kept for a nested run. The
+      // caller will request the remaining resources later.
       if state.table.isWaiting(run.id.number) { return .waits }
       if state.table.isGranted(run.id.number) { return .granted }
       for layer in lacking {
@@ -163,8 +163,8 @@ public final class ResourceTable: Sendable {
     for other in giveBack(run) { other.resumeClaimants() }
   }
 
-  /// Releases the resources of a run or withdraws its claim. Returns the runs whose claims are granted as a result; the caller must notify
-  /// them.
+  /// Releases the resources of a run or withdraws its claim. Returns the runs whose claims are granted as a result. The caller must notify
+  /// these runs.
   func giveBack(_ run: Run) -> [Run] {
     let (released, granted) = state.withLock { $0.giveBack(run) }
     _ = released
@@ -248,7 +248,8 @@ extension ResourceTable.State {
     return (released, granted.compactMap { claimants[$0] })
   }
 
-  /// Returns the error for a claim that declares a different capacity or demands more units than there are; `nil` for any other claim.
+  /// Returns the error for a claim that declares a conflicting capacity, or demands more units than the resource has; `nil` for any other
+  /// claim.
   func refusal(
     of demands: [ResourceRequest.Demand], for run: Run, inside ancestors: [RunNumber]
   ) -> ProcedureError? {

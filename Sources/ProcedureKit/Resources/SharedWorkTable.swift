@@ -1,9 +1,10 @@
 import Synchronization
 
-/// The shared executions of a queue or of a ``CoalescingScope``. In each execution, one run is the leader, and the others are followers.
+/// The shared executions of a queue or of a ``CoalescingScope``. The run that executes the work is the *leader*, and the runs that wait for
+/// its result are *followers*.
 ///
-/// An execution ends when the leader has a result, or when the leader is cancelled and there is no follower. The execution does not end
-/// when the leader pauses.
+/// A shared execution ends when the leader has a result, or when the leader is cancelled and there is no follower. It does not end when the
+/// leader pauses.
 final class SharedWorkTable: Sendable {
   struct Key: Hashable, Sendable {
     let key: InternedKey
@@ -164,8 +165,8 @@ extension SharedWorkTable.Key: CustomStringConvertible {
 }
 
 extension ProcedureTask {
-  /// Executes a task once for all runs that request the same key at the same time. The first run executes the task, and the others wait for
-  /// its result.
+  /// Executes a task once for all runs that request the same key at the same time. The first run executes the task, and the other runs wait
+  /// for the result.
   static func coalesced(_ task: ProcedureTask, by key: InternedKey, in scope: CoalescingScope?) -> ProcedureTask {
     task.wrapped { (input: Input) in
       let context = ProcedureContext.requireCurrent(for: task.name)

@@ -4,12 +4,12 @@
 /// Runs continue while a snapshot is being collected. Therefore, a deadlock is real only if a second snapshot contains the same cycle. In
 /// that case, each wait in the cycle lasted from the first snapshot to the second, so all of the waits existed at the same time.
 enum DeadlockSearch {
-  /// Refuses waits until the run is no longer in a deadlock, so that the other runs can continue. A run that is waiting for several runs
-  /// can be in several cycles.
+  /// Refuses waits until `run` is no longer in a deadlock, so that the runs in the deadlock can continue. A run that is waiting for several
+  /// runs can be in several cycles.
   ///
-  /// In each cycle, a claim is refused if there is one, or otherwise a wait that can throw. In a cycle that contains neither, a waiting run
-  /// fails; in a cycle of dependencies, a dependent fails. If there are several candidates, the youngest run is chosen, so two simultaneous
-  /// searches that find the cycle choose the same run.
+  /// In each cycle, the search refuses a claim or, if the cycle contains no claim, a wait that can throw. If the cycle contains neither, a
+  /// waiting run fails. In a cycle of dependencies, a dependent fails. Among several candidates, the search chooses the youngest run, so
+  /// that two simultaneous searches that find the cycle choose the same run.
   ///
   /// - Returns: The wait cycle if a claim of `run` was refused, in which case the caller reports the refusal; otherwise `nil`.
   @discardableResult
@@ -33,8 +33,8 @@ enum DeadlockSearch {
       found = cycle
       snapshot = Snapshot(from: run)
     }
-    // No deadlock is left, but the order of a line may still be blocking the run. If so, runs for which blocked runs are waiting overtake
-    // the runs in front of them.
+    // No deadlock is left, but the order of a line may still be blocking the run. If so, each run that a blocked run is waiting for
+    // overtakes the runs ahead of it.
     for overtaking in snapshot.graph.overtakings(for: run.id.number) {
       snapshot.runs[overtaking.run]?.core.resources.overtook(overtaking)
     }
@@ -85,7 +85,7 @@ enum DeadlockSearch {
           run.mayClaim(state.runs)
         )
       }
-      // A finished dependency is removed below: its outcome has reached the run, or is about to.
+      // A finished dependency is removed below, because its outcome has reached the run or is about to reach it.
       let dependencyRuns = dependencies.map(\.asRunDependency.dependencyRun)
       for other in dependencyRuns { dependencyWaits.insert(Edge(run: number, blocker: other.id.number)) }
       var awaited = children + dependencyRuns
@@ -171,8 +171,9 @@ extension Run {
 
   /// Searches for a deadlock after the body starts to wait, and refuses waits to resolve it (R4).
   ///
-  /// In a cycle, another procedure is waiting for the body, or for a resource that the body holds. That procedure records this fact before
-  /// it registers its wait, so whichever procedure registers its wait last finds the cycle. Without such a record, no search is needed.
+  /// The body can be in a cycle only if another procedure is waiting for the body or for a resource that the body holds. If neither is
+  /// possible, no search is needed. A procedure that waits for the body marks it as awaited before registering the wait, so whichever
+  /// procedure in a cycle registers its wait last finds the cycle.
   func searchForDeadlock() {
     guard mayBeAwaited || ancestors.contains(where: { !$0.layer.traits.demands.isEmpty }) else { return }
     DeadlockSearch.resolveDeadlock(from: self)
@@ -195,7 +196,7 @@ extension Run {
       waits: [wait(path[0], path[path.count - 1])] + inward.map { ExclusionWait(procedure: $0, finishOf: $1) })
   }
 
-  /// Fails the run if the task of its body is waiting for an event of the run itself, and no child can cause such an event.
+  /// Fails the run if the task of its body is waiting for an event of the run itself, and no child can cause that event.
   func failIfAwaitingOwnEvents(_ waiting: Run) {
     let isStuck = core.read { state in
       state.runs[self].details.children.producedCount == 0 && state.runs[self].worker?.isCurrent ?? false
@@ -214,7 +215,7 @@ protocol RunDependency: ProcedureDependency {
 }
 
 extension ProcedureDependency {
-  /// The dependency in the form that the scheduler uses. Traps if the type is declared in another module.
+  /// The dependency in the form that the scheduler uses. Traps if the conforming type is declared in another module.
   var asRunDependency: any RunDependency {
     guard let dependency = self as? any RunDependency else {
       fatalError("\(Self.self) cannot be a dependency. Depend on the handle of a procedure that waits for it.")

@@ -6,7 +6,7 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
     /// The user's category, or the name of the resource. The description is computed only when it is read, because computing it can call
     /// the user's code.
     case resource(any CustomStringConvertible & Sendable)
-    /// The end of the holder.
+    /// The procedure is waiting for the holder to finish.
     case finish
   }
 

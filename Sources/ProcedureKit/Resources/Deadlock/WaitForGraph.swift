@@ -12,7 +12,7 @@ struct WaitForGraph {
     let blocker: RunNumber
   }
 
-  /// A run that must overtake the delayed runs directly in front of it in its lines; see ``ClaimTable/overtook(_:_:_:)``.
+  /// A run that must overtake the runs in `delayed` that are directly ahead of it in its lines; see ``ClaimTable/overtook(_:_:_:)``.
   struct Overtaking: Equatable {
     let run: RunNumber
     let delayed: Set<RunNumber>
@@ -78,7 +78,8 @@ struct WaitForGraph {
   /// Returns a wait cycle that blocks a run forever, regardless of the order in which claims are granted; `nil` if the run can continue.
   ///
   /// The result is the shortest cycle through the run. If the run itself is not in a cycle but is waiting for deadlocked runs, the result
-  /// is their cycle: their own search may not have ended yet, and no run overtakes others until all deadlocks are resolved.
+  /// is the cycle of the deadlocked runs. The search for their deadlock may not have ended yet, and no run overtakes other runs until all
+  /// deadlocks are resolved.
   ///
   /// - Complexity: O(e log e) for e waits and holders in the graph, plus O(w · h) to find a cycle among w waits in pools with h holders.
   func deadlock(from run: RunNumber) -> [Link]? {
@@ -119,11 +120,11 @@ struct WaitForGraph {
     return cycle.reversed()
   }
 
-  /// Returns, in order, the runs that must overtake others so that a run that is blocked only by the order of lines can continue.
+  /// Returns the runs that must overtake other runs, in order, so that `run` can continue if it is blocked only by the order of the lines.
   ///
   /// The result is empty if the order does not block the run. This function must be called only when there is no deadlock. A run overtakes
-  /// others only if a stuck run is waiting for it, and it overtakes only stuck runs. The overtaken runs depend on the overtaking run, so no
-  /// run starves.
+  /// other runs only if a stuck run is waiting for it, and it overtakes only stuck runs. The overtaken runs depend on the overtaking run,
+  /// so no run starves.
   ///
   /// - Complexity: O(e log e) for e waits and holders in the graph, plus O(e) for each run that overtakes others.
   func overtakings(for run: RunNumber) -> [Overtaking] {
