@@ -16,7 +16,7 @@ extension QueueCore {
     send { state, effects in resumed(&state, &effects) }
   }
 
-  /// Advances the held runs and signals the workers of graphs that are waiting until the queue is resumed.
+  /// Advances the held runs, and signals the graph workers that are waiting for the queue to be resumed.
   func resumed(_ state: inout State, _ effects: inout Effects) {
     state.machine.resumed(&effects.next)
     gate.store(false, ordering: .releasing)
@@ -75,7 +75,8 @@ extension QueueCore {
   ///
   /// - Parameters:
   ///   - includesLater: Whether every run that is admitted later is cancelled, too, unless it is within a shield.
-  ///   - isForShutdown: Whether the cancelled runs, including later ones, are stored for the reports of all calls to `shutDown`.
+  ///   - isForShutdown: Whether to record the cancelled runs, including those that are admitted later, for the reports that all calls to
+  ///     `shutDown` return.
   ///   - choose: A function that returns the cancellation of a run; `nil` for a run that is not cancelled.
   /// - Returns: The runs for which this cancellation is the first one and precedes the outcome.
   @discardableResult
@@ -98,7 +99,7 @@ extension QueueCore {
     }
   }
 
-  /// Refuses later runs, and lets the existing ones finish, even if the queue was suspended (Q4).
+  /// Refuses new runs, and lets the existing runs finish, even if the queue was suspended (Q4).
   func shutDown() {
     send { state, effects in
       state.isShutDown = true
@@ -157,7 +158,7 @@ extension QueueCore {
 
   var failures: [ProcedureFailure] { read { $0.failures } }
 
-  /// Ends the scope that owns the queue and returns the collected failures. Later failures are unobserved.
+  /// Ends the scope that owns the queue and returns the collected failures. The scope does not collect later failures.
   func endScope() -> [ProcedureFailure] {
     send { state, _ in
       state.isScopeOver = true

@@ -1,8 +1,8 @@
-/// Runs that start and end inline.
+/// Functions that start and end a run *inline*, which means in the same critical section as the preceding or the following step.
 ///
-/// Most runs have only a body. For these runs, the functions in this file combine several steps in one critical section: the admission and
-/// the start of a run in its caller's task, and the end of one run and the start of the next one in a worker. Each step calls the same
-/// function as for all other runs (`admitted`, `startBody`, `recordBodyEnd`, `end`), so the rules are stated only once.
+/// Most runs have only a body. In the task of its caller, such a run is admitted and started in one critical section. In a worker, one run
+/// ends and the next run starts in one critical section. Each step calls the same function as for all other runs (`admitted`, `startBody`,
+/// `recordBodyEnd`, `end`), so each rule is implemented only once.
 ///
 /// | the run is executed by | it starts inline if | it ends inline if |
 /// |---|---|---|
@@ -14,8 +14,8 @@
 extension QueueCore {
   // MARK: In the caller's task
 
-  /// Creates the run of a procedure that the caller's task executes, and starts it if it needs nothing but resources and a slot, all of
-  /// which are free.
+  /// Creates the run of a procedure that the caller's task executes, and starts the run if it needs only resources and a slot, and if the
+  /// resources and a slot are free.
   ///
   /// - Returns: The run, and whether its body has started. If it has not, `drive` drives the run, and admits it first if this function has
   ///   not already done so.
@@ -72,7 +72,7 @@ extension QueueCore {
     }
   }
 
-  /// Gives the next run to a worker and starts the body in the same critical section if nothing has to be called before it.
+  /// Gives the next run to a worker and starts the body in the same critical section if nothing has to be called before the body.
   private func takeNext(
     for worker: Worker, isStarting: Bool, at reading: QueueClock.Reading, _ state: inout State, _ effects: inout Effects
   ) -> Job? {
@@ -91,7 +91,7 @@ extension QueueCore {
   struct Following: ~Copyable, Sendable {
     /// The next job of the worker, if there is one.
     let job: Job?
-    /// The references that the ended run no longer needs. They are released after the lock is released.
+    /// The references that the ended run no longer needs, which are released after the lock is released.
     let released: Run.ReleasedReferences
   }
 
@@ -109,7 +109,8 @@ extension QueueCore {
     _ run: Run, _ outcome: RunOutcome, at reading: QueueClock.Reading, nextFor worker: Worker?
   ) -> Following? {
     var granted: [Run] = []
-    // Only these runs have timers or resources to release before the end is published, so all other runs avoid taking the locks.
+    // Only a run whose layer has timers or claims can have anything to release before its end is published. All other runs avoid taking the
+    // locks.
     if run.layer.hasTimersOrClaims {
       // The outcome is decided first, so that a task that outlives the body neither claims resources for the run nor starts a timer.
       let timers = update { runs -> [TimerHeap.ID]? in
@@ -144,8 +145,8 @@ extension RunState {
   /// Whether the outcome of the run depends only on its body. If it does, the body and the run end in one critical section, in which a
   /// worker also takes its next run.
   ///
-  /// A run with listeners cannot end in this way, because its dependents must become ready before the worker takes another run. Neither can
-  /// a run with tasks that are waiting for its slot, because they must continue before the run leaves the machine.
+  /// The value is `false` for a run with listeners, because its dependents must become ready before the worker takes another run. It is
+  /// also `false` if tasks are waiting for the slot of the run, because these tasks must continue before the run leaves the machine.
   var endsWithBody: Bool {
     guard hasDetails else { return true }
     return !details.isCancelledOrStopping && details.children.producedCount == 0 && details.children.failures.isEmpty
@@ -154,7 +155,7 @@ extension RunState {
 }
 
 extension Run {
-  /// Returns whether a worker only has to call the body.
+  /// Returns whether a worker can call the body directly, without driving the run.
   func canStartInline(_ runs: borrowing RunTable) -> Bool {
     layer.canStartInline && core.hasNoHooks && parent == nil && runs[self].details.bindings.isEmpty
   }

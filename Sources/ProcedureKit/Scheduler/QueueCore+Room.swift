@@ -10,8 +10,8 @@ extension QueueCore {
     let key = layer.traits.key?.value
     let id = key.map(ObjectIdentifier.init)
     if send({ state, _ in state.limiter.reserveIfFree(for: id, state.machine) }) { return }
-    // The queue or the key is full, so the caller waits, unless there is room by now, or the queue has been shut down and will refuse the
-    // run.
+    // The queue or the key is full, so the caller waits. It does not wait if room has become available in the meantime, or if the queue has
+    // been shut down and will refuse the run.
     let signal = OneShotSignal()
     let hasRoom = send { state, _ in
       if state.isShutDown { state.limiter.addReservation(id) }
@@ -32,7 +32,7 @@ extension QueueCore {
     throw refusal ?? ProcedureContext.current?.cancellationReason ?? CancellationError()
   }
 
-  /// Reserves room for one more run if the queue admits the run immediately. Returns `false` instead of overtaking a waiting caller or
+  /// Reserves room for one more run if the queue can admit the run immediately. Returns `false` instead of overtaking a waiting caller or
   /// replacing a run.
   func reserveRoomAtOnce(for key: InternedKey?) -> Bool {
     if read({ $0.isShutDown }) { return false }

@@ -37,7 +37,9 @@ extension QueueCore {
     return run
   }
 
-  /// Adds a run if the queue currently has room; otherwise, returns `nil`. O(1) without dependencies.
+  /// Adds a run if the queue currently has room; otherwise, returns `nil`.
+  ///
+  /// - Complexity: O(1) without dependencies.
   @usableFromInline
   func addAtOnce(
     _ layer: ModifierLayer, _ closures: ModifierLayer.Closures?, after dependencies: [any ProcedureDependency],
@@ -47,7 +49,7 @@ extension QueueCore {
     return admit(run, after: dependencies, room: .atOnce) == nil ? run : nil
   }
 
-  /// Adds a run if the queue admits it immediately; otherwise, counts the refusal and throws the corresponding error.
+  /// Adds a run if the queue can admit it immediately; otherwise, counts the refusal and throws the corresponding error.
   ///
   /// - Complexity: O(1) without dependencies.
   func tryAdd(
@@ -78,8 +80,8 @@ extension QueueCore {
   ) -> AdmissionLimiter.Refusal? {
     let refusal = admit(run, after: dependencies, room: room, isFromBody: false)
     guard refusal == .shutDown else { return refusal }
-    // A body on this queue can still add runs during a shutdown, because the shutdown waits for them (Q4). The caller matters only in this
-    // case.
+    // A body on this queue can still add runs during a shutdown, because the shutdown waits for them (Q4). This is the only case in which
+    // the caller matters.
     if isAround(run.parent ?? ProcedureContext.current?.run.nearestUnfinished) {
       return admit(run, after: dependencies, room: room, isFromBody: true)
     }
@@ -116,7 +118,7 @@ extension QueueCore {
         case .atOnce: if let refusal = state.limiter.refusal(for: run.keyID, state.machine) { return refusal }
         case .byOverflow:
           guard let refusal = state.limiter.refusal(for: run.keyID, state.machine) else { break }
-          // The queue is full, so the run replaces a waiting one, or is refused.
+          // The queue is full, so the run either replaces a waiting run or is refused.
           replaced = Self.takeReplaceable(by: run, &state)
           guard replaced != nil else { return refusal }
         }
@@ -159,6 +161,6 @@ extension QueueCore {
     return nil
   }
 
-  /// Returns whether the run executes within a body on this queue. If so, it may add runs even during a shutdown.
+  /// Returns whether a run executes within a body on this queue. Such a run may add runs even during a shutdown.
   func isAround(_ run: Run?) -> Bool { run?.ancestors.contains { $0.core === self } ?? false }
 }

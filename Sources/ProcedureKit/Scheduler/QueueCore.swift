@@ -16,7 +16,7 @@ package final class QueueCore: Sendable {
   /// The core for procedures that run without a queue. It has no limits and uses the continuous clock.
   static let unqueued = QueueCore(ProcedureQueue.Configuration("no queue"))
 
-  /// The state that the lock guards. It cannot be copied, so no part of it can be used without the lock.
+  /// The state that the lock guards. The type is noncopyable, so that the state cannot be used without the lock.
   struct State: ~Copyable, Sendable {
     var machine: QueueMachine
     /// The table of the unfinished runs, which gives access to the states of all runs on the queue.
@@ -36,7 +36,7 @@ package final class QueueCore: Sendable {
     var cancelledByShutdown: [CancelledRun]?
     /// The failures in a scope, in order. A scope that fails fast throws the first one.
     var failures: [ProcedureFailure] = []
-    /// Whether the scope has ended. After that, failures are unobserved.
+    /// Whether the scope has ended. A scope that has ended does not collect failures.
     var isScopeOver = false
     /// The signals of tasks that are waiting until the queue has no runs (Q4).
     var emptyWaiters: [OneShotSignal] = []
@@ -48,7 +48,7 @@ package final class QueueCore: Sendable {
     /// The procedure that ended most recently while a body was waiting for the queue to become idle or to have room.
     var latestEnd: ProcedureIdentity?
     var stall = StallDetector()
-    /// The totals of the queue, if they are collected.
+    /// The totals of the queue; `nil` if the queue does not collect totals.
     var totals: QueueTotals?
     /// The collections of ended runs, one for each model that shows the queue.
     var ends: [RunEnds] = []
@@ -63,11 +63,12 @@ package final class QueueCore: Sendable {
     let key: InternedKey?
     /// Whether the body had been called.
     ///
-    /// A body starts in one critical section. In another, the run is cancelled and this value is read. A body that would start at the same
-    /// moment is therefore either not called or counts as started.
+    /// One critical section starts the body, and another one cancels the run and reads this value. A body that is about to start at the
+    /// moment of the cancellation is therefore either recorded as started or never called.
     let hasStarted: Bool
 
-    /// Creates the record of a run that has just been cancelled; `nil` for a produced child, which is a part of its parent.
+    /// Creates the record of a run that has just been cancelled. Returns `nil` for a produced child, which is not reported separately from
+    /// its parent.
     init?(_ run: Run, _ state: borrowing State) {
       if run.kind == .added, run.parent != nil { return nil }
       (procedure, key, hasStarted) = (run.identity, run.key, state.runs[run].hasStarted)
@@ -236,7 +237,7 @@ package final class QueueCore: Sendable {
     if !effects.actions.isEmpty { perform(effects.actions) }
   }
 
-  /// First performs the actions that cannot trigger further actions, and then the others, in order.
+  /// Performs the actions that cannot trigger further actions first, and then all other actions, in order.
   private func perform(_ actions: [Effects.Action]) {
     for action in actions where !action.advancesRun { perform(action) }
     guard actions.contains(where: \.advancesRun) else { return }

@@ -135,7 +135,7 @@ import TestingProcedureKit
   func reused() async throws {
     let (queue, collector) = Self.queue()
     try await queue.run(ProcedureTask("compile") {}.reusing("up to date") { () })
-    #expect(collector.texts(.debug) == ["reuses up to date"])
+    #expect(collector.texts(.debug) == ["reused an existing value: up to date"])
   }
 
   @Test("The node or child whose failure stops the others is logged at the level info")
@@ -146,12 +146,12 @@ import TestingProcedureKit
       return g.add("bad") { throw TestError(code: 1) }
     }
     _ = try? await queue.run(graph)
-    #expect(collector.texts(.info).contains { $0.contains("\"bad\"") && $0.contains("stops the graph") })
+    #expect(collector.texts(.info).contains { $0.contains("\"bad\"") && $0.contains("stopping the graph") })
     let parent = ProcedureTask("parent") {
       ProcedureContext.current?.produce(ProcedureTask("child") { throw TestError(code: 1) })
     }
     _ = try? await queue.run(parent)
-    #expect(collector.texts(.info).contains { $0.contains("\"child\"") && $0.contains("stops its parent") })
+    #expect(collector.texts(.info).contains { $0.contains("\"child\"") && $0.contains("stopping its parent") })
   }
 
   @Test("The failure of a node that does not stop its graph is not logged as a failure that does")

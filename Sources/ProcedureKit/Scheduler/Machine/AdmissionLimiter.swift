@@ -31,7 +31,8 @@ struct AdmissionLimiter: Sendable {
 
   private struct ReplaceableRun {
     let member: MemberID
-    /// The position in the order of admission. If the run at this place in the machine has a different position, it is another run.
+    /// The position in the order of admission. If the run at this place in the machine has a different position, the place has been reused
+    /// for another run.
     let order: UInt64
   }
 
@@ -49,7 +50,7 @@ struct AdmissionLimiter: Sendable {
   let limitPerKey: Int
   let overflow: QueueOverflow
   private(set) var queue = Deque<Caller>()
-  /// The parked callers whose keys have room again. They come before the callers in `queue`.
+  /// The parked callers whose keys have room again. The queue admits them before the callers in `queue`.
   private(set) var promoted = Deque<Caller>()
   private(set) var reservations = 0
   private var compactionCountdown = minimumToCompact
@@ -90,7 +91,7 @@ struct AdmissionLimiter: Sendable {
 
   // MARK: Waiting for room
 
-  /// Returns whether only runs with the key can make room for a caller.
+  /// Returns whether a caller has to wait until a run with the same key starts, rather than until any run starts.
   ///
   /// The result is `nil` if the caller does not have to wait until a run starts: either there is room, or another caller has reserved room
   /// but has not added its run yet.
@@ -128,7 +129,7 @@ struct AdmissionLimiter: Sendable {
 
   /// Removes the next caller that fits, reserves room for it, and returns it. Returns `nil` if no caller fits.
   mutating func takeNextCaller(_ machine: inout QueueMachine) -> Caller? {
-    // No run is waiting, so none can be replaced, and the memory is released.
+    // If no run is waiting, no run can be replaced, and the memory can be released.
     if replaceableCount > Self.minimumToCompact, machine.waitingCount == 0 {
       (replaceable, replaceableCount) = ([:], 0)
     }

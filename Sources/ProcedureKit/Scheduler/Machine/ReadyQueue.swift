@@ -1,7 +1,8 @@
-/// The members that are waiting for a slot, or for the queue to be resumed, ordered by priority and then by admission (Q1).
+/// The runs that are waiting for a slot, or for the queue to be resumed, ordered by priority and then by admission (Q1). A run in the
+/// machine is called a *member*.
 ///
 /// The members of one priority form a list that is linked by index. A separate heap contains the *overtaken* members, which became ready
-/// after a member with a later admission. Therefore, inserting a member takes O(1) if the members arrive in order, and O(log n) otherwise.
+/// after a member that was admitted later. Therefore, inserting a member takes O(1) if the members arrive in order, and O(log n) otherwise.
 /// Removing a member takes as long as inserting it.
 struct ReadyQueue: Sendable {
   struct Link: Sendable {
@@ -38,7 +39,7 @@ struct ReadyQueue: Sendable {
     Int(member) < links.count && links[Int(member)].position != .absent
   }
 
-  /// Returns the position of a waiting member in the order of its priority.
+  /// Returns the position that orders a waiting member among the members of the same priority.
   func order(of member: Int32) -> UInt64 { links[Int(member)].order }
 
   mutating func insert(_ member: Int32, priority: UInt8, order: UInt64) {
@@ -48,7 +49,7 @@ struct ReadyQueue: Sendable {
     links[Int(member)].order = order
     count += 1
     let last = lanes[lane].last
-    // A member with a later admission is already in the list, so this one is inserted into the heap.
+    // A member that was admitted later is already in the list, so this member is inserted into the heap.
     if last >= 0, links[Int(last)].order > order {
       links[Int(member)].position = .heap
       lanes[lane].overtaken.insert(Overtaken(order: order, index: member), &positions)
@@ -110,7 +111,7 @@ struct ReadyQueue: Sendable {
   /// Releases the memory of an empty queue.
   mutating func releaseMemory() { (links, lanes, positions) = ([], [], []) }
 
-  /// Returns the index of the lane of a priority and inserts the lane if there is none. Lanes are sorted, highest priority first.
+  /// Returns the index of the lane for a priority, inserting the lane if necessary. Lanes are sorted, highest priority first.
   private mutating func lane(for priority: UInt8) -> Int {
     for index in lanes.indices {
       if lanes[index].priority == priority { return index }
@@ -124,7 +125,7 @@ struct ReadyQueue: Sendable {
   }
 }
 
-/// A member that became ready after a member with a later admission.
+/// A member that became ready after a member that was admitted later.
 private struct Overtaken: IndexedHeapEntry {
   let order: UInt64
   let index: Int32

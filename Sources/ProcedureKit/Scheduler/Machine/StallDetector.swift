@@ -50,7 +50,7 @@ struct StallDetector: Sendable {
     return timer.take().map { .cancel($0) } ?? .none
   }
 
-  /// Records that the timer was scheduled. Returns whether it is still needed; if not, the queue cancels it.
+  /// Records that the timer was scheduled. Returns whether the timer is still needed. If it is not, the queue cancels the timer.
   mutating func scheduled(_ timer: TimerHeap.ID, number: UInt64) -> Bool {
     guard timerNumber == number else { return false }
     self.timer = timer
@@ -62,7 +62,7 @@ struct StallDetector: Sendable {
   /// - Parameters:
   ///   - number: The number of the timer.
   ///   - changes: The machine's count of changes.
-  ///   - awaitsTimer: Whether another timer is pending, which will advance a run.
+  ///   - awaitsTimer: Whether another timer is pending that will advance a run.
   /// - Returns: Whether the queue has stalled or has to be checked again.
   mutating func timerFired(number: UInt64, changes: UInt64, awaitsTimer: Bool) -> Finding {
     guard timerNumber == number else { return .nothing }

@@ -1,5 +1,6 @@
 extension Run {
-  /// The nearest unfinished run, beginning with this one; `nil` if all have finished. A task can outlive the body that created it.
+  /// This run or, if it has finished, the nearest unfinished run that encloses it; `nil` if there is none. The run may have finished
+  /// because a task can outlive the body that created it.
   var nearestUnfinished: Run? {
     for run in ancestors where run.core.read({ $0.runs[run].member >= 0 }) { return run }
     return nil
@@ -81,7 +82,7 @@ extension Run {
       ? slotOwner : ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }
     let isNested = around != nil || slotOwner !== self
     let reading = core.time.lazyReading()
-    // A parent on another queue adopts the run under the lock of that queue; any other parent adopts it in the critical section of the
+    // A parent on another queue adopts the run under the lock of that queue. Any other parent adopts the run in the critical section of the
     // admission.
     let parentHere = parent?.core === core ? parent : nil
     if parentHere == nil { _ = parent?.adopt(self) }
@@ -98,7 +99,7 @@ extension Run {
         self, priority: max(own, enclosing?.priority ?? 0), needs: layer.needs, order: enclosing?.order ?? 0,
         isNested: isNested, at: reading, &state, &effects)
       if state.cancelsAdmitted && !cancellationScope.isShielded { return .cancelled }
-      // A parent that was cancelled before this admission could not cancel the run, so the run is cancelled here.
+      // If the parent was cancelled before it adopted the run, it could not cancel the run, so the run is cancelled here.
       let isParentCancelled = parentHere.map { state.runs[$0].details.isCancelledOrStopping } ?? false
       return isParentCancelled && !cancellationScope.cleansUp ? .cancelled : .admitted(step)
     }
@@ -119,7 +120,7 @@ extension Run {
     let wait = RunWait.conditions(conditions.map(\.name))
     if isDrivenByWorker {
       addWait(wait, work)
-      // The decision advances the run. This task continues until even the conditions that ignore cancellation have ended (K1).
+      // The decision advances the run. This task continues until all conditions have ended, including those that ignore cancellation (K1).
       await withTaskAndRunCancellationHandler {
         await evaluate(conditions, by: work) { self.conditionsDecided($0, work) }
       } onCancel: {
@@ -161,7 +162,7 @@ extension Run {
     }
   }
 
-  /// Advances an added run after its conditions are decided.
+  /// Advances an added run after a decision about its conditions.
   private func conditionsDecided(_ evaluation: ConditionEvaluation, _ key: AnyObject) {
     removeWait(key)
     if let outcome = outcome(of: evaluation) { return endBeforeStart(outcome) }
@@ -283,7 +284,7 @@ extension Run {
     return .wait
   }
 
-  /// Whether the run claims its resources again after a pause, together with the enclosing layers.
+  /// Whether the run claims its resources again after a pause, together with those of the enclosing layers.
   private var isReclaiming: Bool { kind == .layer && core.read { $0.runs[self].hasStarted } }
 
   /// Returns the next step of a run whose claim was granted; `stale` if the run was cancelled first.
@@ -305,7 +306,7 @@ extension Run {
     for other in core.resources.giveBack(self) { effects.add(.resumeClaimants(other)) }
   }
 
-  /// Advances the run, or lets the reclaiming bodies continue, after the waiting claim of the run was granted (R1).
+  /// Advances the run, or lets the reclaiming bodies continue, when the waiting claim of the run is granted (R1).
   func resumeClaimants() {
     let reclaiming = core.read { $0.runs[self].details.claim.reclaiming }
     guard reclaiming.isEmpty else {
@@ -316,13 +317,14 @@ extension Run {
     core.send { state, effects in advanceWithClaim(&state, &effects) }
   }
 
-  /// Advances the run after its waiting claim was granted. Reclaiming bodies continue after the lock is released (R1).
+  /// Advances the run when its waiting claim is granted. Reclaiming bodies continue after the lock is released (R1).
   func advanceWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     if !state.runs[self].details.claim.reclaiming.isEmpty { return effects.add(.resumeClaimants(self)) }
     QueueCore.deliver(nextStepWithClaim(&state, &effects), to: self, &state.runs, &effects)
   }
 
-  /// Fails the run, or passes the error to the reclaiming bodies, because the claim was refused: it would have waited forever (R4).
+  /// Fails the run, or passes the error to the reclaiming bodies, because the claim was refused. A claim is refused if it would otherwise
+  /// wait forever (R4).
   func claimRefused(_ error: ProcedureError) {
     core.send { state, effects in
       if !state.runs[self].details.claim.reclaiming.isEmpty {

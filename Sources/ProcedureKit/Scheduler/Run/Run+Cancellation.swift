@@ -1,6 +1,5 @@
 extension Run {
-  /// Cancels the run and everything in it. The first cancellation wins; after the outcome is decided, a cancellation has no effect (C1,
-  /// C2).
+  /// Cancels the run and its children. Only the first cancellation takes effect, and only before the outcome is decided (C1, C2).
   package func cancel(_ reason: (any Error)?) {
     let reading = core.time.reading()
     core.send { state, effects in _ = mark(reason, at: reading, &state, &effects) }
@@ -59,7 +58,7 @@ extension Run {
     let children = state.runs[self].details.children.byID.inOrder.filter { !$0.cancellationScope.opensShield }
     let handlers = state.runs[self].details.cancellationHandlers.inOrder
     let timer = state.runs[self].details.pause.timer.take()
-    // The worker is cancelled only if it is executing this run: otherwise its task belongs to another run (C6).
+    // The worker is cancelled only if it is executing this run. Otherwise, its task belongs to another run (C6).
     let worker = endsAtOnce ? nil : state.runs[self].worker
     if timer != nil || worker != nil || !children.isEmpty || !handlers.isEmpty {
       let propagate = { @Sendable [core] in
@@ -89,7 +88,7 @@ extension Run {
     return isCancelledOrStopping
   }
 
-  /// Whether the run ignores that the current task is cancelled, because the task was cancelled before it called the run.
+  /// Whether the run ignores the cancellation of the current task, because the task was already cancelled when it called the run.
   var ignoresTaskCancellation: Bool { cancellationScope.ignoresTask }
 
   /// Whether the task of the body was cancelled, rather than only a task within it. If a task group cancels its child tasks, it cancels the
@@ -98,7 +97,7 @@ extension Run {
 
   private func isTaskOfBodyCancelled(_ runs: borrowing RunTable) -> Bool {
     if ignoresTaskCancellation || runs[self].isDecided { return true }
-    // A node that has only a body executes in the task of a worker of its graph, or of the graph itself.
+    // A node that has only a body executes in the task of a graph worker, or in the task of the graph itself.
     if kind == .bareNode, let executing = slotOwner.kind == .graphWorker ? slotOwner : parent {
       return executing.isTaskOfBodyCancelled(runs)
     }
@@ -161,7 +160,7 @@ extension Run {
     return adoption
   }
 
-  /// Admits a child, which this run awaits before it ends, to the queue of the child.
+  /// Admits a child to the child's queue. This run awaits the child before it ends.
   ///
   /// The child fails if this run has ended, or if the queue refuses the child, and is cancelled if this run was cancelled.
   func start(
@@ -180,7 +179,7 @@ extension Run {
     if adoption == .cancelled { child.cancel(inheritedReason) }
   }
 
-  /// Adds a child under the lock. The caller adds the child to the returned progress, if there is any, after the lock is released.
+  /// Adds a child under the lock. The caller adds the child to the returned progress node, if any, after the lock is released.
   func adopt(_ child: Run, isProduced: Bool, _ runs: inout RunTable) -> (Adoption, progress: ProgressNode?) {
     guard !runs[self].isDecided else { return (.refused, nil) }
     runs[self].details.children.byID[child.id] = child
@@ -228,15 +227,15 @@ extension Run {
 
 /// The earlier cancellations that a run ignores (C3).
 ///
-/// A body that was cancelled can call procedures to clean up. The body's cancellation does not apply to these calls, nor to the runs within
-/// them: only their own cancellation does, such as a timeout.
+/// A body that was cancelled can call procedures to clean up. The cancellation of the body does not apply to such a call or to the runs
+/// within it. Only a cancellation of the call itself, such as a timeout, does.
 struct CancellationScope: Sendable {
   /// Whether the run is a call that a cancelled body makes to clean up.
   private(set) var cleansUp = false
   /// Whether the run ignores the earlier cancellation of the enclosing body, because the run, or an enclosing run, is cleaning up.
   private(set) var ignoresEnclosing = false
-  /// Whether the earlier cancellation of the enclosing body also cancelled the task that executes the run. If so, the run must ignore that
-  /// the task is cancelled.
+  /// Whether the earlier cancellation of the enclosing body also cancelled the task that executes the run. If so, the run must ignore the
+  /// cancellation of the task.
   ///
   /// The value is usually `false` if `run` executes the enclosing body in its caller's task. Such a task is not cancelled together with the
   /// body, so a task group can still cancel the run through it.

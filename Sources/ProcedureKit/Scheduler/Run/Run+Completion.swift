@@ -13,7 +13,7 @@ extension Run {
     }
     guard let outcome = decided else { return }
     guard layer.hasEndHooks else { return publish(outcome, isLast: true) }
-    // A decided run no longer cancels the task of its worker.
+    // After its outcome is decided, a run does not cancel the task of its worker.
     guard !isDrivenByWorker || Task.isCancelled else { return await callHooksAndPublish(outcome) }
     // The worker's task was cancelled with the run. End hooks must not be cancelled, so they are called in a different task (L3).
     if isDrivenByWorker { return core.startTask { await self.callHooksAndPublish(outcome) } }
@@ -107,7 +107,8 @@ extension Run {
     }
   }
 
-  /// Returns the outcome: a refusal comes first, then a cancellation, then failures of produced children, then the result of the body.
+  /// Returns the outcome. A refusal takes precedence, followed by a cancellation, failures of produced children, and the result of the
+  /// body.
   private func decidedOutcome(_ runs: borrowing RunTable) -> RunOutcome {
     if let refusal = runs[self].details.refusal { return refusal }
     if let cancellation = runs[self].details.cancellation { return outcome(of: cancellation) }
@@ -228,7 +229,7 @@ extension Run {
   struct ReleasedReferences: ~Copyable, Sendable {
     let body: Body?
     let closures: ModifierLayer.Closures?
-    /// The references of a run that has details.
+    /// The references from the details of the run; `nil` if the run has no details.
     let details: RunDetails.References?
   }
 

@@ -1,5 +1,5 @@
 extension QueueCore {
-  /// Raises a dependency to the priority of its dependent (Q7), and settles it for the dependent when it finishes (D1).
+  /// Raises the priority of a dependency to that of its dependent (Q7), and settles the dependency when it finishes (D1).
   func watch(_ dependency: any ProcedureDependency, for run: Run, _ priority: UInt8) {
     let dependency = dependency.asRunDependency
     let other = dependency.dependencyRun
@@ -46,8 +46,8 @@ extension Run {
     endInterrupted(.failed(error))
   }
 
-  /// Records that a dependency of the run finished (D1). The last dependency lets the run advance; a dependency that did not succeed
-  /// ends the run.
+  /// Records that a dependency of the run finished (D1). The last dependency to finish lets the run advance. A dependency that did not
+  /// succeed ends the run.
   func dependencySettled(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>, isOutside: Bool) {
     switch outcome {
     case .finished:

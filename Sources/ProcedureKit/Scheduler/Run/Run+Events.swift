@@ -1,7 +1,7 @@
 extension Run {
   /// Records an event of the run if the run or its queue has a subscriber (L2).
   ///
-  /// `instant` and `step` are evaluated only for a subscriber.
+  /// `instant` and `step` are evaluated only if there is a subscriber.
   @inline(__always)
   func record(
     at instant: @autoclosure () -> ProcedureInstant, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects,
@@ -21,7 +21,7 @@ extension Run {
     let instant = runs[self].stamp(instant)
     let event = ProcedureEvent(of: subject(in: runs), at: instant, step)
     var eventEffects: [EventEffect] = []
-    // The queue does not publish the end of a run that it refused; only the handle of the run reports it.
+    // The queue does not publish the end of a run that it refused. Only the handle of the run reports the end.
     if runs[self].member >= 0 || runs[self].attached >= 0 { core.broadcaster.send(event, &eventEffects) }
     log?.append(event, &eventEffects)
     for effect in eventEffects { effects.add(.event(effect)) }
@@ -29,7 +29,7 @@ extension Run {
 
   /// Records that the body awaited another run.
   ///
-  /// Without subscribers, the call costs two atomic loads, unless the run has a log. Later subscribers do not receive the event, because a
+  /// Without subscribers, the call costs two atomic loads, unless the run has a log. The event is not kept for later subscribers, because a
   /// body can wait any number of times.
   func didAwait(_ awaited: ProcedureIdentity) {
     let run = reported
@@ -45,7 +45,8 @@ extension Run {
     }
   }
 
-  /// Records that the body has requested the value that another run computes. Like `didAwait`, the event is not kept for later subscribers.
+  /// Records that the body has requested the value that another run computes. As with `didAwait`, the event is not kept for later
+  /// subscribers.
   func didRequest(_ requested: ProcedureIdentity) {
     let run = reported
     guard run.core.broadcaster.isObserved || run.hasLog else { return }
@@ -152,14 +153,14 @@ extension Run {
   /// Logs the failure of a child that stops the run.
   func logStop(by child: Run, _ outcome: ProcedureOutcome<Void>) {
     guard case .failed(let error) = outcome else { return }
-    log.log(level: .info, "child \(child.identity) failed and stops its parent: \(error)")
+    log.log(level: .info, "child \(child.identity) failed, stopping its parent: \(error)")
   }
 }
 
 extension GraphRun {
   /// Logs the failure of a node that stops the graph (D4).
   func logStop(by node: Int32, _ error: any Error, of run: Run) {
-    run.log.log(level: .info, "node \(identity(of: node)) failed and stops the graph: \(error)")
+    run.log.log(level: .info, "node \(identity(of: node)) failed, stopping the graph: \(error)")
   }
 }
 

@@ -19,7 +19,7 @@ extension Run {
     }
   }
 
-  /// Drives the run from a step. The caller's task drives it to its end; a worker drives it to its next wait.
+  /// Drives the run from a step. The caller's task drives the run to its end, whereas a worker drives it to its next wait.
   func drive(from first: RunStep) async {
     var (step, starts) = (first, 0)
     while true {
@@ -110,8 +110,8 @@ extension Run {
       core.update { $0[self].details.result = .failure(error) }
       return .finish
     }
-    // A timeout, a deadline, or a hedge cancels these bodies but not the caller, so they execute in a child of the caller's task (C5). So
-    // does a body in a shield, because only its own cancellation may reach it.
+    // A timeout, a deadline, or a hedge cancels a body without cancelling the caller. The body of a shield must not be affected by the
+    // cancellation of the caller. Such bodies therefore execute in a child of the caller's task (C5).
     let needsTask =
       !isDrivenByWorker
       && (layer.hasTimeout || layer.traits.deadline != nil || kind == .copy || cancellationScope.opensShield)
@@ -255,7 +255,7 @@ extension Run {
       runs[reported].details.extensions.isReused = true
     }
     report(.reused(by: name))
-    log.log(level: .debug, "reuses \(name)")
+    log.log(level: .debug, "reused an existing value: \(name)")
     return true
   }
 
@@ -376,8 +376,8 @@ extension Run {
     }
   }
 
-  /// If the deadline has passed, records `didAttach`, because the run was late but not refused by a queue, and returns a timeout error.
-  /// Otherwise, stores the remaining time and returns `nil`.
+  /// If the deadline has passed, records `didAttach` to show that the run was late rather than refused by a queue, and returns a timeout
+  /// error. Otherwise, stores the remaining time and returns `nil`.
   func lateness(_ deadline: Deadline) -> ProcedureError? {
     let remaining = deadline.remaining
     guard remaining > .zero else {
@@ -418,7 +418,7 @@ extension Run {
     if isDecided { core.timers.cancel(timer) }
   }
 
-  /// Whether the run is nested so deeply that a child task that starts on the caller's stack could overflow it.
+  /// Whether the run is nested so deeply that a child task that starts on the caller's stack could overflow the stack.
   private var isDeep: Bool { ancestors.dropFirst(16).contains { _ in true } }
 
   // MARK: Task locals

@@ -34,7 +34,7 @@ extension Run {
     let isCancelled = core.send { state, effects in
       guard !state.runs[self].details.isCancelledOrStopping else { return true }
       state.machine.bodyPaused(state.runs[self].member, needs: needs, &effects.next)
-      // An empty dictionary keeps its memory, so it is replaced: many runs can be pausing at the same time.
+      // An empty dictionary keeps its memory. It is replaced, because many runs can be pausing at the same time.
       if state.runs[self].details.children.byID.isEmpty { state.runs[self].details.children.byID = [:] }
       return false
     }
@@ -71,7 +71,7 @@ extension Run {
       let refusal = core.send { state, effects in
         lacking.releaseClaimsOfEnded(state.runs, &effects)
         state.runs[claimant].details.claim.reclaiming.removeAll { $0.signal === signal }
-        // The claim has ended, so other tasks of the body that waited for it make their own requests.
+        // The claim has ended, so the other tasks of the body that were waiting for it make their own requests.
         if isOver { effects.send(state.runs[claimant].details.claim.reclaiming.map(\.signal)) }
         return state.runs[claimant].details.claim.refusal.take()
       }

@@ -34,7 +34,8 @@ extension Run {
 
   /// Executes an operation that the run awaits before its body starts or after its body ends (Q3).
   ///
-  /// A nested run releases the slot of the enclosing body. A run that takes its own slot does not hold that slot during these waits.
+  /// A nested run releases the slot of the enclosing body. A run that takes its own slot does not hold a slot before its body starts or
+  /// after its body ends.
   func withSlotOfBodyReleased<R>(
     for wait: RunWait? = nil, at key: AnyObject? = nil, operation: () async throws -> R
   ) async rethrows -> R {
@@ -74,7 +75,7 @@ extension Run {
       return false
     }
     if isReady { return }
-    // Only cancellation of the run ends the wait: the cancelled task may be one of several tasks of the body.
+    // Only cancellation of the run ends the wait, because a cancelled task may be one of several tasks of the body.
     await withRunCancellationHandler {
       await signal.waitUntilResolved()
     } onCancel: {
@@ -98,7 +99,7 @@ extension Run {
     await reacquireSlot()
   }
 
-  /// Registers a wait for snapshots and for the search for deadlocks, until `removeWait` is called (R4).
+  /// Registers a wait, so that snapshots and deadlock searches include it until `removeWait` is called (R4).
   func addWait(_ wait: RunWait, _ key: AnyObject) {
     let wait = BodyWait(wait: wait, signal: key as? OneShotSignal)
     core.update { $0[self].details.waits[ObjectIdentifier(key)] = wait }

@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// The `@unchecked Sendable` conformance relies on an invariant: the state of a run is accessed either through the `RunTable` of its queue,
 /// which the queue's lock guards, or by the code that creates the run, before any other code refers to the run. The outcome is written
-/// once, through the table, before the run is marked as finished; code without the lock reads it only after that. `parent` changes only
-/// while no other code refers to the run.
+/// once, through the table, before the run is marked as finished. Code that does not hold the lock reads the outcome only after that.
+/// `parent` changes only while no other code refers to the run.
 ///
 /// The class is `package` because `ProcedureKitDurable` and `ProcedureKitRemote` use it.
 @usableFromInline
@@ -56,7 +56,8 @@ package final class Run: @unchecked Sendable {
     /// An additional worker of a graph.
     case graphWorker
 
-    /// Whether runs of the kind have their own id and events. The others use the id and the events of the nearest reported ancestor.
+    /// Whether runs of the kind have their own id and events. A run of any other kind uses the id and the events of its nearest ancestor
+    /// that has its own.
     var isReported: Bool {
       switch self {
       case .structured, .added, .node, .bareNode: true
@@ -83,14 +84,14 @@ package final class Run: @unchecked Sendable {
   private let isWithinDemands: Bool
   /// Whether the run can end while a condition that ignores its cancellation is still being evaluated (K1).
   ///
-  /// An added run and its layers can. A call is structured, so it returns only after all of its tasks have ended.
+  /// The value is `true` for an added run and its layers. A call is structured, so it returns only after all of its tasks have ended.
   let leavesConditionsBehind: Bool
 
   /// The state that the lock of the queue guards; see `RunTable`. The compiler checks exclusive access to the table, so the runtime need
   /// not.
   @exclusivity(unchecked) fileprivate var guardedState: RunState
-  /// The two parts of the outcome. They are written once, before the run is marked as finished, and read only after that, so no two
-  /// accesses overlap.
+  /// The two parts of the outcome. They are written once, before the run is marked as finished, and read only afterwards. Accesses
+  /// therefore never overlap.
   @exclusivity(unchecked) fileprivate var failure: RunOutcome.Failure?
   @exclusivity(unchecked) fileprivate var storedValue: any Sendable = ()
   fileprivate let marks = Atomic<UInt8>(0)

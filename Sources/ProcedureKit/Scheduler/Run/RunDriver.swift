@@ -4,7 +4,8 @@
 ///
 /// The type is `package` because `ProcedureKitDurable` uses it.
 package enum RunDriver {
-  /// Runs a task without a queue. Within a body, the task belongs to that body and uses its slot; elsewhere, it has no limits (L5).
+  /// Runs a task without a queue. A task that is run within a body belongs to the body and uses its slot. Any other task has no limits
+  /// (L5).
   ///
   /// If `opensShield` is `true`, neither an earlier nor a later cancellation of the body applies to the task.
   static func run<Input, Output>(
@@ -29,7 +30,7 @@ package enum RunDriver {
 
   /// Runs a task as a layer or an attempt of the current run.
   ///
-  /// That run may have finished, if its body left behind the task that calls this function. In that case, the procedure runs as a call.
+  /// If the calling task has outlived the body of the current run, that run may have finished. In that case, the procedure runs as a call.
   static func runLayer<Input, Output>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, attempt: Int? = nil
   ) async throws -> Output {

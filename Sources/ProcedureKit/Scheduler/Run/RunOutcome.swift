@@ -1,7 +1,7 @@
 /// The outcome of a run.
 ///
 /// `ProcedureOutcome<any Sendable>` would be equivalent, but its layout is known only at run time, so each copy would go through the
-/// runtime. So would each copy of an enumeration that contains the value.
+/// runtime. The same is true of an enumeration that contains the value.
 struct RunOutcome: Sendable {
   /// The outcome of a run that has no value.
   enum Failure: Sendable {

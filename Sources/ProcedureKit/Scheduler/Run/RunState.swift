@@ -62,7 +62,7 @@ struct RunState: ~Copyable, Sendable {
     (attached >= 0 ? 1 : 0) + (started >= 0 ? 1 : 0) + (started >= 0 && ended >= 0 ? 1 : 0)
   }
 
-  /// The metrics of a finished run that was measured, if they are stored.
+  /// The metrics of a finished run; `nil` if the run was not measured or does not store its metrics.
   var metrics: ProcedureMetrics? {
     get { storedMetrics?.value }
     set { storedMetrics = newValue.map(MetricsStorage.init) }
@@ -242,7 +242,7 @@ extension RunDetails {
 
   /// A run's claims on the resources that the layers of its procedure released for a pause.
   struct ClaimWait: Sendable {
-    /// For each task that is waiting for these resources, its signal and one of the layers that released them.
+    /// For each task that is waiting to reclaim resources, its signal and one of the layers that released the resources.
     var reclaiming: [(signal: OneShotSignal, layer: Run)] = []
     /// Whether the run has reclaimed resources that were released for a pause.
     var hasReclaimed = false
@@ -272,7 +272,7 @@ struct BodyWait: Sendable {
 enum RunWait: Sendable {
   case run(Run)
   case idle(QueueCore)
-  /// Room on a queue, for a run of this key.
+  /// Room on a queue for a run with the given key.
   case room(QueueCore, InternedKey?)
   case conditions([String])
   /// The result of a shared execution that another run leads.

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Invariant: the child's task is used only while it is alive. If the child is executing the work, `cancel` pins the child under the lock,
 /// cancels it after releasing the lock, and then unpins it. The lock is released first because cancellation calls the user's handlers. A
-/// pinned child does not end.
+/// child cannot end while it is pinned.
 ///
 /// The class is `package` because `ProcedureKitRemote` uses it.
 package final class CancellableTask: Sendable {

@@ -1,7 +1,6 @@
 import Synchronization
 
-/// A signal for one waiting task. It can be sent, cancelled, or refused with an error; whichever happens first takes effect, and the others
-/// are ignored.
+/// A signal for one waiting task. A signal can be sent, cancelled, or refused with an error. Only the first of these actions takes effect.
 ///
 /// The class is `package` because `ProcedureKitRemote` uses it.
 package final class OneShotSignal: Sendable {
@@ -9,7 +8,7 @@ package final class OneShotSignal: Sendable {
     case waiting(Waiter?)
     case signalled
     case cancelled
-    /// The wait was part of a deadlock, so the signal would never be sent.
+    /// The signal would never have been sent, because the wait was part of a deadlock.
     case refused(ProcedureError)
   }
 
@@ -77,7 +76,7 @@ package final class OneShotSignal: Sendable {
 struct Waiter: Sendable {
   private let continuation: UnsafeContinuation<Void, Never>
 
-  /// Resumes the waiting task. Never called under a lock.
+  /// Resumes the waiting task. This function must not be called while a lock is held.
   func resume() {
     continuation.resume()
   }

@@ -4,9 +4,9 @@
 package enum Spawner {
   /// Starts the task that owns a group of a queue's workers.
   ///
-  /// The task is unstructured, because added procedures outlive the caller of `add`. It is detached, so that it inherits no priority and no
-  /// task-local values of that caller. It is never cancelled: it ends after the queue closes the group, at the latest when the core is
-  /// deallocated after its last procedure.
+  /// The task is unstructured, because added procedures outlive the caller of `add`. It is detached so that it inherits neither the
+  /// priority nor the task-local values of that caller. It is never cancelled: it ends after the queue closes the group, at the latest when
+  /// the core is deallocated after its last procedure.
   static func startGroup(_ workers: WorkerGroup, executor: (any TaskExecutor)?) {
     Task.detached(executorPreference: executor) { await runGroup(workers) }
   }
@@ -46,7 +46,7 @@ package enum Spawner {
   ///
   /// Before Swift 6.4, and on Apple platforms before version 27, an unstructured task executes the operation, with the task-local values
   /// and the priority of the current task. The task is awaited, so it does not outlive the call. The operation is shielded because nothing
-  /// cancels this task. To limit the operation, cancel what it runs.
+  /// cancels this task. To end the operation early, cancel the work that it runs.
   package static func runShielded<R: Sendable>(
     executor: (any TaskExecutor)?, _ operation: @escaping @Sendable () async throws -> R
   ) async throws -> R {
@@ -59,10 +59,10 @@ package enum Spawner {
   }
 
   /// Starts a detached task. It is used for the task that sleeps until a queue's next timer is due, and for the task that sends a remote
-  /// worker's answer; the worker awaits this task.
+  /// worker's answer. The worker awaits the latter.
   ///
   /// The task is detached, because a timer is independent of the task that set it, and a cancelled worker still answers. `Timers` cancels
-  /// its task.
+  /// the tasks that it starts.
   package static func startDetached(
     executor: (any TaskExecutor)? = nil, _ body: @escaping @Sendable () async -> Void
   ) -> Task<Void, Never> {

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// The timers of a queue. They share one heap, and one task that sleeps until the nearest deadline while a timer is pending.
+/// The timers of a queue. They share one heap and one task. While a timer is pending, the task sleeps until the nearest deadline.
 ///
 /// Setting or cancelling a timer takes O(log n) under a lock. The sleeping task calls the actions of due timers in order of deadline and
-/// without holding the lock. An action should be short. An earlier timer replaces the sleeping task.
+/// without holding the lock. An action should be short. Setting a timer with an earlier deadline replaces the sleeping task.
 ///
-/// With a custom clock, cancelling the nearest timer ends the sleep, so that a test sees no unneeded sleeper. With the system's clock, the
-/// sleep continues, because work with timeouts would otherwise start and cancel a task each time.
+/// With a custom clock, cancelling the nearest timer ends the sleep, so that a test does not observe a task that sleeps unnecessarily. With
+/// the system's clock, the sleep continues, because work with timeouts would otherwise start and cancel a task each time.
 ///
 /// The class is `package` because `ProcedureKitRemote` uses it.
 package final class Timers: Sendable {
@@ -29,7 +29,7 @@ package final class Timers: Sendable {
   /// The number of timers whose actions have not been called yet.
   var count: Int { state.withLock { $0.heap.count + $0.dueCount - calledCount } }
 
-  /// The number of timers whose actions have been called, including one that is being called.
+  /// The number of timers whose actions have been called, including an action that is being called.
   var calledCount: Int { called.load(ordering: .acquiring) }
 
   /// Calls `action` when `duration` has passed, or as soon as possible if `duration` is not positive.
