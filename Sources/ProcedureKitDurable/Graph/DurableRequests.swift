@@ -40,8 +40,8 @@ final class DurableRequests: Sendable {
     return id
   }
 
-  /// Records a request from within the graph. If the value does not belong to this graph, the journal of the graph cannot contain whether
-  /// it has changed.
+  /// Records a request from within the graph. If the value belongs to a graph around this one, or is a volatile value of a graph within this
+  /// one, the journal of the graph cannot contain whether it has changed.
   @Sendable func requested(_ key: any GraphKey, by runs: [ProcedureID], isDeclared: Bool) {
     let id = isDeclared ? id(of: key) : nil
     traces.withLock { traces in

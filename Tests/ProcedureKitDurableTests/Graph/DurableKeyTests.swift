@@ -369,6 +369,33 @@ private struct Handle: GraphKey {
     #expect(executed.take() == ["compile main", "compile tool", "parse tool"])
   }
 
+  @Test("A node that contains a graph with volatile values is executed in each run", arguments: [false, true])
+  func nestedVolatile(isInnerDurable: Bool) async throws {
+    let executed = executed
+    let inner = ProcedureGraph("inner") { g in
+      declare(in: g)
+      return g.add("compile") {
+        executed.add("compile")
+        return try await ProcedureContext.value(of: Declarations(name: "log")).count
+      }
+    }
+    let outer = ProcedureGraph("outer") { g in
+      let count = isInnerDurable ? g.add(inner.durable(in: journal)) : g.add(inner)
+      return g.add("after", from: count) { count in
+        executed.add("after")
+        return count
+      }
+    }
+    .durable(in: journal)
+    #expect(try await outer() == 1)
+    #expect(executed.take() == ["after", "compile", "parse log"])
+    #expect(try await outer() == 1)
+    #expect(executed.take() == (isInnerDurable ? [] : ["compile", "parse log"]))
+    files["log"] = "log\nmore"
+    #expect(try await outer() == 2)
+    #expect(executed.take() == ["after", "compile", "parse log"])
+  }
+
   @Test("The plan lists the values that have to be checked before a node")
   func plan() async throws {
     _ = try await build()()

@@ -58,13 +58,16 @@ final class GraphRequests: Sendable {
       var (passed, found): ([ProcedureID], (procedure: KeyProcedure<Key>, requests: GraphRequests)?) = ([], nil)
       for run in run.ancestors {
         if let graph = run.graph {
-          if found == nil {
+          if let found {
+            // To a graph around the one that declares it, a volatile value is like a file that the body reads: no request shows a change.
+            if found.procedure.isVolatile { graph.plan.requestObserver?(key, passed, false) }
+          } else {
             let procedure = graph.requests?.procedures.lazy.compactMap { $0 as? KeyProcedure<Key> }.first
             graph.plan.requestObserver?(key, passed, procedure != nil)
             found = procedure.flatMap { procedure in graph.requests.map { (procedure, $0) } }
           }
           requester = requester ?? graph.requests?.first(computing: passed)
-          if found != nil, requester != nil { break }
+          if let found, requester != nil, !found.procedure.isVolatile { break }
         }
         let id = run.reported.id
         if passed.last != id { passed.append(id) }
@@ -196,7 +199,8 @@ package struct KeyProcedure<Key: GraphKey>: KeyedProcedure {
 }
 
 /// A function that is called for each request from within a graph, with the key, the ids of the runs between the request and the run of the
-/// graph, innermost first, and whether the graph itself declares the type of the key.
+/// graph, innermost first, and whether the graph itself declares the type of the key. If the key belongs to a graph within this one, the
+/// function is called only if the value is volatile.
 package typealias RequestObserver = @Sendable (_ key: any GraphKey, _ runs: [ProcedureID], _ isDeclared: Bool) -> Void
 
 extension Run {
