@@ -34,7 +34,12 @@ extension String {
   package func hasBytes(of other: String) -> Bool {
     guard utf8.count == other.utf8.count else { return false }
     let areEqual = utf8.withContiguousStorageIfAvailable { one in
-      other.utf8.withContiguousStorageIfAvailable { other in one.indices.allSatisfy { one[$0] == other[$0] } }
+      other.utf8.withContiguousStorageIfAvailable { other in
+        // A plain loop is several times as fast as `elementsEqual`, in particular without optimization.
+        var index = 0
+        while index < one.count, one[index] == other[index] { index += 1 }
+        return index == one.count
+      }
     }
     // A string that Objective-C code created may not be contiguous.
     return areEqual.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)
