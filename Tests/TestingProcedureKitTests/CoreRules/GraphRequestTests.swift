@@ -108,7 +108,7 @@ struct GraphRequestTests {
   @Test("In every order, a cancelled graph ends after its values")
   func cancelledGraph() async throws {
     let outcomes = Locked<Set<Bool>>([])
-    try await exploreSchedules(TestDepth.count(500)) { env in
+    try await exploreSchedules(TestDepth.count(500, least: 100)) { env in
       let (queue, monitor) = (env.makeQueue("q", maxConcurrentProcedures: 2), ConcurrencyMonitor())
       let graph = ProcedureGraph("graph") { g in
         g.values(for: Cell.self) { cell, context in

@@ -22,10 +22,10 @@ import TestingProcedureKit
   func found(bug: Int, strategy: ExplorationStrategy) async throws {
     let bug = Self.bugs[bug]
     for seed in 0..<UInt64(TestDepth.count(5, least: 1)) {
-      let failure = try await #require(throws: ExplorationFailure.self, "\(bug) with seed \(seed)") {
+      let failure = try await requireError(ExplorationFailure.self, "\(bug) with seed \(seed)") {
         try await bug.explore(.broken, seed: seed, strategy: strategy)
       }
-      let again = try await #require(throws: ExplorationFailure.self, "\(bug) replayed: \(failure)") {
+      let again = try await requireError(ExplorationFailure.self, "\(bug) replayed: \(failure)") {
         try await bug.explore(.broken, strategy: .replay(failure.replay))
       }
       #expect(again.order == failure.order)
@@ -38,11 +38,11 @@ import TestingProcedureKit
   func foundByDefault(bug: Int) async throws {
     let bug = Self.bugs[bug]
     for seed in 0..<UInt64(TestDepth.count(10, least: 3)) {
-      let failure = try await #require(throws: ExplorationFailure.self, "\(bug) with seed \(seed)") {
+      let failure = try await requireError(ExplorationFailure.self, "\(bug) with seed \(seed)") {
         try await bug.explore(.broken, schedules: 200, seed: seed)
       }
       #expect(failure.failsAgain == true, "\(bug) with seed \(seed): \(failure)")
-      let again = try await #require(throws: ExplorationFailure.self, "\(bug) replayed: \(failure)") {
+      let again = try await requireError(ExplorationFailure.self, "\(bug) replayed: \(failure)") {
         try await bug.explore(.broken, strategy: .replay(failure.replay))
       }
       #expect(again.order == failure.order)
@@ -52,7 +52,7 @@ import TestingProcedureKit
   @Test("Nondeterminism is found within 200 schedules, for each seed", arguments: nondeterministic)
   func nondeterminism(bug: any PlantedBug.Type) async throws {
     for seed in 0..<UInt64(TestDepth.count(10, least: 3)) {
-      let failure = try await #require(throws: ExplorationFailure.self, "\(bug) with seed \(seed)") {
+      let failure = try await requireError(ExplorationFailure.self, "\(bug) with seed \(seed)") {
         try await bug.explore(.broken, schedules: 200, seed: seed)
       }
       let isNamed = failure.problems.contains { problem in
@@ -74,13 +74,13 @@ import TestingProcedureKit
   func otherProcess() async throws {
     var (replays, orders): ([String], [[Int]]) = ([], [])
     for bug in Self.bugs {
-      let failure = try await #require(throws: ExplorationFailure.self) { try await bug.explore(.broken) }
+      let failure = try await requireError(ExplorationFailure.self) { try await bug.explore(.broken) }
       replays.append(failure.replay)
       orders.append(failure.order)
     }
     await #expect(processExitsWith: .success) { [replays = replays as [String], orders = orders as [[Int]]] in
       for (index, bug) in Self.bugs.enumerated() {
-        let failure = await #expect(throws: ExplorationFailure.self, "\(bug)") {
+        let failure = await expectError(ExplorationFailure.self, "\(bug)") {
           try await bug.explore(.broken, strategy: .replay(replays[index]))
         }
         #expect(failure?.order == orders[index], "\(bug)")

@@ -8,7 +8,7 @@ struct ProgramExplorerTests {
   @Test("A careless increment is found, and simplified to two or three commands", arguments: 0..<5 as Range<UInt64>)
   func careless(seed: UInt64) async throws {
     let specification = RegisterSpecification(isCareless: true)
-    let failure = try await #require(throws: ProgramFailure<RegisterSpecification.Command>.self) {
+    let failure = try await requireError(ProgramFailure<RegisterSpecification.Command>.self) {
       try await explorePrograms(of: specification, programs: 100, seed: seed)
     }
     #expect(failure.program.commandCount <= 3, "\(failure)")
@@ -18,7 +18,7 @@ struct ProgramExplorerTests {
 
     var explorer = ProgramExplorer(of: specification)
     explorer.explorer.strategy = .replay(failure.failure.replay)
-    let again = try await #require(throws: ProgramFailure<RegisterSpecification.Command>.self) {
+    let again = try await requireError(ProgramFailure<RegisterSpecification.Command>.self) {
       try await explorer.explore(failure.program)
     }
     #expect(again.failure.notes == failure.failure.notes)
@@ -35,7 +35,7 @@ struct ProgramExplorerTests {
   func equalPrograms() async throws {
     var failures: Set<String> = []
     for _ in 0..<2 {
-      let failure = await #expect(throws: ProgramFailure<RegisterSpecification.Command>.self) {
+      let failure = await expectError(ProgramFailure<RegisterSpecification.Command>.self) {
         try await explorePrograms(of: RegisterSpecification(isCareless: true), seed: 5)
       }
       failures.insert("\(try #require(failure))")
@@ -50,7 +50,7 @@ struct ProgramExplorerTests {
 
   @Test("The environment variable in the last line of a report repeats the program in another process")
   func environment() async throws {
-    let failure = try await #require(throws: ProgramFailure<RegisterSpecification.Command>.self) {
+    let failure = try await requireError(ProgramFailure<RegisterSpecification.Command>.self) {
       try await explorePrograms(of: RegisterSpecification(isCareless: true), seed: 5)
     }
     let number = try #require(failure.number)
@@ -58,7 +58,7 @@ struct ProgramExplorerTests {
     await #expect(processExitsWith: .success) {
       [report = Self.reportWithoutPage(failure) as String, number = number as Int] in
       setenv("PROCEDUREKIT_PROGRAM", "5:\(number)", 1)
-      let again = await #expect(throws: ProgramFailure<RegisterSpecification.Command>.self) {
+      let again = await expectError(ProgramFailure<RegisterSpecification.Command>.self) {
         try await explorePrograms(of: RegisterSpecification(isCareless: true), programs: 1)
       }
       #expect(again.map(ProgramExplorerTests.reportWithoutPage) == report)
@@ -100,7 +100,7 @@ struct ProgramExplorerTests {
 
   @Test("Nondeterministic programs are found, although each runs only a few schedules")
   func luck() async throws {
-    let failure = try await #require(throws: ProgramFailure<Void>.self) { try await explorePrograms(of: Luck()) }
+    let failure = try await requireError(ProgramFailure<Void>.self) { try await explorePrograms(of: Luck()) }
     guard case .nondeterminism = failure.failure.problems.first else {
       Issue.record("\(failure)")
       return
@@ -110,7 +110,7 @@ struct ProgramExplorerTests {
 
   @Test("An invariant is checked after each execution, and its violation is simplified")
   func invariant() async throws {
-    let failure = try await #require(throws: ProgramFailure<Int>.self) {
+    let failure = try await requireError(ProgramFailure<Int>.self) {
       try await explorePrograms(of: Invariant())
     }
     let sum = failure.program.tasks.joined().reduce(0, +)

@@ -1,5 +1,6 @@
 import Foundation
 import ProcedureKit
+import TestSupport
 import Testing
 
 @testable import TestingProcedureKit
@@ -24,7 +25,7 @@ struct TestExplorationTests {
     try await withFile { path in
       let failing = try exploration(ScheduleExplorer(schedules: 50, seed: 7), ["PROCEDUREKIT_CORPUS": path])
       for _ in 0..<2 {
-        await #expect(throws: ExplorationFailure.self) {
+        await expectError(ExplorationFailure.self) {
           try await failing.run {
             let env = ExplorationEnvironment.current
             env?.check(env?.schedule != 3)
@@ -43,12 +44,12 @@ struct TestExplorationTests {
 
   @Test("A replay string in the environment repeats the schedule in another process")
   func replay() async throws {
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploration(ScheduleExplorer(), [:]).run(Self.notifyBeforeChange)
     }
     await #expect(processExitsWith: .success) { [replay = failure.replay as String, order = failure.order as [Int]] in
       setenv("PROCEDUREKIT_REPLAY", replay, 1)
-      let again = await #expect(throws: ExplorationFailure.self) {
+      let again = await expectError(ExplorationFailure.self) {
         try await TestExploration(
           key: "Module.test()", location: #_sourceLocation, explorer: ScheduleExplorer(seed: 1),
           settings: try ExplorationSettings(environment: TestProcess.environment)

@@ -26,7 +26,7 @@ import Testing
     "A deadlock report names the tasks that have not ended, and the last event of each",
     .enabled(if: TaskStatus.isKnown))
   func stuck() async throws {
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(1_000, Self.crossed)
     }
     let deadlock = try #require(failure.deadlock)
@@ -36,7 +36,7 @@ import Testing
     #expect(reader.lastEvent == "note: waits for a question")
     #expect("\(failure)".contains("stuck: task 1 \"reader\", started by 0 (body) at step "), "\(failure)")
     #expect("\(failure)".hasPrefix("An order of your tasks in which no task can continue, without a switch:"))
-    let again = try await #require(throws: ExplorationFailure.self) {
+    let again = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(strategy: .replay(failure.replay), Self.crossed)
     }
     #expect(again.deadlock?.stuck == deadlock.stuck)
@@ -44,7 +44,7 @@ import Testing
 
   @Test("A deadlock report names the probe whose executions are waiting for an instruction")
   func probe() async throws {
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(1) { env in
         let (probe, idle) = (ProbeProcedure("upload"), ProbeProcedure("idle"))
         let handle = env.makeQueue().add(probe)
@@ -59,7 +59,7 @@ import Testing
   @Test("Tasks of every kind are recognized as ended", .enabled(if: TaskStatus.isKnown))
   func kinds() async throws {
     actor Place { func visit() async { await Task.yield() } }
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(20) { _ in
         let place = Place()
         async let child: Void = place.visit()
@@ -86,7 +86,7 @@ import Testing
     var explorer = ScheduleExplorer(schedules: 10)
     // The earlier steps must end within this time even on a busy machine.
     explorer.stepTimeout = .seconds(2)
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await explorer.explore { _ in
         async let child: Void = {
           await Task.yield()

@@ -30,7 +30,7 @@ import TestingProcedureKit
   @Test("An exploration within the body of another one is an error, even in a task that the body creates")
   func nested() async throws {
     for isTask in [false, true] {
-      let failure = try await #require(throws: ExplorationFailure.self) {
+      let failure = try await requireError(ExplorationFailure.self) {
         try await exploreSchedules(1) { env in
           let inner: @Sendable () async throws -> Void = { try await exploreSchedules(1) { _ in } }
           if isTask {
@@ -64,7 +64,7 @@ import TestingProcedureKit
     "A failure is simplified, reported, and repeated by its replay string",
     arguments: [ExplorationStrategy.random, .priorities()])
   func failure(strategy: ExplorationStrategy) async throws {
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(seed: 7, strategy: strategy, Self.overdraft)
     }
     let report = failure.description
@@ -74,7 +74,7 @@ import TestingProcedureKit
     #expect(report.contains("the balance is never negative (TestingProcedureKitTests/ExploreSchedulesTests.swift:"))
     #expect(report.contains("note: the end"))
     #expect(failure.deviations.reported <= failure.deviations.found)
-    let again = try await #require(throws: ExplorationFailure.self) {
+    let again = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(strategy: .replay(failure.replay), Self.overdraft)
     }
     #expect(again.order == failure.order)
@@ -101,7 +101,7 @@ import TestingProcedureKit
     }
     #expect(part.schedules == 5)
     #expect(!part.isComplete)
-    await #expect(throws: ExplorationFailure.self) { try await exploreSchedules(strategy: .exhaustive, Self.overdraft) }
+    await expectError(ExplorationFailure.self) { try await exploreSchedules(strategy: .exhaustive, Self.overdraft) }
   }
 
   @Test("A race continues until every outcome has occurred; an outcome that never occurs is an error with the tallies")
@@ -118,9 +118,9 @@ import TestingProcedureKit
     #expect(missing.outcomes == ["never", "not once"])
     #expect(missing.summary.schedules == 100)
     #expect("\(missing)".hasPrefix("never occurred: never, not once in 100 schedules"))
-    await #expect(throws: ExplorationFailure.self) { try await exploreRace("never", body: Self.overdraft) }
-    let failure = try await #require(throws: ExplorationFailure.self) { try await exploreRace(body: Self.overdraft) }
-    await #expect(throws: ExplorationFailure.self) {
+    await expectError(ExplorationFailure.self) { try await exploreRace("never", body: Self.overdraft) }
+    let failure = try await requireError(ExplorationFailure.self) { try await exploreRace(body: Self.overdraft) }
+    await expectError(ExplorationFailure.self) {
       try await exploreRace("never", strategy: .replay(failure.replay), body: Self.overdraft)
     }
     try await exploreRace("never", strategy: .replay("pk2:0:"), body: rare)
@@ -129,7 +129,7 @@ import TestingProcedureKit
   @Test("A failure that a test framework reports is passed to the exploration that is executing the reporting code")
   func reports() async throws {
     #expect(!ExplorationEnvironment.report("there is no exploration"))
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(10) { env in
         let queue = env.makeQueue()
         queue.add(
@@ -144,11 +144,11 @@ import TestingProcedureKit
   @Test("A thrown error is a failure, which contains the error")
   func thrown() async throws {
     struct Broken: Error {}
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(10) { _ in throw Broken() }
     }
     #expect(failure.thrownError is Broken)
-    let missing = try await #require(throws: ExplorationFailure.self) {
+    let missing = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(10) { env in _ = try env.require([Int]().first, "the first element of an empty array")
       }
     }
@@ -157,7 +157,7 @@ import TestingProcedureKit
 
   @Test("An unfinished schedule without a ready job is a deadlock, and tasks that respect cancellation end")
   func deadlock() async throws {
-    let obedient = try await #require(throws: ExplorationFailure.self) {
+    let obedient = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(10) { _ in
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         for await _ in stream {}
@@ -168,7 +168,7 @@ import TestingProcedureKit
     #expect(ended.aftermath == .endedByCancelling)
     #expect(ended.tasks == 1)
     #expect("\(ended)".contains("(1 task took part)"))
-    let stubborn = try await #require(throws: ExplorationFailure.self) {
+    let stubborn = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(10) { env in
         try await env.clock.sleep(for: .seconds(3))
         try await ProbeProcedure(ignoresCancellation: true).execute(())
@@ -183,7 +183,7 @@ import TestingProcedureKit
   func endless(strategy: ExplorationStrategy) async throws {
     var explorer = ScheduleExplorer(schedules: 2, strategy: strategy)
     explorer.stepLimit = 500
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await explorer.explore { _ in while true { await Task.yield() } }
     }
     #expect("\(failure.problems)".contains("still not finished after 400 steps"))
@@ -226,7 +226,7 @@ import TestingProcedureKit
     // The work can end before the task waits, or much later on a busy machine.
     var explorer = ScheduleExplorer(schedules: 1_000)
     explorer.patience = .seconds(3_600)
-    let failure = try await #require(throws: ExplorationFailure.self) { try await explorer.explore(elsewhere) }
+    let failure = try await requireError(ExplorationFailure.self) { try await explorer.explore(elsewhere) }
     #expect(reasons(of: failure) == [.enqueuedFromOutside])
     explorer.allowsUncontrolledJobs = true
     explorer.schedules = 10
@@ -250,7 +250,7 @@ import TestingProcedureKit
     ]
     for use in uses {
       first { $0 = nil }
-      let failure = try await #require(throws: ExplorationFailure.self) {
+      let failure = try await requireError(ExplorationFailure.self) {
         try await exploreSchedules(3) { env in
           if first.value == nil { first { $0 = (env.clock, env.makeQueue()) } }
           await use(env)

@@ -17,7 +17,7 @@ struct FailurePageTests {
   }
 
   private func failure() async throws -> ExplorationFailure {
-    try await #require(throws: ExplorationFailure.self) { try await exploreSchedules(10, Self.failing) }
+    try await requireError(ExplorationFailure.self) { try await exploreSchedules(10, Self.failing) }
   }
 
   @Test("The page has a line for each stretch, a column for each task, and buttons, and begins with the summary")

@@ -23,7 +23,7 @@ import Testing
 
   @Test("A failure is reduced to the few switches that it needs", arguments: 0..<10 as Range<UInt64>)
   func shrinking(seed: UInt64) async throws {
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(10_000, seed: seed, Self.reversed)
     }
     #expect(failure.deviations.reported <= 4, "seed \(seed): \(failure)")
@@ -35,7 +35,7 @@ import Testing
 
   @Test("The report shows the events of each task, in order")
   func table() async throws {
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules { env in
         async let child: Void = env.note("in the child")
         await child
@@ -55,7 +55,7 @@ import Testing
 
   @Test("The messages of queues go to the trace of a schedule, not to the log of the process")
   func messages() async throws {
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules { env in
         struct Lost: Error {}
         let queue = env.makeQueue("uploads")

@@ -14,7 +14,7 @@ import Testing
     "A livelock is found within 200 schedules, and reported as a short schedule with the tasks that run in a loop",
     arguments: 0..<UInt64(TestDepth.count(10, least: 3)))
   func found(seed: UInt64) async throws {
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await Self.explorer(seed: seed).explore { try await LostToken.scenario(.broken, $0) }
     }
     let livelock = try #require(failure.problems.first?.livelock)
@@ -23,7 +23,7 @@ import Testing
     #expect(failure.deviations.reported <= 6, "seed \(seed): \(failure)")
     #expect(failure.failsAgain == true)
     #expect("\(failure)".contains("tasks that run in a loop: 3 "), "\(failure)")
-    let again = try await #require(throws: ExplorationFailure.self) {
+    let again = try await requireError(ExplorationFailure.self) {
       var explorer = ScheduleExplorer(strategy: .replay(failure.replay))
       explorer.stepLimit = 4_000
       return try await explorer.explore { try await LostToken.scenario(.broken, $0) }
@@ -42,7 +42,7 @@ import Testing
   func long() async throws {
     var explorer = ScheduleExplorer(schedules: 1)
     explorer.stepLimit = 100
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await explorer.explore { _ in for _ in 0..<70 { await Task.yield() } }
     }
     #expect("\(failure)".contains("in which the tasks took turns"), "\(failure)")
@@ -78,7 +78,7 @@ import Testing
       }
     }
     for seed in 0..<10 as Range<UInt64> {
-      let failure = try await #require(throws: ExplorationFailure.self) {
+      let failure = try await requireError(ExplorationFailure.self) {
         try await exploreSchedules(200, seed: seed) { try await body(true, $0) }
       }
       #expect("\(failure)".contains("never happened: the customer is served (TestingProcedureKitTests/"), "\(failure)")

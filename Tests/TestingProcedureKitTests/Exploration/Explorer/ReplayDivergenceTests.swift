@@ -22,12 +22,12 @@ import Testing
 
   @Test("A replay fails in the same order; a replay of different code is an error that names the step")
   func otherCode() async throws {
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(1_000, Self.body(yields: 2))
     }
     #expect(failure.failsAgain == true)
     #expect("\(failure)".contains("fails again: yes"))
-    let again = try await #require(throws: ExplorationFailure.self) {
+    let again = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(strategy: .replay(failure.replay), Self.body(yields: 2))
     }
     #expect(again.order == failure.order)
@@ -43,7 +43,7 @@ import Testing
   @Test("A failure that depends on more than the choices does not fail again, and the report states this")
   func flickering() async throws {
     let runs = Locked(0)
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules { env in
         runs { $0 += 1 }
         env.check(runs.value != 3)
@@ -55,7 +55,7 @@ import Testing
   @Test("State that outlives a schedule is also found in bodies that pass")
   func outliving() async throws {
     let runs = Locked(0)
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(200) { _ in
         runs { $0 += 1 }
         for _ in 0..<(runs.value % 7) { await Task.yield() }

@@ -38,7 +38,7 @@ struct StepPlaceTests {
   private func trace(
     _ body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void
   ) async throws -> ScheduleTrace {
-    let failure = try await #require(throws: ExplorationFailure.self) { try await exploreSchedules(1_000, body) }
+    let failure = try await requireError(ExplorationFailure.self) { try await exploreSchedules(1_000, body) }
     return try #require(failure.trace)
   }
 

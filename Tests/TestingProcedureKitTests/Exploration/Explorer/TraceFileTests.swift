@@ -18,7 +18,7 @@ import Testing
   }
 
   private func failure() async throws -> ExplorationFailure {
-    try await #require(throws: ExplorationFailure.self) { try await exploreSchedules(10, seed: 3, Self.failing) }
+    try await requireError(ExplorationFailure.self) { try await exploreSchedules(10, seed: 3, Self.failing) }
   }
 
   @Test("The JSON of a failure contains everything in the report")

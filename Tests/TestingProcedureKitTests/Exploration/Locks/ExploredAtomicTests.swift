@@ -1,5 +1,6 @@
 import Dispatch
 import Synchronization
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -26,7 +27,7 @@ import TestingProcedureKit
   @Test("A lock that reads and writes in two operations is found within 4,000 schedules, for ten seeds")
   func spinLock() async throws {
     for seed in 0..<10 as Range<UInt64> {
-      await #expect(throws: ExplorationFailure.self, "seed \(seed)") {
+      await expectError(ExplorationFailure.self, "seed \(seed)") {
         try await exploreSchedules(4_000, seed: seed) { try await SpinLock.scenario(.broken, $0) }
       }
     }
@@ -39,7 +40,7 @@ import TestingProcedureKit
     explorer.preemptionLimit = 0
     #expect(try await explorer.explore { try await LostUpdate.scenario(.broken, $0) }.isComplete)
     explorer.preemptionLimit = 1
-    await #expect(throws: ExplorationFailure.self) {
+    await expectError(ExplorationFailure.self) {
       try await explorer.explore { try await LostUpdate.scenario(.broken, $0) }
     }
   }
@@ -65,7 +66,7 @@ import TestingProcedureKit
   func endlessLoop(isLater: Bool, usesEarlier: Bool) async throws {
     var explorer = ScheduleExplorer(schedules: 10)
     explorer.stepLimit = 2_000
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await explorer.explore { env in
         let isSet = ExploredAtomic(false)
         if usesEarlier { _ = isSet.load(ordering: .relaxed) }

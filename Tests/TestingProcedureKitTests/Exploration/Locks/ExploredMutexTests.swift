@@ -1,5 +1,6 @@
 import Dispatch
 import Synchronization
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -23,7 +24,7 @@ import TestingProcedureKit
     for seed in 0..<10 as Range<UInt64> {
       var explorer = Self.explorer()
       explorer.seed = seed
-      let failure = try await #require(throws: ExplorationFailure.self, "seed \(seed)") {
+      let failure = try await requireError(ExplorationFailure.self, "seed \(seed)") {
         try await explorer.explore { try await OppositeLocks.scenario(.broken, $0) }
       }
       #expect(failure.failsAgain == true, "seed \(seed): \(failure)")
@@ -36,7 +37,7 @@ import TestingProcedureKit
       #expect("\(failure)".contains("tasks are waiting for each other's locks"), "\(failure)")
 
       explorer.strategy = .replay(failure.replay)
-      let again = try await #require(throws: ExplorationFailure.self) {
+      let again = try await requireError(ExplorationFailure.self) {
         try await explorer.explore { try await OppositeLocks.scenario(.broken, $0) }
       }
       #expect(again.order == failure.order && again.deadlock?.locks == locks)
@@ -52,7 +53,7 @@ import TestingProcedureKit
       async let second: Void = shared.b.withLock { _ in shared.a.withLock { $0 += 1 } }
       await second
     }
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await Self.explorer(checksLockOrder: true).explore(oneAfterTheOther)
     }
     #expect("\(failure)".contains("possible deadlock"), "\(failure)")
@@ -77,7 +78,7 @@ import TestingProcedureKit
 
   @Test("A cycle of three locks is found")
   func threeLocks() async throws {
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await Self.explorer(1_000).explore { _ in
         let shared = Shared()
         async let first: Void = shared.a.withLock { _ in shared.b.withLock { $0 += 1 } }
@@ -92,7 +93,7 @@ import TestingProcedureKit
   @Test(
     "Taking a lock that the task already holds is an error, but calling withLockIfAvailable is not", arguments: [0, 1])
   func recursion(first: Int) async throws {
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await Self.explorer(10).explore { env in
         guard env.schedule >= first else { return }
         let shared = Shared()

@@ -122,12 +122,12 @@ import TestingProcedureKit
     "What a caller does after its visit can come before the visit of a caller that is already waiting",
     arguments: [ExplorationStrategy.exhaustive, .random, .priorities(), .mixed()])
   func useAfterClose(strategy: ExplorationStrategy) async throws {
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(10_000, strategy: strategy, Self.closing)
     }
     #expect("\(failure)".contains("a connection is used after it was closed"), "\(failure)")
     #expect(failure.failsAgain == true)
-    await #expect(throws: ExplorationFailure.self) {
+    await expectError(ExplorationFailure.self) {
       try await exploreSchedules(strategy: .replay(failure.replay), Self.closing)
     }
   }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import TestingProcedureKit
@@ -43,7 +44,7 @@ import Testing
     for (path, _) in left { try? FileManager.default.removeItem(atPath: path) }
     let line = try #require(text.split(separator: "\n").last, "\(path)")
     let replay = line.trimmingCharacters(in: .whitespaces)
-    let failure = try await #require(throws: ExplorationFailure.self, "\(text)") {
+    let failure = try await requireError(ExplorationFailure.self, "\(text)") {
       try await Self.run(.replay(replay)) {}
     }
     #expect("\(failure.problems)".contains("the order of the crash"))

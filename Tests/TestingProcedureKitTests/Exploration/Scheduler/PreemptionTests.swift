@@ -70,7 +70,7 @@ import TestingProcedureKit
     actor Reader {
       func first(of events: AsyncStream<Int>) async -> Int? { await events.first { _ in true } }
     }
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(200, strategy: .mixed()) { env in
         let (events, continuation) = AsyncStream.makeStream(of: Int.self)
         let changed = Locked(false)
@@ -113,7 +113,7 @@ import TestingProcedureKit
     explorer.schedules = 10_000
     #expect(try await explorer.explore(Self.notifyBeforeChange).isComplete)
     explorer.preemptionLimit = 1
-    await #expect(throws: ExplorationFailure.self) { try await explorer.explore(Self.notifyBeforeChange) }
+    await expectError(ExplorationFailure.self) { try await explorer.explore(Self.notifyBeforeChange) }
   }
 
   @Test("A step that never ends is reported, and the exploration ends")
@@ -121,7 +121,7 @@ import TestingProcedureKit
     let never = DispatchSemaphore(value: 0)
     var explorer = ScheduleExplorer(schedules: 10, strategy: .mixed())
     explorer.stepTimeout = .milliseconds(50)
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await explorer.explore { _ in Self.block(on: never) }
     }
     #expect("\(failure)".contains("does not end"), "\(failure)")

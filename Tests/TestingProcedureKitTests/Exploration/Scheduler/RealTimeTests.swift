@@ -158,7 +158,7 @@ struct RealTimeTests {
     #expect(summary.distinctTraces > 5 && summary.unorderedVisits == 0, "\(summary)")
     var explorer = ScheduleExplorer(schedules: 1_000)
     explorer.patience = .seconds(3_600)
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await explorer.explore { env in try await body(env, false) }
     }
     #expect("\(failure)".contains("or a `Task.immediate` outside any actor"), "\(failure)")
@@ -278,10 +278,10 @@ struct RealTimeTests {
       }
       env.check(order.value != "bca")
     }
-    let failure = try await #require(throws: ExplorationFailure.self) { try await exploreSchedules(1_000, body) }
+    let failure = try await requireError(ExplorationFailure.self) { try await exploreSchedules(1_000, body) }
     #expect(failure.failsAgain == true)
     #expect("\(failure)".contains("timer of "), "\(failure)")
-    let again = try await #require(throws: ExplorationFailure.self) {
+    let again = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(strategy: .replay(failure.replay), body)
     }
     #expect(again.order == failure.order)
@@ -291,7 +291,7 @@ struct RealTimeTests {
   func dispatch() async throws {
     var explorer = ScheduleExplorer(schedules: 1)
     explorer.patience = .seconds(3_600)
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await explorer.explore { env in
         let waiter = Locked<CheckedContinuation<Void, Never>?>(nil)
         async let work: Void = withCheckedContinuation { continuation in waiter { $0 = continuation } }

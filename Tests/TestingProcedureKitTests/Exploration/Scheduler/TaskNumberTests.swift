@@ -23,7 +23,7 @@ import Testing
   func outside() async throws {
     var explorer = ScheduleExplorer(schedules: 1, strategy: .roundRobin)
     explorer.allowsUncontrolledJobs = false
-    let failure = try await #require(throws: ExplorationFailure.self) {
+    let failure = try await requireError(ExplorationFailure.self) {
       try await explorer.explore { env in
         let pool = ThreadPool()
         defer { pool.shutDown() }

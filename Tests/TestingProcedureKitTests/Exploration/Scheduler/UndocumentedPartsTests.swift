@@ -34,13 +34,13 @@ import Testing
       #expect(!ResumePoint.isKnown)
 
       for strategy: ExplorationStrategy in [.mixed(), .exhaustive] {
-        let failure = await #expect(throws: ExplorationFailure.self) {
+        let failure = await expectError(ExplorationFailure.self) {
           try await exploreSchedules(10_000, strategy: strategy, Self.lostUpdate)
         }
         #expect(failure?.failsAgain == true, "\(String(describing: failure))")
         let report = failure.map { "\($0)" } ?? ""
         #expect(report.contains("the places in the code are unknown"), "\(report)")
-        await #expect(throws: ExplorationFailure.self) {
+        await expectError(ExplorationFailure.self) {
           try await exploreSchedules(strategy: .replay(failure?.replay ?? ""), Self.lostUpdate)
         }
       }
@@ -66,7 +66,7 @@ import Testing
       // Work that is not controlled is reported.
       var explorer = ScheduleExplorer(schedules: 1)
       explorer.patience = .seconds(3_600)
-      let sleep = await #expect(throws: ExplorationFailure.self) {
+      let sleep = await expectError(ExplorationFailure.self) {
         try await explorer.explore { _ in try await Task.sleep(for: .milliseconds(1)) }
       }
       #expect("\(String(describing: sleep))".contains("another thread made a task ready"))
@@ -79,7 +79,7 @@ import Testing
         env.check(env.clock.now.offset == .seconds(3))
         await queue.shutDown()
       }
-      let deadlock = await #expect(throws: ExplorationFailure.self) {
+      let deadlock = await expectError(ExplorationFailure.self) {
         try await exploreSchedules(1) { _ in
           let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
           for await _ in stream {}
