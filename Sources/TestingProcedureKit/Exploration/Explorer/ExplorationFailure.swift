@@ -85,13 +85,15 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     if let attachment {
       lines.append("  page: \(attachment), attached to the test; swift test --attachments-path . writes it")
     }
-    if let failsAgain { lines.append("  fails again: \(failsAgain ? "yes" : "no")") }
+    if let failsAgain {
+      lines.append("  when the explorer repeated this order, it \(failsAgain ? "failed again" : "did not fail again")")
+    }
     let found = deviations.found.counting("switch", "switches")
-    lines.append(
-      "  found in schedule \(schedule), with \(found); in the order without switches, each task runs as long as it can")
+    let removed = deviations.found > deviations.reported ? ", of which the irrelevant ones were removed" : ""
+    lines.append("  found in schedule \(schedule), with \(found)\(removed)")
     lines.append("  strategy: \(strategy)")
     lines.append("  seed: \(seed)")
-    lines.append("  replay: strategy: .replay(\"\(replay)\")")
+    lines.append("  to run only this order, use strategy: .replay(\"\(replay)\")")
     return lines
   }
 

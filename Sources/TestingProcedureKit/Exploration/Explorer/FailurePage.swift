@@ -86,7 +86,8 @@ struct FailurePage {
     ]
     let data = facts.compactMap { name, value in value.map { " data-\(name)=\"\(Self.escaped($0))\"" } }.joined()
     var text = [
-      stretch.place.map { "<code>\(Self.escaped($0.function))</code> <small>\(Self.escaped($0.location))</small>" }
+      stretch.isSwitch ? "<strong>switch</strong>" : nil,
+      stretch.place.map { "<code>\(Self.escaped($0.function))</code> <small>\(Self.escaped($0.location))</small>" },
     ]
     text.append(stretch.procedure.map { "<small>procedure “\(Self.escaped($0))”</small>" })
     text.append(stretch.actor.map { "<small>on actor \(Self.escaped($0))</small>" })

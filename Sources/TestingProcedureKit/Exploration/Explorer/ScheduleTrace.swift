@@ -8,6 +8,9 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     /// The task; see `ExplorationFailure.order`.
     public var task: Int
 
+    /// Whether the explorer chose this task although the default order would have continued with another one.
+    public var isSwitch = false
+
     /// The actor on which the task runs; `nil` outside actors, and if the actor is unknown. The name is that of the type, followed by a
     /// number if the schedule uses several actors of the type.
     public var actor: String?
@@ -27,7 +30,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     /// Adds a step of the same task, unless it is elsewhere. The runtime's own steps, such as the second half of a `Task.yield`, are
     /// nowhere, and belong to the steps around them.
     fileprivate mutating func extend(to step: Stretch) -> Bool {
-      guard task == step.task, !hasPlace || !step.hasPlace || isAtPlace(of: step) else { return false }
+      guard task == step.task, !step.isSwitch, !hasPlace || !step.hasPlace || isAtPlace(of: step) else { return false }
       if !hasPlace { (actor, procedure, place) = (step.actor, step.procedure, step.place) }
       steps = steps.lowerBound...step.steps.upperBound
       events += step.events
@@ -97,11 +100,17 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
   /// Accessing the property for the first time looks up the places, which can take seconds in a large program.
   public var stretches: [Stretch] {
     let map = CodeMap(steps.flatMap(\.chains))
-    return steps.reduce(into: []) { stretches, step in
+    var stretches = steps.reduce(into: [Stretch]()) { stretches, step in
       let step = step.located(in: map)
       let last = stretches.index(before: stretches.endIndex)
       if last < 0 || !stretches[last].extend(to: step) { stretches.append(step) }
     }
+    // The first actor of a type is numbered, too, if there are others.
+    let actors = Set(stretches.compactMap(\.actor))
+    for index in stretches.indices {
+      if let actor = stretches[index].actor, actors.contains("\(actor) 2") { stretches[index].actor = "\(actor) 1" }
+    }
+    return stretches
   }
 
   /// The names of the tasks that started or woke another task and have a `Task.name`.
@@ -118,8 +127,10 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     let stretches = stretches
     let shown = 40
     let ends = stretches.count > shown ? [stretches.prefix(shown / 2), stretches.suffix(shown / 2)] : [stretches[...]]
-    var rows =
-      [["step", "task", "actor", "procedure", "resumed or created at", "what it did"]] + ends.joined().map(cells)
+    // If no task runs on an actor, the column is empty, and therefore left out.
+    let noActor = stretches.contains { $0.actor != nil } ? "–" : ""
+    var rows = [["step", "task", "actor", "procedure", "resumed or created at", "what it did"]]
+    rows += ends.joined().map { cells(of: $0, noActor: noActor) }
     for column in rows[0].indices.reversed() where rows.dropFirst().allSatisfy({ $0[column].isEmpty }) {
       for row in rows.indices { rows[row].remove(at: column) }
     }
@@ -140,15 +151,16 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Returns the text of each column of the table.
-  private func cells(of stretch: Stretch) -> [String] {
+  private func cells(of stretch: Stretch, noActor: String) -> [String] {
     [
-      stretch.stepsInWords, title(of: stretch.task), stretch.actor ?? "", stretch.procedure.map { "\"\($0)\"" } ?? "",
+      stretch.stepsInWords, title(of: stretch.task) + (stretch.isSwitch ? " (switch)" : ""), stretch.actor ?? noActor,
+      stretch.procedure.map { "\"\($0)\"" } ?? "",
       stretch.place.map { "\($0.location) \($0.function)" } ?? "", stretch.events.joined(separator: "; "),
     ].map { $0.replacing("\n", with: " ") }
   }
 
-  /// The trace as JSON: an array of objects with `from`, `to`, `task`, `events` and, if known, `name`, `actor`, `procedure`, `function`,
-  /// `file` and `line`.
+  /// The trace as JSON: an array of objects with `from`, `to`, `task`, `isSwitch`, `events` and, if known, `name`, `actor`, `procedure`,
+  /// `function`, `file` and `line`.
   public var json: String {
     let objects = stretches.map { stretch in
       let facts: [(String, String?)] = [
@@ -159,7 +171,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
       let line = stretch.place.map { "\"line\":\($0.line)," } ?? ""
       let events = stretch.events.map(Self.quoted).joined(separator: ",")
       return "{\"from\":\(stretch.steps.lowerBound),\"to\":\(stretch.steps.upperBound),"
-        + "\"task\":\(stretch.task),\(known)\(line)\"events\":[\(events)]}"
+        + "\"task\":\(stretch.task),\"isSwitch\":\(stretch.isSwitch),\(known)\(line)\"events\":[\(events)]}"
     }
     return "[\(objects.joined(separator: ","))]"
   }
@@ -176,9 +188,11 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
 
   /// Records that a step begins. The place of the step is sought in `chain`, and in `creation`, the calls that have created the task.
   mutating func didRun(
-    _ task: Int, step: Int, actor: String? = nil, procedure: String? = nil, chain: [UInt] = [], creation: [UInt] = []
+    _ task: Int, step: Int, isSwitch: Bool = false, actor: String? = nil, procedure: String? = nil, chain: [UInt] = [],
+    creation: [UInt] = []
   ) {
-    let stretch = Stretch(steps: step...step, task: task, actor: actor, procedure: procedure)
+    let stretch = Stretch(
+      steps: step...step, task: task, isSwitch: isSwitch, actor: actor, procedure: procedure)
     steps.append(Step(stretch: stretch, chain: chain, creation: creation))
   }
 

@@ -23,6 +23,9 @@ struct ScheduleRecord: Equatable {
   /// The positions in `choices` of those choices that had no alternative because a lock forced them.
   private(set) var forced: Set<Int> = []
 
+  /// The number of choices since the last step began that differ from the default.
+  private(set) var switchesBeforeStep = 0
+
   /// The number of wakes since the last step began.
   private var wakesInStep = 0
 
@@ -66,6 +69,7 @@ struct ScheduleRecord: Equatable {
 
   private mutating func add(_ index: Int, of count: Int, isWake: Bool) {
     choices.append(index)
+    if index > 0 { switchesBeforeStep += 1 }
     widths.append(count)
     self.isWake.append(isWake)
   }
@@ -76,7 +80,7 @@ struct ScheduleRecord: Equatable {
     actors.append(actor)
     fingerprint.add(task)
     if rank > 0 { fingerprint.add(Int.min + rank) }
-    wakesInStep = 0
+    (wakesInStep, switchesBeforeStep) = (0, 0)
   }
 }
 

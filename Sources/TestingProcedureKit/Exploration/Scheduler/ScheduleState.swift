@@ -501,8 +501,9 @@ extension ScheduleState {
     events += 1
     let task = tasks[index]
     if isRecording {
+      let isSwitch = record.switchesBeforeStep > 0
       record.didRun(task, at: actorNumber(of: index), rank: tasks[..<index].count { $0 == task })
-      if trace != nil { willTrace(ready[index], task) }
+      if trace != nil { willTrace(ready[index], task, isSwitch: isSwitch) }
     } else if turns != nil {
       turns?.append(task)
     }
@@ -523,12 +524,13 @@ extension ScheduleState {
   }
 
   /// Adds a step to the trace.
-  private mutating func willTrace(_ entry: Ready, _ task: Int) {
+  private mutating func willTrace(_ entry: Ready, _ task: Int, isSwitch: Bool) {
     let job = if case .job(let job) = entry.work { job } else { entry.origin }
     let actor = job.flatMap { actorName(of: $0) }
     let (chain, creation) = sites.takeSites(of: entry.work, task)
     trace?.didRun(
-      task, step: record.steps, actor: actor, procedure: executing[task]?.last?.name, chain: chain, creation: creation)
+      task, step: record.steps, isSwitch: isSwitch, actor: actor, procedure: executing[task]?.last?.name, chain: chain,
+      creation: creation)
   }
 
   /// Returns the name of the actor on which `job` runs; `nil` if there is none, or if the actor may no longer be in memory.

@@ -53,7 +53,7 @@ struct StepPlaceTests {
       #expect(place?.file == #filePath && place?.function.hasSuffix(function) == true, "line \(line)\n\(trace)")
       #expect("\(trace)".contains("StepPlaceTests.swift:\(line) "), "\(trace)")
     }
-    #expect(steps.contains { $0.actor == "Register" && $0.place?.line == Self.lines.reading }, "\(trace)")
+    #expect(steps.contains { $0.actor == "Register 1" && $0.place?.line == Self.lines.reading }, "\(trace)")
     #expect(trace.stretches.contains { $0.task == 0 && $0.actor == "Register 2" }, "\(trace)")
     #expect(steps.contains { $0.actor == nil }, "\(trace)")
   }
