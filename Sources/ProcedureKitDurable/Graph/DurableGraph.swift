@@ -105,9 +105,9 @@ extension ProcedureGraph where Input: Encodable {
   /// A value that a body requests by key (`ProcedureContext.value(of:)`) is stored if both the key and the value are `Codable`, together
   /// with the values that its own computation has requested. A node or a value whose entry contains requests is executed again only if one
   /// of the requested values has changed: they are requested first, in the same order. A volatile value is computed in each run that
-  /// requests it, but if it is the same as before, the bodies that have requested it are not executed. If a key is not `Codable`, or belongs
-  /// to a graph around this one, nothing is stored for the body that has requested it. In a graph that declares types of keys, a node whose
-  /// value is not `Codable` is executed in each run.
+  /// requests it, but if it is the same as before, the bodies that have requested it are not executed. If a key is not `Codable`, belongs to
+  /// a graph around this one, or is a volatile key of a graph within the body, nothing is stored for the body. In a graph that declares types
+  /// of keys, a node whose value is not `Codable` is executed in each run.
   ///
   /// Each body is executed at least once: if a body was executing when the process was killed, it is executed again.
   ///
