@@ -32,7 +32,7 @@ public final class VirtualClock: Clock {
     var sleepCount = 0
     /// Whether the clock has moved, or a task has waited for a sleep.
     var isUsed = false
-    /// Whether the latest call of `advance` or `run` woke no task.
+    /// Whether the latest call to `advance` or `run` woke no task.
     var hasMovedInVain = false
 
     /// Moves the clock to `instant`.
@@ -221,8 +221,8 @@ extension VirtualClock {
     return ProcedureQueue(configuration)
   }
 
-  /// A sentence for a test that fails although it has moved the clock, or has waited for a sleep, while no task is sleeping on the clock;
-  /// otherwise `nil`.
+  /// A hint to add to the issue of a failing test if the test has moved the clock or waited for a sleep, and no task is sleeping on the
+  /// clock; otherwise `nil`.
   var idleness: String? {
     list.withLock { state, _ in
       guard state.isUsed, state.queue.count == 0 else { return nil }
@@ -242,7 +242,7 @@ extension VirtualClock {
   /// Moves the clock forward by `duration` from deadline to deadline. Before the first step and after each step, the function waits until
   /// ``executor`` is quiet.
   ///
-  /// If a task on the executor wakes and starts another sleep whose deadline is within `duration`, the task therefore wakes again during
+  /// Therefore, if a task on the executor wakes and starts another sleep whose deadline is within `duration`, the task wakes again during
   /// the call. The function is equivalent to `run(until: clock.now.advanced(by: duration))`.
   ///
   /// - Precondition: `duration` is not negative.

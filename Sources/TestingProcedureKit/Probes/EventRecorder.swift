@@ -171,12 +171,12 @@ extension Sequence<ProcedureEvent> {
     }
     let steps = events.map(\.kind)
     func count(_ step: ProcedureEvent.Kind) -> Int { steps.count { $0 == step } }
-    expect(steps.first == .didAttach && count(.didAttach) == 1, "must begin with its only didAttach")
-    expect(count(.didCancel) <= 1, "must have at most one didCancel")
-    expect(count(.willFinish) <= 1 && count(.didFinish) <= 1, "must finish only once")
+    expect(steps.first == .didAttach && count(.didAttach) == 1, "didAttach must come first, and only once")
+    expect(count(.didCancel) <= 1, "didCancel must occur at most once")
+    expect(count(.willFinish) <= 1 && count(.didFinish) <= 1, "willFinish and didFinish must occur at most once")
     if let finish = steps.firstIndex(of: .didFinish) {
       expect(finish == steps.count - 1, "didFinish must be the last event")
-      expect(count(.willExecute) == count(.didExecute), "must have a didExecute for each willExecute")
+      expect(count(.willExecute) == count(.didExecute), "each willExecute must have a matching didExecute")
       expect(steps.firstIndex(of: .willFinish).map { $0 < finish } ?? false, "willFinish must precede didFinish")
     }
     if let end = steps.firstIndex(of: .willFinish) {

@@ -19,7 +19,7 @@ public final class LogCollector: ProcedureLogHandler {
   /// Creates an empty collector.
   public init() {}
 
-  /// Keeps the message.
+  /// Adds the message to ``messages``.
   public func handle(_ message: ProcedureLogMessage) {
     collected.withLock { $0.append(message) }
   }

@@ -33,7 +33,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
     self.specification = specification
   }
 
-  /// Returns a generated program, which you can, for example, execute outside an exploration.
+  /// Returns a generated program, for example so that you can execute it outside an exploration.
   ///
   /// - Parameter number: The number of the program, counted from `0`.
   /// - Returns: The program, which depends only on the seed, the limits and the number.
@@ -96,7 +96,8 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// Explores one program, for example the program of a failure. With the strategy `.replay`, only one schedule is run.
   ///
   /// - Returns: The statistics.
-  /// - Throws: `ProgramFailure` for the first failing schedule, with the program unchanged; the other errors of `ScheduleExplorer.explore`.
+  /// - Throws: `ProgramFailure` for the first failing schedule, with the program unchanged; any other error that `ScheduleExplorer.explore`
+  ///   throws.
   @concurrent @discardableResult
   public func explore(_ program: Program<Command>) async throws -> ExplorationSummary {
     do {

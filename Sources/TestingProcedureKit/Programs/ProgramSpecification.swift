@@ -15,7 +15,7 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
 
   /// Creates a new system for one execution of a program.
   ///
-  /// - Parameter env: The environment of the schedule, for its clock and executor.
+  /// - Parameter env: The environment of the schedule, which provides the clock and the executor.
   /// - Returns: The system.
   /// - Throws: Any error. The schedule then fails.
   func makeSystem(_ env: ExplorationEnvironment) async throws -> System

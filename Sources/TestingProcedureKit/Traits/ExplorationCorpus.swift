@@ -27,7 +27,7 @@ struct ExplorationCorpus: Sendable {
     var line: Int
 
     var description: String {
-      "\(path):\(line) is not a corpus entry. Delete the line, or replace it with a seed, a number of schedules and a test."
+      "\(path):\(line) is not a corpus entry. Delete the line, or replace it with a seed, a number of schedules and the name of a test."
     }
   }
 

@@ -3,7 +3,7 @@
 #endif
 
 extension ExplorationFailure {
-  /// Saves the failure for people who read about it later: in the files that the environment asks for, and as an attachment of the test.
+  /// Saves the failure: writes the files that the environment variables request, and attaches the page to the current test.
   mutating func save() {
     writeFiles()
     #if canImport(Testing)
@@ -16,7 +16,7 @@ extension ExplorationFailure {
 
 #if canImport(Testing)
   extension ExplorationFailure {
-    /// The page as an attachment. It is made only if attachments are written.
+    /// The page as an attachment. The page is created only if attachments are written.
     fileprivate struct Page: Attachable {
       let failure: ExplorationFailure
 

@@ -18,7 +18,7 @@ struct ExplorationSettings: Sendable {
     var value: String
     var expected: String
 
-    var description: String { "\(variable) is \"\(value)\": leave it unset, or set it to \(expected)" }
+    var description: String { "\(variable) is \"\(value)\", which is not \(expected). Correct or unset it." }
   }
 
   private(set) var seed: UInt64?

@@ -13,7 +13,7 @@
     /// Explores `function`. If `function` hangs and ignores cancellation, the process exits after a report, because Swift Testing waits for
     /// every call of the function.
     ///
-    /// - Throws: `ExplorationFailure` for the first failing schedule, and the other errors of an exploration.
+    /// - Throws: `ExplorationFailure` for the first failing schedule; any other error that the exploration throws.
     func run(_ function: @Sendable @concurrent () async throws -> Void) async throws {
       try await withoutActuallyEscaping(function) { function in
         let closure = RevocableClosure(function)
@@ -24,7 +24,7 @@
           closure.revoke(orExitWith: "\(key) \(reason). \(error)")
           throw error
         }
-        closure.revoke(orExitWith: "\(key) has not ended")
+        closure.revoke(orExitWith: "\(key) is still running, and Swift Testing cannot abandon a test")
       }
     }
 

@@ -4,7 +4,7 @@ internal import ProcedureKit
 ///
 /// A test takes all of its resources at once, or none, so that tests cannot deadlock each other. A waiting test does not block the tests
 /// that arrive after it: a resource is never left unused while a test that is waiting could use it. Shared claims can therefore overtake an
-/// exclusive one, but only until their tests end, because each test runs only once.
+/// exclusive claim, but not forever, because each test runs only once.
 final class TestResourceTable: Sendable {
   /// A resource, which is identified by its name.
   enum Key: Hashable, Sendable {

@@ -12,10 +12,10 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
     case abandoned
   }
 
-  /// The number of tasks that took part, including tasks that have ended.
+  /// The number of tasks in the schedule, including tasks that have ended.
   public var tasks: Int
 
-  /// The virtual time of the deadlock.
+  /// The virtual time at which the deadlock occurred.
   public var instant: VirtualClock.Instant
 
   /// Descriptions of the waits that the exploration knows about.

@@ -36,7 +36,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The trace of the failing schedule; `nil` if the schedule was not run again (see `failsAgain`).
   public var trace: ScheduleTrace?
 
-  /// The name of the attachment of the test that contains the failure as an ``html`` page; `nil` outside tests of Swift Testing.
+  /// The name of the test attachment that contains the failure as an ``html`` page; `nil` outside Swift Testing.
   public internal(set) var attachment: String?
 
   /// The files that were written for the failure: its ``html`` page, its ``json``, and its trace for Perfetto.
@@ -66,7 +66,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     return "\(order) in which \(problems.first?.summary ?? "the exploration fails"), \(switches)"
   }
 
-  /// A report that begins with the `summary` and the problems, continues with the steps and the notes, and ends with the data that are
+  /// A report that begins with the `summary` and the problems, continues with the steps and the notes, and ends with the data that is
   /// needed to repeat the schedule.
   public var description: String { (["\(summary):"] + details).joined(separator: "\n") }
 

@@ -7,7 +7,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
   case thrown(any Error)
   /// The schedule deadlocked before the body finished.
   case deadlock(Deadlock)
-  /// The tasks acquired explored locks in a cycle. If the tasks run in a different order, this causes a deadlock.
+  /// The tasks acquired explored locks in a cycle. If the tasks run in a different order, they can deadlock.
   case lockOrder(LockCycle)
   /// The schedule was stopped at the step limit, because its tasks run in a loop, or because it is very long.
   case endless(Livelock)

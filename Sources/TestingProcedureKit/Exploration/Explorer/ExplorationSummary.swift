@@ -11,10 +11,10 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The number of schedules.
   public var schedules = 0
 
-  /// The number of distinct orders of tasks. Two orders count as the same if their 64-bit fingerprints are equal.
+  /// The number of distinct orders of tasks. Two orders are considered the same if their 64-bit fingerprints are equal.
   public var distinctTraces = 0
 
-  /// The number of choices among several ready jobs.
+  /// The number of times that the explorer chose among several ready jobs.
   public var decisions = 0
 
   /// The number of executed jobs.
@@ -26,8 +26,8 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The number of schedules in which each outcome passed to `ExplorationEnvironment.tally` occurred.
   public var tallies: [String: Int] = [:]
 
-  /// The number of wakes that were not choices because the waker held a lock. The lock may belong to the code under test, or to the
-  /// runtime, which holds a lock while it cancels a task.
+  /// The number of wakes at which the explorer made no choice because the waker held a lock. The lock may belong to the code under test, or
+  /// to the runtime, which holds a lock while it cancels a task.
   public var wakesUnderLock = 0
 
   /// The number of times that the runtime, and not the explorer, determined which callers an actor served in a step.
@@ -37,11 +37,12 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// serve their callers have been run.
   public var unorderedVisits = 0
 
-  /// Whether every possible order has been run. Only `ExplorationStrategy.exhaustive` sets the property.
+  /// Whether every possible order has been run. Only `ExplorationStrategy.exhaustive` can set the property to `true`.
   ///
   /// In this context, an order consists of the choices that the explorer makes: which job runs next after each suspension, and which tasks
   /// are preempted at wakes and at operations on explored locks and atomics, with up to `preemptionLimit` preempted tasks in each schedule.
-  /// A wake under a lock is not a choice. Synchronous code that contains neither a wake nor such an operation is indivisible.
+  /// The explorer makes no choice at a wake under a lock. Synchronous code that contains neither a wake nor such an operation is
+  /// indivisible.
   public var isComplete = false
 
   /// The largest number n for which all orders with at most n preempted wakers have been run. The value is `nil` if some orders without a

@@ -1,7 +1,7 @@
-/// A failing schedule as an HTML page that needs no other files and no network.
+/// A failing schedule as an HTML page that needs no other files and no network connection.
 ///
-/// The page is a table with a line for each stretch of steps, and a column for each task. Without scripts, the table is complete, too; the
-/// script highlights one line at a time, and shows its details.
+/// The page is a table with a line for each stretch of steps, and a column for each task. The table is complete even if scripts are
+/// disabled. The script highlights one line at a time and shows its details.
 struct FailurePage {
   /// The maximum number of lines. A longer trace is abridged in the middle.
   private static let longest = 2_000
@@ -104,7 +104,7 @@ struct FailurePage {
     return "<tr class=\"step\"><th scope=\"row\">\(stretch.stepsInWords)</th>\(cells.joined())</tr>"
   }
 
-  /// Returns `text` without characters that have a meaning in HTML. The result can also be the value of an attribute.
+  /// Returns `text` with characters that have a special meaning in HTML escaped. The result can also be used as the value of an attribute.
   static func escaped(_ text: String) -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {
@@ -197,7 +197,7 @@ struct FailurePage {
 extension ExplorationFailure {
   /// The failure as an HTML page, with the tasks as lanes, and with buttons and keys for moving from step to step.
   ///
-  /// The page needs no other files and no network. In a test of Swift Testing, it is an attachment of the test; `swift test
-  /// --attachments-path DIRECTORY` writes the attachments to a directory.
+  /// The page needs no other files and no network connection. In Swift Testing, it is attached to the test; `swift test --attachments-path
+  /// DIRECTORY` writes the attachments to a directory.
   public var html: String { FailurePage(failure: self).html }
 }

@@ -7,25 +7,25 @@ import ProcedureKit
 /// on a test machine, and the explorer produces such orders deliberately. It holds back every ready job and chooses which job runs next. A
 /// schedule is therefore a sequence of choices. The same choices lead to the same run, so a failure can be reproduced.
 ///
-/// **Controlled work** consists of the body's task, its child tasks, tasks created with `Task { … }` (if `controlsGlobalTasks`) or with
-/// `executorPreference: env.executor`, the default actors that these tasks call, and every wait on `env.clock`. One job runs at a time. The
-/// explorer makes a choice at the following points:
+/// **Controlled work** consists of the body's task, its child tasks, tasks created with `Task { … }` (if `controlsGlobalTasks` is `true`)
+/// or with `executorPreference: env.executor`, the default actors that these tasks call, and every wait on `env.clock`. One job runs at a
+/// time. The explorer makes a choice at the following points:
 ///
 /// - each `await` that suspends the task, enters an actor, or returns from an actor. If several tasks call an actor, they are served in any
-///   order (if `ordersCallersOfActors`).
+///   order (if `ordersCallersOfActors` is `true`).
 /// - each wake: a task that makes another task ready (by `yield`, `resume`, `addTask`, `async let`, or `cancel`) can be preempted by a
 ///   ready job before it executes its next line.
 /// - each operation on an `ExploredMutex` or `ExploredAtomic`.
 ///
 /// The explorer makes no other choices within synchronous code. To find races on other memory, use the thread sanitizer.
 ///
-/// **Wakes under a lock** are not choices, because the preempting job could wait for that lock. The lock may belong to the code under test,
-/// or to the runtime while it cancels a task. The explorer recognizes a wake under a lock when a preempting job waits without end. It then
-/// runs the schedule again. `ExplorationSummary.wakesUnderLock` counts these wakes.
+/// **Wakes under a lock** are not choice points, because a job that preempts the waker could wait for the lock. The lock may belong to the
+/// code under test, or to the runtime while it cancels a task. The explorer recognizes a wake under a lock when a preempting job waits
+/// indefinitely. It then runs the schedule again. `ExplorationSummary.wakesUnderLock` counts these wakes.
 ///
-/// **Code that needs no changes:** `Task.sleep` and the system's clocks wait in the virtual time of `env.clock` (if `controlsRealTime`).
-/// Main-actor code of the exploration runs on the exploration's threads (if `controlsMainActor`), and all other main-actor code stays on
-/// the real main actor.
+/// **Code that needs no changes:** `Task.sleep` and the system's clocks wait in the virtual time of `env.clock` (if `controlsRealTime` is
+/// `true`). Main-actor code of the exploration runs on the exploration's threads (if `controlsMainActor` is `true`), and all other
+/// main-actor code stays on the real main actor.
 ///
 /// **Detected, but not controlled:** every task of the exploration that another thread makes ready, for example from a dispatch queue or in
 /// a callback from the system. Such jobs are reported as `ExplorationProblem.uncontrolled` unless `allowsUncontrolledJobs` is `true`.
@@ -62,7 +62,7 @@ public struct ScheduleExplorer: Sendable {
   /// explorer's control can enqueue a job.
   public var patience: Duration = .milliseconds(200)
 
-  /// The real time after which a step that does not end is reported. The exploration ends with this report.
+  /// How long, in real time, a step may take. If a step takes longer, the explorer reports it and ends the exploration.
   ///
   /// The thread that runs the step is abandoned, and so are the tasks of the schedule.
   public var stepTimeout: Duration = .seconds(60)
@@ -111,9 +111,9 @@ public struct ScheduleExplorer: Sendable {
   /// Whether waits in real time (`Task.sleep`, `ContinuousClock`, `SuspendingClock`) become waits in the virtual time
   /// of `ExplorationEnvironment.clock`.
   ///
-  /// The explorer tests this on first use. The value is `true` with Swift 6.3 on Linux. Two kinds of waits are not controlled even then.
-  /// They are reported as uncontrolled, or as a deadlock if they take longer than `patience`. The first is a wait at the start of a task
-  /// that `Task.immediate` creates outside any actor without `executorPreference: env.executor`. The second occurs only if
+  /// The explorer determines the value on first use. The value is `true` with Swift 6.3 on Linux. Two kinds of waits are not controlled
+  /// even then. They are reported as uncontrolled, or as a deadlock if they take longer than `patience`. The first is a wait at the start
+  /// of a task that `Task.immediate` creates outside any actor without `executorPreference: env.executor`. The second occurs only if
   /// `ordersCallersOfActors` is `false`: a wait within an actor other than the main actor, in a task that `Task { … }` or `Task.detached`
   /// creates.
   public static var controlsRealTime: Bool { RealSleepTest.isSuccessful }
@@ -126,15 +126,15 @@ public struct ScheduleExplorer: Sendable {
 
   /// Whether a waker can also be preempted by tasks that are waiting within an actor.
   ///
-  /// The explorer tests this on first use. The value is `false` if the explorer cannot distinguish the kinds of jobs in this version of the
-  /// runtime.
+  /// The explorer determines the value on first use. The value is `false` if the explorer cannot distinguish the kinds of jobs in this
+  /// version of the runtime.
   public static var seesWakesOfActors: Bool { JobKind.isKnown }
 
   /// Whether the explorer determines which caller an actor serves next.
   ///
-  /// The explorer tests this on first use. The value is `false` on systems other than Linux, and if the explorer cannot read the state of
-  /// actors in this version of the runtime. The runtime then serves all callers that are waiting for an actor in one step, in the order of
-  /// their arrival, so an exploration with a call to an actor is never complete; see `ExplorationSummary.unorderedVisits`.
+  /// The explorer determines the value on first use. The value is `false` on systems other than Linux, and if the explorer cannot read the
+  /// state of actors in this version of the runtime. The runtime then serves all callers that are waiting for an actor in one step, in the
+  /// order of their arrival, so an exploration with a call to an actor is never complete; see `ExplorationSummary.unorderedVisits`.
   public static var ordersCallersOfActors: Bool { DefaultActor.isKnown }
 
   /// Runs `body` under one schedule after another until a schedule fails or all schedules have been run.

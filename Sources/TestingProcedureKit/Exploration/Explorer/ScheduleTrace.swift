@@ -1,6 +1,6 @@
-/// The trace of a failing schedule, which contains the order of the tasks and the events of each task.
+/// The trace of a failing schedule: the order in which its tasks ran, and the events of each task.
 public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
-  /// Consecutive steps of one task in the same place.
+  /// Consecutive steps that one task took at the same place in the code.
   public struct Stretch: Hashable, Sendable {
     /// The numbers of the steps, counted from `1`.
     public var steps: ClosedRange<Int>
@@ -27,8 +27,8 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     /// checks.
     public var events: [String] = []
 
-    /// Adds a step of the same task, unless it is elsewhere. The runtime's own steps, such as the second half of a `Task.yield`, are
-    /// nowhere, and belong to the steps around them.
+    /// Adds `step` if it belongs to the same task and the same place. The runtime's own steps, such as the second half of a `Task.yield`,
+    /// have no place, and are grouped with the steps around them.
     fileprivate mutating func extend(to step: Stretch) -> Bool {
       guard task == step.task, !step.isSwitch, !hasPlace || !step.hasPlace || isAtPlace(of: step) else { return false }
       if !hasPlace { (actor, procedure, place) = (step.actor, step.procedure, step.place) }
@@ -65,14 +65,14 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
   /// The starts and wakes in order.
   public var wakes: [Wake] = []
 
-  /// A step, with the code to which it and its events belong, as chains of addresses; see `ResumePoint`.
+  /// A step, and the code in which it began and its events happened, as chains of addresses; see `ResumePoint`.
   private struct Step: Hashable {
     /// The step without places.
     var stretch: Stretch
     var chain: [UInt]
-    /// The calls that have created the task, if this is its first step.
+    /// The calls that created the task, if this is its first step.
     var creation: [UInt]
-    /// The calls that have caused events, keyed by the position of the event.
+    /// The calls that caused events, keyed by the positions of the events.
     var calls: [Int: [UInt]] = [:]
 
     var chains: [[UInt]] { [chain, creation] + calls.values }
@@ -97,7 +97,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
 
   /// The stretches in order.
   ///
-  /// Accessing the property for the first time looks up the places, which can take seconds in a large program.
+  /// The first access to this property looks up the places in the code, which can take several seconds in a large program.
   public var stretches: [Stretch] {
     let map = CodeMap(steps.flatMap(\.chains))
     var stretches = steps.reduce(into: [Stretch]()) { stretches, step in
@@ -113,10 +113,10 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     return stretches
   }
 
-  /// The names of the tasks that started or woke another task and have a `Task.name`.
+  /// The `Task.name` of each task that has one and that started or woke another task, keyed by the number of the task.
   public var names: [Int: String] = [:]
 
-  /// Returns the task's number, and its name if there is one.
+  /// Returns the number of the task, followed by its name if it has one.
   public func title(of task: Int) -> String {
     if let name = names[task] { return "\(task) \"\(name)\"" }
     return task == 0 ? "0 (body)" : "\(task)"
@@ -186,7 +186,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
       lastEvent: own.last { !$0.events.isEmpty }?.events.last)
   }
 
-  /// Records that a step begins. The place of the step is sought in `chain`, and in `creation`, the calls that have created the task.
+  /// Records that a step begins. The place of the step is looked up in `chain` and in `creation`, the calls that created the task.
   mutating func didRun(
     _ task: Int, step: Int, isSwitch: Bool = false, actor: String? = nil, procedure: String? = nil, chain: [UInt] = [],
     creation: [UInt] = []
@@ -196,7 +196,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     steps.append(Step(stretch: stretch, chain: chain, creation: creation))
   }
 
-  /// Adds an event of the running task, and the calls that have caused it.
+  /// Adds an event of the running task, and the calls that caused it.
   mutating func add(_ event: String, calls: [UInt] = []) {
     guard let last = steps.indices.last else { return }
     if !calls.isEmpty { steps[last].calls[steps[last].stretch.events.count] = calls }

@@ -1,4 +1,4 @@
-/// A place in source code, at which a step of a schedule begins.
+/// A place in the source code at which a step of a schedule begins.
 public struct SourcePlace: Hashable, Sendable, CustomStringConvertible {
   /// The function, such as `Account.withdraw(_:)`, or `closure #1 in Account.withdraw(_:)`.
   public var function: String

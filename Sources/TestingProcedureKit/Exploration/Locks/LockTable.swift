@@ -136,8 +136,9 @@ struct OperationPoint {
   var thread: Platform.Thread
   /// The depth of the stack.
   var depth: UInt = 0
-  /// Whether operations at this depth of the stack happen while a lock of the runtime is held. Such operations are not choices, and a task
-  /// that is waiting at this point must continue as soon as possible, because other tasks may be waiting for the runtime's lock.
+  /// Whether operations at this depth of the stack happen while a lock of the runtime is held. The explorer makes no choice at such
+  /// operations, and a task that is waiting at this point must continue as soon as possible, because other tasks may be waiting for the
+  /// runtime's lock.
   var isUnderLock = false
 }
 

@@ -171,7 +171,7 @@ struct DefaultActor: Hashable, Sendable {
 ///
 /// Each step verifies what the next one relies on, so if the layout is different, the test fails instead of crashing.
 private struct DefaultActorProbe {
-  /// An actor that notes its own phase during each visit.
+  /// An actor that records its own phase during each visit.
   actor Visited {
     nonisolated let phases = Mutex<[UInt]>([])
 

@@ -12,8 +12,8 @@ enum JobKind {
 
   /// Whether the kinds of jobs can be read in this process.
   ///
-  /// If they cannot be read, waking a task that is waiting within an actor is not a choice, because the job that continues the task looks
-  /// like a `Task.yield`.
+  /// If they cannot be read, the explorer makes no choice when a task that is waiting within an actor is woken, because the job that
+  /// continues this task looks like a `Task.yield`.
   static let isKnown: Bool = {
     guard UndocumentedParts.areAllowed else { return false }
     let probe = Probe()

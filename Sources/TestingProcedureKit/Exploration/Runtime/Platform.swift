@@ -98,7 +98,8 @@ enum Platform {
 
   /// Returns the addresses of the calls on the stack of the calling thread, up to `limit`; an empty array on systems without this function.
   ///
-  /// The system finds the calls with the tables for unwinding. Frame pointers would not suffice, because parts of the runtime have none.
+  /// The system finds the calls by using the unwind tables. Frame pointers would not suffice, because parts of the runtime do not have
+  /// them.
   @inline(never)
   static func calls(limit: Int) -> [UInt] {
     guard let backtrace else { return [] }
@@ -114,7 +115,7 @@ enum Platform {
   private static let dladdr = function(
     named: "dladdr", as: (@convention(c) (UInt, UnsafeMutablePointer<UInt>) -> CInt).self)
 
-  /// Returns whether a library or the program, as opposed to other memory, contains `address`.
+  /// Returns whether `address` is in the program or in a library, rather than in other memory.
   static func isInImage(_ address: UInt) -> Bool {
     // The result consists of four addresses.
     withUnsafeTemporaryAllocation(of: UInt.self, capacity: 4) { buffer in

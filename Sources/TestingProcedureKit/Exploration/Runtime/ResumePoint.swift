@@ -23,8 +23,8 @@ enum ResumePoint {
   /// Whether the code in which a suspended task continues is known in this process.
   static var isKnown: Bool { probe != nil }
 
-  /// The code in which a task of the test continues after a `Task.yield`, which `KitSpawner.startProbe` has called; `nil` if the layout is
-  /// unknown. The functions are looked up with the first other ones, because that takes about a second in a large program.
+  /// The code in which the test's task continues after the `Task.yield` in `KitSpawner.startProbe`; `nil` if the layout is unknown. The
+  /// functions of this code are looked up together with those of the first trace, because a lookup takes about a second in a large program.
   static let probe: [UInt]? = {
     guard TaskStatus.isKnown, CodeMap.Symbol.canBeFound else { return nil }
     let executor = JobKind.Probe()
@@ -60,7 +60,7 @@ enum ResumePoint {
   }
 }
 
-/// The functions, files and lines of addresses of code.
+/// The functions, files and lines to which addresses in the code belong.
 struct CodeMap {
   /// The code to which a function belongs.
   enum Origin {
@@ -81,7 +81,7 @@ struct CodeMap {
     var place: SourcePlace?
   }
 
-  /// What has been looked up in this process.
+  /// The results of all lookups in this process.
   private struct Known {
     /// The functions at each address. There are several if the compiler has inlined one into another; the innermost comes first.
     var symbols: [UInt: [Symbol]] = [:]
@@ -97,8 +97,8 @@ struct CodeMap {
       if places { located.formUnion(unknown) }
     }
 
-    /// Returns the addresses of `chain` that its place is likely to come from. The runtime searches the tables of all files for each
-    /// place, so only a few are looked up.
+    /// Returns the addresses in `chain` that are most likely to determine its place. Only a few addresses are looked up, because the
+    /// runtime searches the tables of all files for each place.
     func candidates(of chain: [UInt]) -> ArraySlice<UInt> {
       func addresses(in origin: Origin) -> ArraySlice<UInt> {
         chain.filter { symbols[$0]?.contains { !$0.isThunk && $0.origin == origin } == true }.prefix(4)
@@ -108,7 +108,7 @@ struct CodeMap {
     }
   }
 
-  /// The lock is held during a look-up, because `Runtime` is not documented to be thread-safe.
+  /// The lock is held during a lookup, because `Runtime` is not documented to be thread-safe.
   private static let known = Mutex(Known())
 
   private let symbols: [UInt: [Symbol]]
@@ -181,7 +181,7 @@ extension CodeMap.Symbol {
   #else
     static let canBeFound = false
 
-    /// Returns no functions, because the system has no way to look them up.
+    /// Returns an empty array, because the system provides no way to look up the functions.
     static func all(at addresses: [UInt], places: Bool) -> [Self] { [] }
   #endif
 }

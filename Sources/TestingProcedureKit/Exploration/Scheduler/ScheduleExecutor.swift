@@ -188,7 +188,8 @@ final class ScheduleExecutor: TaskExecutor {
     let executor = asUnownedTaskExecutor()
     switch job.isolation {
     case .actor(let actor):
-      // Retaining is safe only for a task, which keeps its actor in memory. Any other job destroys an actor that nothing refers to.
+      // It is safe to retain the actor only for the job of a task, because the task keeps its actor in memory. Any other job destroys an
+      // actor to which nothing refers.
       guard JobIdentities.taskID(of: job.job) != nil else { return visit(actor, job) }
       return actor.retained { visit(actor, job) }
     case .mainActor:

@@ -14,7 +14,7 @@ struct ScheduleRecord: Equatable {
   /// At a wake, `0` means that the running job continues.
   private(set) var choices: [Int] = []
 
-  /// The number of alternatives at each of `choices`.
+  /// The number of alternatives for each of the `choices`.
   private(set) var widths: [Int] = []
 
   /// For each of the `choices`, whether it was made at a wake.
@@ -29,7 +29,7 @@ struct ScheduleRecord: Equatable {
   /// The number of wakes since the last step began.
   private var wakesInStep = 0
 
-  /// The number of wakes that were not choices, because they happened under a lock.
+  /// The number of wakes at which no choice was made because they happened under a lock.
   private(set) var wakesUnderLock = 0
 
   /// The number of operations on explored locks and atomics.

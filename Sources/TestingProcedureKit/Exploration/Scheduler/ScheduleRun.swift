@@ -25,7 +25,7 @@ struct ScheduleRun: Sendable {
     }
   }
 
-  /// Runs the choices of `first` again and records a trace if `isTraced`.
+  /// Runs the choices of `first` again and records a trace if `isTraced` is `true`.
   ///
   /// - Returns: The second run, and the step by which the two runs certainly differ. The step is `nil` if the runs are equal.
   func again(
@@ -81,8 +81,8 @@ struct ScheduleRun: Sendable {
   var timersOvertakeWork = false
   var checksLockOrder = true
   var isTracing = false
-  /// Whether recorded choices are repeated exactly. No choices are recorded for wakes under a lock, so a repetition does not have to detect
-  /// such wakes.
+  /// Whether recorded choices are repeated exactly. No choices are recorded for wakes under a lock, so such wakes do not have to be
+  /// detected during the repetition.
   var isRepetition = false
 
   /// The maximum number of attempts to run a schedule in which wakers are parked while they hold locks.
@@ -93,9 +93,9 @@ struct ScheduleRun: Sendable {
 
   /// Runs `body` on the driver's thread with the choices that `chooser` makes, and returns when no job is left.
   ///
-  /// If a job has to wait for a lock that a parked waker holds, the schedule is run again. If this happens again, wakes at the same depth
-  /// of the stack are no longer choices. The schedule is also run again if the duration of a wait in real time is uncertain because the
-  /// system suspended a thread.
+  /// If a job has to wait for a lock that a parked waker holds, the schedule is run again. If this happens again, the explorer no longer
+  /// makes choices at wakes at the same depth of the stack. The schedule is also run again if the duration of a wait in real time is
+  /// uncertain because the system suspended a thread.
   ///
   /// - Throws: `CancellationError` after the schedule, if the calling task is cancelled.
   func run(_ chooser: any ScheduleChooser, on pool: ThreadPool, _ body: @escaping Body) throws -> Outcome {

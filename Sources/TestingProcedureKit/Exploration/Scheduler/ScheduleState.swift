@@ -299,7 +299,7 @@ extension ScheduleState {
   ///
   /// - Parameters:
   ///   - depth: The depth of the stack at the wake.
-  ///   - isUnderLock: Whether wakes at this depth happen under a lock, and are therefore not choices.
+  ///   - isUnderLock: Whether wakes at this depth happen under a lock. If they do, no job preempts the running job.
   /// - Returns: The preempting job; `nil` if the running job continues.
   mutating func choosePreemption(at depth: UInt, isUnderLock: Bool) -> Ready? {
     guard isRecording, let running, holder != nil else { return nil }

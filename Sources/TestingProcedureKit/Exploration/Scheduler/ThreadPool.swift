@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// The explorer's own task runs on the driver, and so do the jobs of a schedule until a waker is preempted. The waker's thread is then
 /// parked in the middle of its job, and another worker gets the run token. The pool also records the wakes that, as a collision has shown,
-/// happen under a lock and are therefore not choices.
+/// happen under a lock, and at which the explorer therefore makes no choice.
 final class ThreadPool: TaskExecutor {
   private struct State {
     var idle: [WorkerThread] = []
@@ -70,7 +70,7 @@ final class ThreadPool: TaskExecutor {
   /// Returns whether wakes at `depth` of the stack are known to happen under a lock.
   func isUnderLock(_ depth: UInt) -> Bool { state.withLock { $0.lockDepths.contains(depth) } }
 
-  /// Remembers that wakes at `depth` of the stack happen under a lock.
+  /// Records that wakes at `depth` of the stack happen under a lock.
   func didFindLock(_ depth: UInt) { state.withLock { _ = $0.lockDepths.insert(depth) } }
 
   /// Returns an idle worker or starts a new one.

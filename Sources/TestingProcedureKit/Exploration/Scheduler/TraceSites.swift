@@ -1,22 +1,22 @@
 import ProcedureKit
 import Synchronization
 
-/// The code in which the tasks of a traced schedule continue when they are chosen next, as chains of addresses; see `ResumePoint`.
+/// The code in which each task of a traced schedule continues when it is next chosen, as a chain of addresses; see `ResumePoint`.
 struct TraceSites {
-  /// The calls that have created the tasks that have not run yet.
+  /// For each task that has not run yet, the calls that created it.
   private var creations: [Int: [UInt]] = [:]
-  /// The calls in the middle of which workers are parked.
+  /// For each parked worker, the calls during which it was parked.
   private var parked: [ObjectIdentifier: [UInt]] = [:]
 
   /// Records the calls that create a task.
   mutating func willCreate(_ task: Int, _ calls: [UInt]) { creations[task] = calls }
 
-  /// Records the calls in the middle of which a worker could be parked.
+  /// Records the calls during which a worker could be parked.
   mutating func didReach(_ calls: [UInt], _ worker: WorkerThread?) {
     if let worker { parked[ObjectIdentifier(worker)] = calls }
   }
 
-  /// Returns the code in which a step continues, and the calls that have created its task, if this is its first step.
+  /// Returns the code in which a step continues, and the calls that created its task, if this is the task's first step.
   mutating func takeSites(of work: ScheduleState.Ready.Work, _ task: Int) -> (chain: [UInt], creation: [UInt]) {
     switch work {
     case .parked(let worker): return (parked[ObjectIdentifier(worker)] ?? [], [])
@@ -27,11 +27,11 @@ struct TraceSites {
   }
 }
 
-/// The events of the procedures of a schedule, which are added to its trace.
+/// The feeds through which the events of a schedule's procedures are added to the schedule's trace.
 ///
 /// A feed that no task is reading does not affect the order of the tasks.
 enum ProcedureFeeds {
-  /// Starts to observe the queues that are created in schedules whose traces are recorded. Accessing the property again has no effect.
+  /// Whether the queues of traced schedules are being observed. The first access to this property starts the observation.
   static let areInstalled: Bool = {
     // In the framework's own exploration of its locks, a feed would add operations to the schedule.
     #if ExploredLocks
@@ -47,7 +47,7 @@ enum ProcedureFeeds {
 }
 
 extension ScheduleExecutor {
-  /// Adds the events of procedures since the previous call to the trace.
+  /// Adds the procedure events that have occurred since the previous call to the trace.
   func noteProcedures() {
     guard isTracing else { return }
     for feed in feeds.withLock({ $0 }) {

@@ -84,10 +84,10 @@ struct ScheduleLengths {
 /// A strategy for choosing the next job from the ready jobs of an exploration.
 @nonexhaustive
 public enum ExplorationStrategy: Hashable, Sendable {
-  /// Chooses uniformly at random. The strategy finds bugs that occur in many orders.
+  /// Chooses the next job uniformly at random. The strategy finds bugs that occur in many orders.
   case random
 
-  /// Chooses by random priorities, which change at `changePoints` random steps (PCT: Burckhardt et al., ASPLOS 2010).
+  /// Chooses the next job by random priorities, which change at `changePoints` random steps (PCT: Burckhardt et al., ASPLOS 2010).
   ///
   /// The strategy finds rare bugs that depend on a few ordering constraints. Use `d - 1` change points for `d` constraints.
   case priorities(changePoints: Int = 2)
@@ -119,7 +119,7 @@ public enum ExplorationStrategy: Hashable, Sendable {
   /// 192 orders without a preempted waker.
   case exhaustive
 
-  /// Lets the tasks take turns, with one job each. This results in a single order, which is useful for comparison.
+  /// Lets the tasks take turns, running one job in each turn. This results in a single order, which is useful for comparison.
   case roundRobin
 
   /// Runs the single schedule that the replay string of a failure describes.

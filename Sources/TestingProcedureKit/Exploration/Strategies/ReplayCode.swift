@@ -7,7 +7,7 @@ struct ReplayCode: Equatable, CustomStringConvertible {
   /// The error for a malformed replay string.
   struct FormatError: Error, CustomStringConvertible {
     var text: String
-    var description: String { "\"\(text)\" is not a replay string, which looks like pk2:3k:02~5.1:3.2hc04x1q" }
+    var description: String { "\"\(text)\" is not a valid replay string, such as pk2:3k:02~5.1:3.2hc04x1q" }
   }
 
   private static let name = "pk2"

@@ -17,11 +17,11 @@ protocol ScheduleChooser: Sendable {
 
   /// Decides whether the task `running`, which has just made another task ready, is preempted.
   ///
-  /// Returns `0` if the task continues; otherwise, returns the position of the preempting job in `tasks`, plus one. `tasks` is empty if the
-  /// wake is not a choice.
+  /// Returns `0` if the task continues; otherwise, returns the position of the preempting job in `tasks`, plus one. `tasks` is empty if no
+  /// job may preempt the task.
   mutating func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int
 
-  /// Notes that `task` seems to be waiting in a loop for another task.
+  /// Notifies the chooser that `task` seems to be waiting in a loop for another task.
   mutating func didSpin(_ task: Int)
 }
 
@@ -66,7 +66,7 @@ struct RandomChooser: ScheduleChooser {
   }
 }
 
-/// A chooser that lets the tasks take turns, with one job each.
+/// A chooser that lets the tasks take turns, running one job in each turn.
 struct RoundRobinChooser: ScheduleChooser {
   private var last = -1
 

@@ -22,7 +22,7 @@ public struct SeededGenerator: RandomNumberGenerator, Hashable, Sendable {
   ///
   /// - Precondition: `bound` is positive.
   public mutating func below(_ bound: Int) -> Int {
-    precondition(bound > 0, "bound must be positive, got \(bound)")
+    precondition(bound > 0, "below(_:): the bound must be positive, got \(bound)")
     return Int(next().multipliedFullWidth(by: UInt64(bound)).high)
   }
 
