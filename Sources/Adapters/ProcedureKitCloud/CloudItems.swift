@@ -14,7 +14,7 @@
     /// A message that contains the number of failed items, and one of the errors.
     public var description: String {
       let first = errors.first.map { " \($0.key): \($0.value)" } ?? ""
-      return "\(errors.count) of \(errors.count + values.count) items failed, including\(first)"
+      return "\(errors.count) of \(errors.count + values.count) items in the request failed, including\(first)"
     }
   }
 

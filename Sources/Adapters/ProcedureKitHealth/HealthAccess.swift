@@ -7,7 +7,7 @@
   /// The app needs the HealthKit entitlement, and must state the reasons for the access in its `Info.plist`.
   ///
   /// HealthKit does not disclose whether a user allows *reading*. An app without this permission simply sees only its own data. Therefore,
-  /// the capability counts as authorized if the user has been asked about all types and allows *sharing* all of ``sharedTypes``.
+  /// the capability is considered authorized if the user has been asked about all types and allows *sharing* all of ``sharedTypes``.
   public struct HealthAccess: Capability, Hashable {
     /// The part of the permission that HealthKit discloses.
     @nonexhaustive

@@ -6,7 +6,7 @@
   ///
   /// To run programs without a user interface, use the procedures in `ProcedureKitProcess`.
   public struct OpenApplication: Procedure {
-    /// Whether the app becomes the active one.
+    /// Whether the app becomes the active app.
     public var activates = true
     /// Whether another instance is started if the app is already running.
     public var createsNewInstance = false

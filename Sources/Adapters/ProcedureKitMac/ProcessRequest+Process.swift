@@ -10,7 +10,7 @@
     ///
     /// Pipes and handlers are ignored, because the procedure reads both outputs itself.
     ///
-    /// - Parameter process: The process, which is not started.
+    /// - Parameter process: The process. The initializer does not start it.
     public init(_ process: Process) {
       self.init(
         SystemText(process.executableURL?.path ?? ""), (process.arguments ?? []).map { SystemText($0) },

@@ -33,10 +33,10 @@
 
     private init() {}
 
-    /// Passes on the token that the app delegate received.
+    /// Passes the token that the app delegate received to the waiting procedures.
     public func didRegister(_ token: Data) { answer(.success(token)) }
 
-    /// Passes on the error that the app delegate received.
+    /// Passes the error that the app delegate received to the waiting procedures.
     public func didFail(_ error: any Error) { answer(.failure(error)) }
 
     private func answer(_ result: Result<Data, any Error>) {

@@ -4,8 +4,9 @@
 
   /// A capability that represents the permission to add passes to the user's Wallet in the background.
   ///
-  /// Systems before version 26 do not have this permission. On these systems, the capability reports only whether the device has a pass
-  /// library, and the status is `unknown`, which never meets the requirement. Use `GetAuthorizationStatus`, or show the passes to the user.
+  /// Operating systems before version 26 do not have this permission. On these systems, the capability reports only whether the device has
+  /// a pass library, and the status is `unknown`, which never meets the requirement. Use `GetAuthorizationStatus`, or show the passes to
+  /// the user.
   public struct WalletAccess: Capability, Hashable {
     /// Whether the app may add passes.
     @nonexhaustive
@@ -42,7 +43,7 @@
       }
     }
 
-    /// Asks the user for permission, on version 26 and later. Cancellation does not close the system's prompt.
+    /// Asks the user for permission if the operating system has version 26 or later. Cancellation does not close the system's prompt.
     public func requestAuthorization(_ requirement: Void) async {
       guard #available(iOS 26, macOS 26, watchOS 26, visionOS 26, *) else { return }
       _ = await PKPassLibrary().requestAuthorization(for: .backgroundAddPasses)

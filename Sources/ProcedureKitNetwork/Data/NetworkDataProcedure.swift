@@ -12,7 +12,7 @@ public import ProcedureKit
 /// let kitten = try await queue.run(load, input: URLRequest(url: url))
 /// ```
 ///
-/// Every status counts as a success unless ``TransferSettings/acceptsStatus`` rejects it, because even a 404 may be the answer that the
+/// Every status is considered a success unless ``TransferSettings/acceptsStatus`` rejects it, because even a 404 may be the answer that the
 /// caller is looking for. Redirects are followed according to ``TransferSettings/redirects``. The procedure fails if a body is shorter than
 /// announced, or longer than ``TransferSettings/sizeLimit``. It reports the received bytes as its progress.
 ///

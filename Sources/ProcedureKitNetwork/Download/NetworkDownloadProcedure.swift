@@ -67,7 +67,7 @@ public struct NetworkDownloadProcedure: Procedure {
     return try await attempt(request, to: file)
   }
 
-  /// Makes an attempt that resumes where the part of the file received so far ends.
+  /// Makes an attempt that resumes at the end of the data that has been received so far.
   func attempt(_ request: URLRequest, to file: PartialFile) async throws -> HTTPPayloadResponse<URL> {
     try await settings.hidingCredentials { try await download(request, to: file) }
   }
@@ -89,7 +89,7 @@ public struct NetworkDownloadProcedure: Procedure {
           response = try await perform(request, to: file)
         }
       }
-      // A server may send less than was requested. As long as each part adds something, this is not a failure.
+      // A server may send less than was requested. This is not a failure as long as each part adds data.
     } while file.needsNextPart
     try ProcedureContext.checkCancellation()
     try file.moveToDestination()

@@ -16,7 +16,7 @@ final class PartialFile: BodySink {
     var count: Int64 = 0
     /// The value of `If-Range` for requesting the rest of the file; `nil` if the download has to start from the beginning.
     var validator: String?
-    /// The version of the file that the received bytes come from.
+    /// The version of the file from which the received bytes come.
     var version: Version?
     /// The length of the complete file, if known.
     var total: Int64?
@@ -106,7 +106,7 @@ final class PartialFile: BodySink {
     if isRest, !continues(response, range) {
       state.withLock { $0.validator = nil }
       throw NetworkError(
-        .incomplete, request, "the server sent a different part than was requested", response: response)
+        .incomplete, request, "the server sent a part other than the requested one", response: response)
     }
     if response.statusCode == 206, request.value(forHTTPHeaderField: "Range") == nil {
       throw NetworkError(.incomplete, request, "the server sent a part that was not requested", response: response)

@@ -21,7 +21,7 @@ final class ReachabilityPoll: Sendable {
   /// The maximum number of addresses that are tried for a host, because a name server may return thousands.
   static let addressLimit = 16
 
-  /// The question whether a host accepts connections on a port.
+  /// The question of whether a host accepts connections on a port.
   struct Question: Hashable, Sendable {
     let host: String
     let port: UInt16

@@ -46,14 +46,14 @@ public struct NetworkResilience: Sendable {
 extension NetworkResilience {
   /// The action to take after a failed attempt.
   enum Answer: Equatable {
-    /// Make another attempt, after the next pause of ``backoff``.
+    /// Make another attempt, after the next pause in ``backoff``.
     case `repeat`
     /// Make another attempt, after the pause that the server asks for.
     case repeatAfter(Duration)
     case giveUp
   }
 
-  /// Returns whether another attempt may succeed after a response with this status.
+  /// Returns whether another attempt may succeed after a response with the given status.
   static func isTransient(_ status: HTTPStatusCode) -> Bool {
     status == 408 || status == 429 || status.isServerError
   }

@@ -87,10 +87,10 @@ public enum HTTPBody: Sendable, Hashable {
     return NetworkError(.fileFailed, request, "the file \(url.path) cannot be read", underlying: error)
   }
 
-  /// Returns the error for a body that turns out to have a different length than expected.
+  /// Returns the error for a body whose actual length differs from the expected length.
   func lengthError(_ request: URLRequest) -> NetworkError {
     guard case .file(let url) = self else {
-      return NetworkError(.fileFailed, request, "the body's stream did not produce byteCount bytes")
+      return NetworkError(.fileFailed, request, "the stream of the body did not produce exactly byteCount bytes")
     }
     return NetworkError(.fileFailed, request, "the file \(url.path) changed while it was being sent")
   }

@@ -12,12 +12,12 @@
 /// }
 /// ```
 ///
-/// A transport does not follow redirects, retry requests, or enforce size limits. The procedures do.
+/// A transport does not follow redirects, retry requests, or enforce size limits. The procedures are responsible for that.
 public protocol HTTPTransport: Sendable {
   /// Sends the request of an exchange and passes the response and the pieces of the response's body to the exchange.
   ///
-  /// The function returns when the body ends. After that, no part of the exchange may continue. If the procedure or the task is cancelled,
-  /// the function must end the exchange and close its connection, and then throw an error without delay.
+  /// The function returns when the body ends. After the function has returned, no part of the exchange may continue. If the procedure or
+  /// the task is cancelled, the function must end the exchange and close its connection, and then throw an error without delay.
   ///
   /// - Throws: A connection error; any error thrown by a function of the exchange, which ends the transfer; `CancellationError`.
   @concurrent func perform(_ exchange: HTTPExchange) async throws

@@ -15,7 +15,7 @@
 public struct TransferSettings: Sendable {
   /// The maximum number of bytes in the body of the response, after decompression. If the body is longer, the transfer fails.
   public var sizeLimit: Int64 = 16 << 20
-  /// A closure that returns whether a status counts as a success. If it returns `false`, the procedure fails with
+  /// A closure that returns whether a status is considered a success. If it returns `false`, the procedure fails with
   /// ``NetworkError/Kind-swift.struct/unacceptableStatus``.
   public var acceptsStatus: @Sendable (HTTPStatusCode) -> Bool = { _ in true }
   /// The policy that determines which redirects are followed.

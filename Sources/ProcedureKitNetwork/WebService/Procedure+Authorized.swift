@@ -45,8 +45,8 @@ extension Procedure where Input: NetworkRequest {
 
   /// Returns a procedure that throws ``RejectedToken`` for status 401, whether or not that status is accepted.
   ///
-  /// A 401 does not count if the request was sent without the token. A redirect to another origin removes the token, and a redirect back
-  /// does not restore it.
+  /// A 401 is ignored if the request was sent without the token. A redirect to another origin removes the token, and a redirect back does
+  /// not restore it.
   private func reportingRejectedTokens<Payload>() -> ProcedureTask<Input, Output>
   where Output == HTTPPayloadResponse<Payload> {
     configured { input, procedure in

@@ -1,8 +1,8 @@
 internal import ProcedureKit
 internal import ProcedureKitFoundation
 
-/// The name and the version of a procedure, and the way in which its input, value, and errors are encoded. A client and a worker must agree
-/// on all of these.
+/// The name and the version of a procedure, together with the way in which its input, value, and errors are encoded. A client and a worker
+/// must agree on all of these.
 ///
 /// Declare the signature once, in code that both the client and the worker use:
 ///

@@ -26,7 +26,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     var isFinished = false
   }
 
-  /// A caller that is waiting for an answer. If it receives several answers, only the first counts.
+  /// A caller that is waiting for an answer. If it receives several answers, only the first one is used.
   private struct Caller: Sendable {
     let signal = OneShotSignal()
     let answer = ResultBox<[UInt8]>()

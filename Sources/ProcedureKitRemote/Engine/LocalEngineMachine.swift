@@ -78,7 +78,7 @@ struct LocalEngineMachine {
     }
     guard isSameWork else {
       let reason =
-        "the key \(call.key) was used to call \("\(entry.call.procedure)".quoted), possibly with another input. Use a different key"
+        "the key \(call.key) was already used to call \("\(entry.call.procedure)".quoted), possibly with other input. Use another key"
       return Effects(answers: [([caller], .failure(RemoteError(.keyReused, procedure: call.procedure, reason: reason)))]
       )
     }

@@ -71,7 +71,8 @@ public struct RemoteWorker: Sendable {
 
 /// A source of calls for a worker. This protocol represents the worker side of an engine.
 public protocol RemoteTaskSource: Sendable {
-  /// Waits for a call. The call belongs to the worker until the worker ends the task, or until no heartbeat has arrived for too long.
+  /// Waits for a call. The call belongs to the worker until the worker ends the task, or until the engine has not received a heartbeat for
+  /// too long.
   ///
   /// Cancelling the calling task ends the wait. If a call has already been taken at that moment, it is not lost, because the engine
   /// delivers it again.

@@ -72,15 +72,15 @@
   public enum AlertError: Error, CustomStringConvertible {
     /// The alert has no buttons, so the user could not close it.
     case noButtons(title: String)
-    /// There is no view controller that could show the alert.
+    /// There is no view controller that can present the alert.
     case nowhere(title: String)
 
     /// A message that explains what failed, and what can be done about it.
     public var description: String {
       switch self {
-      case .noButtons(let title): "the alert \"\(title)\" was not shown because it has no buttons. Add one."
+      case .noButtons(let title): "the alert \"\(title)\" was not shown because it has no buttons. Add a button."
       case .nowhere(let title):
-        "the alert \"\(title)\" was not shown because there was no view controller to show it. Wait until a scene is active."
+        "the alert \"\(title)\" was not shown because no view controller could present it. Wait until a scene is active."
       }
     }
   }

@@ -246,14 +246,14 @@ struct CurlTransferMachine: Equatable {
   /// The time at which the transfer will have been idle for too long if there is no further activity; `nil` if there is no
   /// limit.
   var idleDeadline: ContinuousClock.Instant? {
-    // During a pause, this side is keeping the peer waiting, so the transfer does not count as idle.
+    // During a pause, this side is keeping the peer waiting, so the transfer is not considered idle.
     guard let lastActivity, let idle = limits.idle, !isReceivingPaused, !isSendingPaused else { return nil }
     return lastActivity + idle
   }
 
   // MARK: The end
 
-  /// Records a reason to end the transfer. Only the first reason counts.
+  /// Records a reason to end the transfer. Only the first reason is kept.
   mutating func fail(_ failure: Failure) {
     guard phase != .ended, self.failure == nil else { return }
     self.failure = failure

@@ -47,7 +47,7 @@ public final class CurlTransport: HTTPTransport {
   public struct Configuration: Sendable {
     /// The time limit for establishing a connection, including the name lookup and the TLS handshake.
     public var connectTimeout: Duration = .seconds(30)
-    /// The time limit for a transfer. If `nil`, only the limits of the procedure apply.
+    /// The time limit for a transfer. If it is `nil`, only the limits of the procedure apply.
     public var totalTimeout: Duration?
     /// The maximum number of bytes in the head of a response and its trailers.
     public var maxHeadSize = 128 << 10
@@ -60,7 +60,7 @@ public final class CurlTransport: HTTPTransport {
     public var maxConnectionsPerHost = 256
     /// The maximum number of connections that are kept for reuse.
     public var maxIdleConnections = 128
-    /// Whether the transport offers HTTP/2 to servers over TLS. If `false`, HTTP/1.1 is used.
+    /// Whether the transport offers HTTP/2 to servers over TLS. If it does not, HTTP/1.1 is used.
     ///
     /// Transfers do not share connections, so HTTP/2 is not faster. Set this property only for servers that require HTTP/2.
     public var offersHTTP2 = false
