@@ -34,7 +34,7 @@ struct Arguments: Equatable, Sendable {
 
   init() {}
 
-  /// Parses the arguments that follow the program's name. If an option is given more than once, the last one counts.
+  /// Parses the arguments that follow the program's name. If an option is given more than once, the last one is used.
   ///
   /// - Throws: ``UsageError``.
   init(parsing arguments: some Sequence<String>) throws(UsageError) {

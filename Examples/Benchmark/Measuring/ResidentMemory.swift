@@ -12,7 +12,7 @@ enum ResidentMemory {
           task_info(mach_task_self_, task_flavor_t(MACH_TASK_BASIC_INFO), words, &count)
         }
       }
-      precondition(status == KERN_SUCCESS, "The kernel does not report the memory of this process")
+      precondition(status == KERN_SUCCESS, "the kernel does not report the memory of this process")
       return Int(info.resident_size)
     #else
       // The file contains the total number of pages, followed by the number of resident pages and other numbers.

@@ -6,7 +6,7 @@ struct Sample: Equatable, Sendable {
   ///
   /// - Parameter values: The values. There must be at least one.
   init(_ values: [Double]) {
-    precondition(!values.isEmpty, "A sample must have at least one value")
+    precondition(!values.isEmpty, "a sample must have at least one value")
     self.values = values
   }
 

@@ -8,7 +8,7 @@ struct Workload: Sendable {
   let isLong: Bool
   /// Whether the contestants need an HTTP server.
   let needsServer: Bool
-  /// The number of executions in one process. If there are several, the first one is the warm-up, and the median of the others counts.
+  /// The number of executions in one process. If there are several, the first one is the warm-up, and the median of the others is used.
   let executions: Int
   private(set) var contestants: [Contestant]
 

@@ -14,7 +14,7 @@ struct Arguments: Equatable, Sendable {
   var output: String?
   var limits = Limits()
 
-  /// Parses the arguments that follow the program's name. If an option is given more than once, the last one counts.
+  /// Parses the arguments that follow the program's name. If an option is given more than once, the last one is used.
   ///
   /// - Throws: ``UsageError``.
   init(parsing arguments: some Sequence<SystemText>) throws(UsageError) {
@@ -49,7 +49,7 @@ struct Arguments: Equatable, Sendable {
   private mutating func apply(option: String, _ value: String) throws(UsageError) {
     switch option {
     case "--output":
-      if value.isEmpty { throw UsageError("--output: name a folder") }
+      if value.isEmpty { throw UsageError("--output needs the name of a folder") }
       output = value
     case "--jobs": limits.jobs = try Self.number(value, in: 1...256, option)
     case "--per-host": limits.perHost = try Self.number(value, in: 1...256, option)

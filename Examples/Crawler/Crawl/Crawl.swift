@@ -69,7 +69,7 @@ struct Crawl: Sendable {
     var resilience = NetworkResilience()
     resilience.attemptTimeout = .seconds(limits.timeout)
     resilience.maxAttempts = limits.attempts
-    // If the host asks for a pause, the page is requested again after the pause.
+    // If the host asks for a pause, the crawler requests the page again after the pause.
     resilience.longestRetryAfter = Manners.longestPause
     var settings = TransferSettings.download
     settings.onRedirect = { throw Redirection(request: $0) }

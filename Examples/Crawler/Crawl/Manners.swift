@@ -37,7 +37,7 @@ final class Manners: Sendable {
     let call = attempt.map { Result<HTTPPayloadResponse<URL>, any Error>.success($0) }
       .recover { [self] error in
         notePause(of: error)
-        // A page that is missing, has moved, or is too long is not a failure of the host, so the circuit breaker does not count it.
+        // A page that is missing, has moved, or is too long is not a failure of the host, so the circuit breaker ignores it.
         if Self.isFailureOfHost(error) { throw error }
         return .failure(error)
       }
@@ -64,7 +64,7 @@ final class Manners: Sendable {
   /// An error that is thrown if a pause has started, in which case the page must wait again.
   private struct PauseBegan: Error {}
 
-  /// The remaining time of the pause. If there is no pause, the time is zero or negative.
+  /// The time until the pause ends. If there is no pause, the time is zero or negative.
   private var pauseRest: Duration { pauseEnd.withLock { $0 } - elapsed() }
 
   private func notePause(of error: any Error) {
@@ -83,7 +83,8 @@ final class Manners: Sendable {
     return response.retryAfter().map { min($0, longestPause) }
   }
 
-  /// The longest pause that the crawler grants to a host. Without this limit, a host could keep the program waiting for a year.
+  /// The longest pause that the crawler observes at the request of a host. Without this limit, a host could keep the program waiting for a
+  /// year.
   static let longestPause = Duration.seconds(600)
 
   private static func isFailureOfHost(_ error: any Error) -> Bool {

@@ -67,7 +67,7 @@ struct PPMHeaderScanner {
     throw endOfBytes(in: field)
   }
 
-  /// Skips a comment up to the line break, which counts as white space.
+  /// Skips a comment up to the line break, which is treated as white space.
   private mutating func skipComment(before field: PPMHeader.Field) throws(PPMProblem) {
     while position < bytes.count, bytes[position] != UInt8(ascii: "\n"), bytes[position] != UInt8(ascii: "\r") {
       position += 1

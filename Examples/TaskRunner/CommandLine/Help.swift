@@ -23,7 +23,7 @@ extension Arguments {
     A task is UP TO DATE if its last run succeeded, and its command, variables, folder, inputs and outputs, and the outputs of
     the tasks that it needs, have the same contents as they had then. A task without inputs and outputs always runs.
     If more tasks can run than there are jobs, the tasks on the path that took the most time in earlier runs come first.
-    The records are kept in the folder .FILE.records next to the file, which does not count as an input unless it contains
+    The records are kept in the folder .FILE.records next to the file, which is not treated as an input unless it contains
     other files. If a folder is an input, only the names and kinds of the pipes, sockets and devices in it are compared.
 
     OPTIONS:

@@ -38,7 +38,7 @@ struct Fingerprint {
   ///
   /// Folders of records next to task files are not included. Otherwise, a task whose input is the folder of its task file would never be up
   /// to date. For pipes, sockets and devices in a folder, the hash includes only their names and kinds, and they are not opened. A file
-  /// that is deleted while its folder is being traversed counts as missing.
+  /// that is deleted while its folder is being traversed is treated as missing.
   ///
   /// - Throws: ``TaskProblem`` if a file cannot be read; `CancellationError` if the task is cancelled.
   static func ofPath(_ path: SystemText) throws -> String? {

@@ -79,7 +79,9 @@ struct TaskOrder {
       for cycle in error.cycles {
         let (first, second) = (cycle[0], cycle.count > 1 ? cycle[1] : cycle[0])
         let words = (cycle + [first]).map { "\"\($0)\"" }.joined(separator: " needs ")
-        report(places[first]?[second] ?? 0, "\(words): no order is possible. Tasks that create inputs are needed, too")
+        report(
+          places[first]?[second] ?? 0,
+          "\(words), so they cannot be ordered. A task also needs the tasks that create its inputs")
       }
     }
   }

@@ -43,7 +43,7 @@ struct Arguments {
       switch first.description {
       case "worker": mode = .worker
       case "coordinator": mode = .coordinator
-      default: throw DemoError("\"\(first)\" is neither worker nor coordinator; see --help")
+      default: throw DemoError("there is no command \"\(first)\", only worker and coordinator; see --help")
       }
     }
     while let word = words.popFirst() {

@@ -21,6 +21,8 @@ struct RecordFile: Sendable {
     defer { close(file) }
     // The line is written in one system call, so that it is written completely or not at all.
     let bytes = Array("\(line)\n".utf8)
-    guard write(file, bytes, bytes.count) == bytes.count else { throw DemoError("\(url.path) was not written") }
+    guard write(file, bytes, bytes.count) == bytes.count else {
+      throw DemoError("a line was not completely written to \(url.path)")
+    }
   }
 }

@@ -83,7 +83,8 @@ public struct TemporalExecutor: ProcedureExecutor {
     let type = try answer.message(2).message(3).string(1)
     guard try type == call.procedure.description && answer.payload(3) == call.input else {
       throw RemoteError(
-        .keyReused, procedure: call.procedure, reason: "the key \(call.key) is used for \"\(type)\" with another input")
+        .keyReused, procedure: call.procedure,
+        reason: "the key \(call.key) was already used to call \"\(type)\", possibly with other input")
     }
   }
 

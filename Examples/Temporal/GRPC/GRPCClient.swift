@@ -24,7 +24,7 @@ struct GRPCClient: Sendable {
     await loop.perform(transfer)
     guard case .done(let code) = transfer.end else { throw CancellationError() }
     guard let status = transfer.headers["grpc-status"].flatMap({ Int($0) }) else {
-      let reason = code == CURLE_OK ? "no gRPC status" : String(cString: pk_curl_error_text(code))
+      let reason = code == CURLE_OK ? "the response has no gRPC status" : String(cString: pk_curl_error_text(code))
       throw GRPCError(status: nil, message: "\(method): \(reason) (curl \(code))")
     }
     guard status == 0 else {
