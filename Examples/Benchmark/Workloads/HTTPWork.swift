@@ -9,7 +9,7 @@ import ProcedureKitNetwork
 /// N1 and N2: HTTP, compared with the program `curl`.
 enum HTTPWork {
   private struct NoServer: Error, CustomStringConvertible {
-    var description: String { "no HTTP server is running from which the contestants could load" }
+    var description: String { "there is no HTTP server from which to load" }
   }
 
   private struct CurlFailed: Error, CustomStringConvertible {

@@ -33,10 +33,10 @@
 
     private init() {}
 
-    /// Passes the token that the app delegate received to the waiting procedures.
+    /// Gives the waiting procedures the token that the app delegate received.
     public func didRegister(_ token: Data) { answer(.success(token)) }
 
-    /// Passes the error that the app delegate received to the waiting procedures.
+    /// Gives the waiting procedures the error that the app delegate received.
     public func didFail(_ error: any Error) { answer(.failure(error)) }
 
     private func answer(_ result: Result<Data, any Error>) {

@@ -79,7 +79,7 @@ extension NetworkResilience {
   private func answer(to response: HTTPURLResponse) -> Answer {
     guard let pause = RetryAfter.pause(of: response, now: now) else { return .repeat }
     if pause > longestRetryAfter { return .giveUp }
-    // If the server asks for no pause at all, the back-off determines the pause, because a failing server should not be contacted again
+    // If the server asks for no pause at all, `backoff` determines the pause, because a failing server should not be contacted again
     // immediately.
     return pause > .zero ? .repeatAfter(pause) : .repeat
   }

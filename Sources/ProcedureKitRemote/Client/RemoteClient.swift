@@ -49,9 +49,9 @@ struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
         return try await executor.execute(call)
       } catch let error as RemoteError where error.kind == .connectionLost {
         let now = timers.now
-        // If this attempt lasted for a long time before it failed, the connection had been restored in the meantime, so the time limit
-        // starts again. With a server that accepts connections but never answers, this happens at each attempt, but the time limit for the
-        // whole call still applies.
+        // If this attempt lasted for a long time before it failed, the connection must have been restored, so the time limit starts again.
+        // With a server that accepts connections but never answers, this happens at each attempt, but the time limit for the whole call
+        // still applies.
         let long = max(Self.longestPause, call.limits.connectionTimeout / 2)
         if start.duration(to: now) > long { (firstLoss, pauses) = (nil, Self.pauses.delays()) }
         let end = min((firstLoss ?? now).advanced(by: call.limits.connectionTimeout.saturated), lastEnd)
