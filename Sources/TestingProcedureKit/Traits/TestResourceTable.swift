@@ -86,7 +86,7 @@ final class TestResourceTable: Sendable {
     try await operation()
   }
 
-  /// Merges the demands for each resource into the largest of them. The result is ordered by name.
+  /// Returns the largest demand for each resource, sorted by the name of the resource.
   private static func merged(_ demands: [Demand]) -> [Demand] {
     Dictionary(grouping: demands, by: \.key).values.compactMap { demands in demands.max { $0.units < $1.units } }
       .sorted { $0.key < $1.key }
@@ -159,7 +159,7 @@ final class TestResourceTable: Sendable {
 }
 
 extension TestResourceTable.State {
-  /// Takes the resources of a claim if all of them are free. Returns whether they were.
+  /// Takes the resources of a claim if all of them are free. Returns whether the resources were taken.
   fileprivate mutating func take(_ claim: TestResourceTable.Claim) -> Bool {
     guard claim.demands.allSatisfy({ $0.units <= pools[$0.key]?.free ?? 0 }) else { return false }
     for demand in claim.demands {

@@ -48,7 +48,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The largest number n for which all orders with at most n preempted wakers have been run. The value is `nil` if some orders without a
   /// preempted waker have not been run.
   ///
-  /// Only `ExplorationStrategy.exhaustive` sets the property, even if the exploration ends before all orders have been run.
+  /// Only `ExplorationStrategy.exhaustive` sets the property. It does so even if the exploration ends before all orders have been run.
   public var completePreemptions: Int?
 
   /// The number of new orders in each thousand schedules. The last thousand may be incomplete.

@@ -94,6 +94,6 @@ public struct MissingOutcomes: Error, Hashable, Sendable, CustomStringConvertibl
 
   /// The missing outcomes and the statistics.
   public var description: String {
-    "never occurred: \(outcomes.joined(separator: ", ")) in \(summary)"
+    "these required outcomes never occurred: \(outcomes.joined(separator: ", ")) (in \(summary))"
   }
 }

@@ -17,7 +17,7 @@ import ProcedureKit
 ///   ready job before it executes its next line.
 /// - each operation on an `ExploredMutex` or `ExploredAtomic`.
 ///
-/// The explorer makes no other choices within synchronous code. To find races on other memory, use the thread sanitizer.
+/// The explorer makes no other choices within synchronous code. To find races on other memory, use Thread Sanitizer.
 ///
 /// **Wakes under a lock** are not choice points, because a job that preempts the waker could wait for the lock. The lock may belong to the
 /// code under test, or to the runtime while it cancels a task. The explorer recognizes a wake under a lock when a preempting job waits
@@ -216,7 +216,7 @@ public struct ScheduleExplorer: Sendable {
   }
 
   /// Returns whether a successful schedule is run a second time to check that the body is deterministic. Every hundredth schedule is
-  /// checked. The seed determines the first one, so short explorations are sometimes checked as well.
+  /// checked. The seed determines which schedule is checked first, so short explorations are sometimes checked as well.
   private func isChecked(_ schedule: Int) -> Bool {
     checksDeterminism && (UInt64(schedule) &+ seed) % 100 == 99 && !allowsUncontrolledJobs
   }

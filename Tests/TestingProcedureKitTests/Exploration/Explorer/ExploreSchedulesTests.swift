@@ -117,7 +117,7 @@ import TestingProcedureKit
     }
     #expect(missing.outcomes == ["never", "not once"])
     #expect(missing.summary.schedules == 100)
-    #expect("\(missing)".hasPrefix("never occurred: never, not once in 100 schedules"))
+    #expect("\(missing)".hasPrefix("these required outcomes never occurred: never, not once (in 100 schedules"))
     await expectError(ExplorationFailure.self) { try await exploreRace("never", body: Self.overdraft) }
     let failure = try await requireError(ExplorationFailure.self) { try await exploreRace(body: Self.overdraft) }
     await expectError(ExplorationFailure.self) {
