@@ -131,6 +131,8 @@ final class DurableRun: Sendable {
     let scope = requests.begin()
     do {
       try await body.execute(values)
+      // The children that the body has produced can still fail, or request values.
+      try await ProcedureContext.current?.run.settleChildren()
     } catch {
       let trace = requests.end(scope)
       if plan.remembersFailures, plan.isRemembered(node), let known, let trace, !error.isNoFailure, !isCancelled {

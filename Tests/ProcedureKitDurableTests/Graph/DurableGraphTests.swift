@@ -180,6 +180,35 @@ import TestingProcedureKit
     #expect(names.take() == ["news", "page"])
   }
 
+  @Test(
+    "A node is stored after the procedures that it has produced have ended, unless one of them fails",
+    arguments: [false, true])
+  func produced(hasModifiers: Bool) async throws {
+    let (names, isBroken) = (names, Names())
+    isBroken.add("once")
+    let write = ProcedureTask("write") {
+      names.add("write")
+      if !isBroken.take().isEmpty { throw Problem(text: "write") }
+    }
+    let body = ProcedureTask("node") {
+      names.add("node")
+      ProcedureContext.current?.produce(write)
+    }
+    let durable = ProcedureGraph("graph", returning: Void.self) { g in
+      g.add(hasModifiers ? body.retry(.immediate, maxAttempts: 1) : body)
+    }
+    .durable(in: journal)
+    // The produced procedure gets the only slot when the body has returned.
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    await #expect(throws: Problem.self) { try await queue.run(durable) }
+    #expect(await journal.appendCount == 0)
+    #expect(names.take() == ["node", "write"])
+    try await queue.run(durable)
+    #expect(names.take() == ["node", "write"])
+    try await queue.run(durable)
+    #expect(names.take() == [])
+  }
+
   @Test("Failures are remembered on request, and are the same for the nodes that accept them")
   func failures() async throws {
     let graph = ProcedureGraph("failing") { g in

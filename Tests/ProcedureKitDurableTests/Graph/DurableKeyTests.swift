@@ -369,6 +369,32 @@ private struct Handle: GraphKey {
     #expect(executed.take() == ["compile main", "compile tool", "parse tool"])
   }
 
+  @Test("A request of a procedure that a body has produced counts, even if the body has returned")
+  func produced() async throws {
+    let executed = executed
+    let build = ProcedureGraph("build", returning: Void.self) { g in
+      declare(in: g)
+      g.add("compile") {
+        executed.add("compile")
+        ProcedureContext.current?.produce(
+          ProcedureTask("write") {
+            executed.add("write")
+            _ = try await ProcedureContext.value(of: Declarations(name: "log"))
+          })
+      }
+    }
+    .durable(in: journal)
+    // The produced procedure gets the only slot when the body has returned.
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    try await queue.run(build)
+    #expect(executed.take() == ["compile", "parse log", "write"])
+    try await queue.run(build)
+    #expect(executed.take() == [])
+    files["log"] = "changed"
+    try await queue.run(build)
+    #expect(executed.take() == ["compile", "parse log", "write"])
+  }
+
   @Test("A node that contains a graph with volatile values is executed in each run", arguments: [false, true])
   func nestedVolatile(isInnerDurable: Bool) async throws {
     let executed = executed

@@ -49,6 +49,15 @@ extension Run {
 
   // MARK: Children
 
+  /// Waits until the children that the executing body has produced have finished, for a caller that acts on the result of the body before
+  /// the run ends.
+  ///
+  /// - Throws: The error of the first child that failed.
+  package func settleChildren() async throws {
+    while core.read({ $0.runs[self].details.children.producedCount > 0 }) { await settle() }
+    if let failure = core.read({ $0.runs[self].details.children.failures.first }) { throw failure.error }
+  }
+
   /// Waits, without holding a slot, until the produced children have finished (Q3).
   private func settle() async {
     await withSlotOfBodyReleased {
