@@ -35,10 +35,10 @@ extension GraphBuilder {
   /// }
   /// ```
   ///
-  /// A body requests a value with ``ProcedureContext/value(of:)-swift.method``. The first request for a key starts the procedure, as a child of the
-  /// graph's run on the queue of the graph, in a slot of its own. Later requests in the same run of the graph wait for the same value, and
-  /// so get the same error if the procedure fails. The procedure can itself request values. In graphs within a body of this graph, both
-  /// their own declarations and those of this graph are available.
+  /// A body requests a value with ``ProcedureContext/value(of:)-swift.method``. The first request for a key starts the procedure, as a child
+  /// of the graph's run on the queue of the graph (``ProcedureQueue/shared`` if it has none), in a slot of its own. Later requests in the
+  /// same run of the graph wait for the same value, and so get the same error if the procedure fails. The procedure can itself request
+  /// values. In graphs within a body of this graph, both their own declarations and those of this graph are available.
   ///
   /// The limit ``ProcedureGraph/maxConcurrentNodes(_:)`` applies only to nodes, which count even while they wait for a value. The width of
   /// the queue, and modifiers of the procedure such as ``Procedure/uses(_:units:)``, limit the values.
@@ -82,7 +82,7 @@ extension ProcedureContext {
   /// waits for its value any longer, or when the graph is cancelled, and the graph ends after it.
   ///
   /// The procedures that a body of the graph calls, runs or produces belong to the graph, too. A procedure that the body adds to a queue does
-  /// not, but it can use the context of the body.
+  /// not, but it can use the context of the body. The conditions and end hooks of the graph itself cannot request its values.
   ///
   /// - Parameter key: The key.
   /// - Returns: The value.

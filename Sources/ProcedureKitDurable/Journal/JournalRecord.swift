@@ -65,7 +65,7 @@ struct JournalRecord: Equatable, Sendable {
       }
       bytes += request.fingerprint.bytes
     }
-    if let duration { bytes.append(littleEndian: UInt64(max(duration / .nanoseconds(1), 0))) }
+    if let duration { bytes.append(littleEndian: duration.wholeNanoseconds) }
     return bytes + content
   }
 
@@ -112,6 +112,13 @@ struct JournalRecord: Equatable, Sendable {
       duration = .nanoseconds(Int64(clamping: nanoseconds))
     }
     content = Array(rest)
+  }
+}
+
+extension Duration {
+  /// The whole nanoseconds of the duration, which are not rounded like a `Double`; zero if the duration is negative.
+  fileprivate var wholeNanoseconds: UInt64 {
+    self < .zero ? 0 : UInt64(components.seconds) * 1_000_000_000 + UInt64(components.attoseconds / 1_000_000_000)
   }
 }
 

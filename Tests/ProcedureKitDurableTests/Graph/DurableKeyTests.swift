@@ -444,14 +444,16 @@ private struct Handle: GraphKey {
     #expect(error?.text == "full")
   }
 
-  @Test("An entry with requests is read as it was written, and no damaged entry traps")
-  func record() throws {
+  @Test(
+    "An entry with requests is read as it was written, and no damaged entry traps", arguments: [false, true],
+    [nil, .zero, .nanoseconds(9_999_999_999_999_999), .seconds(Int64.max / 1_000_000_000)])
+  func record(isFailure: Bool, duration: Duration?) throws {
     let fingerprint = Fingerprint(of: [1, 2, 3])
     let record = JournalRecord(
-      versions: [1, 2], dependencies: [.init(name: "a", prefix: 7)],
+      isFailure: isFailure, versions: [1, 2], dependencies: [.init(name: "a", prefix: 7)],
       requests: [
         .init(type: "Text", key: [1, 2], fingerprint: fingerprint), .init(type: "", key: [], fingerprint: fingerprint),
-      ], content: [4, 5])
+      ], duration: duration, content: [4, 5])
     #expect(JournalRecord(record.bytes) == record)
     for count in record.bytes.indices {
       let prefix = JournalRecord(Array(record.bytes.prefix(count)))
