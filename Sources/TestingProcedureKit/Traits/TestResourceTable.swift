@@ -12,7 +12,7 @@ final class TestResourceTable: Sendable {
     case units(ByteText)
   }
 
-  /// The number of units that a test needs of one resource. An exclusive claim needs all units.
+  /// The number of units of one resource that a test needs. An exclusive claim needs all units.
   struct Demand: Sendable {
     let key: Key
     var units: Int
@@ -33,6 +33,8 @@ final class TestResourceTable: Sendable {
 
   fileprivate struct Pool: Sendable {
     let capacity: Int
+    /// The test that declared the capacity.
+    let declarer: String
     var free: Int
     /// The claims that hold units, in the order in which they were granted.
     var holders: [Claim] = []
@@ -96,17 +98,20 @@ final class TestResourceTable: Sendable {
   private func claim(_ demands: [Demand], for test: String) throws -> Claim {
     try list.withLock { state, _ -> Result<Claim, Impossible> in
       for demand in demands {
-        let capacity = state.pools[demand.key]?.capacity ?? demand.capacity
-        if capacity != demand.capacity {
-          let (other, resource) = (demand.capacity, demand.key)
-          let text = "\(test) declares \(other) units of \(resource), but an earlier test declared \(capacity)"
+        let pool = state.pools[demand.key] ?? Pool(capacity: demand.capacity, declarer: test, free: demand.capacity)
+        if pool.capacity != demand.capacity {
+          // Tests start in any order, so the earlier declaration can be the wrong one.
+          let text = """
+            \(test) declares \(demand.key) with a capacity of \(demand.capacity), but \(pool.declarer) declared it with a capacity of \
+            \(pool.capacity). Use one Resource for both tests
+            """
           return .failure(Impossible(description: text))
         }
-        if demand.units > capacity {
-          let text = "\(test) needs \(demand.units) units of \(demand.key), but there are only \(capacity)"
+        if demand.units > pool.capacity {
+          let text = "\(test) needs \(demand.units) units of \(demand.key), but its capacity is \(pool.capacity)"
           return .failure(Impossible(description: text))
         }
-        state.pools[demand.key] = state.pools[demand.key] ?? Pool(capacity: capacity, free: capacity)
+        state.pools[demand.key] = pool
       }
       state.claimCount += 1
       return .success(Claim(number: state.claimCount, test: test, demands: demands))

@@ -164,18 +164,21 @@ struct TestResourceTableTests {
   @Test("A claim that can never be granted is an error, and names the resource")
   func impossible() async throws {
     let table = TestResourceTable()
-    func error(_ demand: Demand) async -> String? {
+    func error(_ demand: Demand, in test: String) async -> String? {
       do {
-        try await table.hold([demand], for: "Bank.server()", to: { _ in }, operation: {})
+        try await table.hold([demand], for: test, to: { _ in }, operation: {})
         return nil
       } catch {
         return "\(error)"
       }
     }
-    #expect(await error(units(4, of: 4)) == nil)
-    #expect(await error(units(5, of: 4)) == #"Bank.server() needs 5 units of "ports", but there are only 4"#)
-    let other = #"Bank.server() declares 8 units of "ports", but an earlier test declared 4"#
-    #expect(await error(units(1, of: 8)) == other)
+    #expect(await error(units(4, of: 4), in: "Bank.client()") == nil)
+    let tooMany = #"Bank.server() needs 5 units of "ports", but its capacity is 4"#
+    #expect(await error(units(5, of: 4), in: "Bank.server()") == tooMany)
+    let other = """
+      Bank.server() declares "ports" with a capacity of 8, but Bank.client() declared it with a capacity of 4. Use one Resource for both tests
+      """
+    #expect(await error(units(1, of: 8), in: "Bank.server()") == other)
   }
 
   @Test(
