@@ -61,7 +61,10 @@ public struct BatchMismatch: Error, Hashable, CustomStringConvertible {
 
   /// A description of the error.
   public var description: String {
-    "\"\(procedure)\" returned \(resultCount) results for \(inputCount) inputs. Return one result for each input, in the same order"
+    """
+    \(procedure.quoted) returned \(resultCount.counting("result")) for \(inputCount.counting("input")). Return one result for each input, \
+    in the same order
+    """
   }
 }
 

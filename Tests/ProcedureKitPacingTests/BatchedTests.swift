@@ -123,6 +123,7 @@ struct BatchedTests {
       for handle in others {
         let error = await handle.outcome.error as? BatchMismatch
         env.check(error?.inputCount == 2 && error?.resultCount == 1, "\(String(describing: error))")
+        env.check(error?.description.hasPrefix("\"server\" returned 1 result for 2 inputs. ") == true)
       }
       await queue.shutDown()
     }

@@ -127,8 +127,8 @@ public struct ProcedureError: Error, Sendable {
     ///
     /// The value is zero if the deadline had passed before the procedure was added.
     public var duration: Duration?
-    /// Whether the body had started, for ``Kind/timedOut``. If the value is `false`, the deadline passed first, and the body was not
-    /// executed.
+    /// For an error of kind ``Kind/timedOut``, whether the body had started. If the value is `false`, the deadline passed first, and the
+    /// body was not executed.
     public var hasStarted: Bool?
     /// The name of the circuit breaker, for ``Kind/circuitOpen``.
     public var breaker: String?
@@ -310,7 +310,10 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .exclusionDeadlock where !self.waits.contains(where: \.isForResource):
       "A procedure must not await itself, or a procedure that is waiting for it"
     case .exclusionDeadlock where self.waits.count(where: \.isForResource) == 1:
-      "A procedure can use the resources of a body that runs or produces it, but not those of a body that adds it to a queue"
+      """
+      A procedure can use the resources of a body that runs or produces it, but not those of a body that adds it to a queue, or that \
+      requests its value by key
+      """
     case .exclusionDeadlock: "Let all of the procedures claim their resources together, or in the same order"
     case .resourceConflict: "Declare the resource once, and change its capacity with setCapacity(_:of:) on its table"
     case .producerFinished: "Produce the procedure before the body of the parent returns, or add it to a queue"
@@ -339,7 +342,10 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .timedOut where self.hasStarted == true:
       return ("\(subject) timed out after \((self.duration ?? .zero).inWords)", nil)
     case .childrenFailed:
-      let failures = self.failures.map { "\(name($0.procedure)): \(words($0.error))" }
+      let failures = self.failures.map { failure in
+        let (name, error) = (name(failure.procedure), words(failure.error))
+        return error.hasPrefix(name) ? error : "\(name): \(error)"  // most errors of the framework begin with the name
+      }
       return (
         "\(failures.count.counting("child", "children")) of \(subject) failed",
         failures.joined(separator: "; ")
