@@ -38,7 +38,7 @@ extension Procedure {
   ) -> ProcedureTask<Input, Output> {
     require(
       percentile > 0 && percentile <= 100,
-      "\"\(name)\": hedged(afterPercentile:) needs a percentile above 0 and of at most 100, got \(percentile)")
+      "\"\(name)\": hedged(afterPercentile:) needs a percentile above 0 and up to 100, got \(percentile)")
     require(
       minSamples >= 1, "\"\(name)\": hedged(afterPercentile:) needs a minSamples of at least 1, got \(minSamples)")
     require(
@@ -46,7 +46,7 @@ extension Procedure {
       "\"\(name)\": hedged(afterPercentile:) needs a maxSamples of at least \(minSamples), got \(maxSamples)")
     require(
       maxShare > 0 && maxShare <= 1,
-      "\"\(name)\": hedged(afterPercentile:) needs a maxShare above 0 and of at most 1, got \(maxShare)")
+      "\"\(name)\": hedged(afterPercentile:) needs a maxShare above 0 and up to 1, got \(maxShare)")
     let task = procedureTask
     let hedging = Locked(
       HedgingMachine(

@@ -228,6 +228,6 @@ struct HedgedTests {
     #expect(messages[0].contains("at most 100, got 0.0"))
     #expect(messages[1].contains("needs a maxSamples of at least 9, got 8"))
     #expect(messages[2].contains("needs a minSamples of at least 1, got 0"))
-    #expect(messages[3].contains("needs a maxShare above 0 and of at most 1, got nan"))
+    #expect(messages[3].contains("needs a maxShare above 0 and up to 1, got nan"))
   }
 }

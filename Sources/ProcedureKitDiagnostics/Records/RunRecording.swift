@@ -8,8 +8,8 @@ public struct RunRecording: Sendable {
   public var duration: Duration
   /// The number of runs that were dropped because the recorder was full.
   public var droppedCount: Int
-  /// The number of events that were lost because the recorder was too slow. If events were lost, runs that have ended may appear not to
-  /// have ended.
+  /// The number of events that were lost because the recorder was too slow. If events were lost, runs that have ended may still
+  /// appear to be executing.
   public var lostEventCount: Int
 
   /// Creates a recording.

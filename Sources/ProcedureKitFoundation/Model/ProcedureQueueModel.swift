@@ -10,16 +10,16 @@ public import ProcedureKit
 ///
 /// The model is updated only while ``run()`` is executing, at most once in each interval, no matter how many events the queue publishes. A
 /// property that has not changed is not set again, so views are not updated unnecessarily. For each update, a snapshot of the queue is
-/// created outside the main actor, in O(n log n) for n unfinished procedures.
+/// created outside the main actor, in O(n log n) time for n unfinished procedures.
 ///
-/// There is a row for each run that was not started by a body on the same queue: for each procedure that was added to the queue or is run
-/// on it. Nodes, produced children, and procedures that a body runs on its own queue have no rows. They count towards the progress of the
-/// row to which they belong.
+/// Each procedure that is added to the queue, or run on it from outside, has a row. The nodes of graphs, the children that a procedure
+/// produces, and the procedures that a body runs on its own queue have no rows. They count towards the progress of the row to which they
+/// belong.
 ///
 /// A failure that a row shows counts as observed, even if no code reads the procedure's handle, so it is not passed to
 /// `onUnobservedFailure`.
 ///
-/// The model retains its queue. It does not keep a task, so releasing the model after ``run()`` returns releases everything.
+/// The model retains its queue, but no task. After ``run()`` returns, releasing the model also releases the queue.
 @MainActor @Observable public final class ProcedureQueueModel {
   /// One run of a procedure.
   public struct Row: Sendable, Identifiable {

@@ -63,7 +63,8 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .notFound:
       let place = request.executable.bytes.contains(UInt8(ascii: "/")) ? "at this path" : "in the folders of PATH"
       return "\(program) was not started because it was not found \(place)."
-    case .notExecutable: return "\(program) was not started because this process may not execute the file."
+    case .notExecutable:
+      return "\(program) was not started because this process does not have permission to execute the file."
     case .invalidText:
       return
         "\(program) was not started because its path, its working directory, an argument or a variable contains a NUL, "

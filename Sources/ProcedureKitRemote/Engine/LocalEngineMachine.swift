@@ -14,7 +14,7 @@ struct LocalEngineMachine {
     let stamp: Int
   }
 
-  /// A call as it is given to a worker.
+  /// A call in the form in which a worker receives it.
   struct Delivery {
     let call: RemoteCall
     let token: Token

@@ -78,7 +78,7 @@ public struct ProcedureRegistry: Sendable {
     guard !versions.isEmpty else {
       let known = Set(names.map { ByteText($0.name) }).sorted().map(\.text).joined(separator: ", ")
       let reason =
-        "the worker has no procedure with this name, \(known.isEmpty ? "and no others" : "only: \(known)"). Register it"
+        "the worker has no procedure with this name (registered: \(known.isEmpty ? "none" : known)). Register the procedure"
       return signature.failure(RemoteError(.unknownProcedure, procedure: name, reason: reason), with: coder)
     }
     let known = versions.map(String.init).joined(separator: ", ")

@@ -93,12 +93,12 @@
       ResourceTrait([resource] + others, isShared: true)
     }
 
-    /// Returns a trait that makes a test hold units of a resource while it runs. All tests together hold at most the capacity of the
-    /// resource.
+    /// Returns a trait that makes a test hold units of a resource while it runs. Together, running tests never hold more
+    /// units than the capacity of the resource.
     ///
     /// - Parameters:
-    ///   - units: The number of units. Passing a number below 1 traps. A test that claims more units than there are fails.
-    ///   - resource: The resource, which is identified by its name. A test that declares a different capacity than an earlier test fails.
+    ///   - units: The number of units. Passing a number below 1 traps. A test fails if it claims more units than the capacity.
+    ///   - resource: The resource, which is identified by its name. A test fails if another test has declared a different capacity.
     /// - Returns: The trait.
     public static func units(_ units: Int, of resource: Resource) -> Self {
       ResourceTrait(units, of: resource)

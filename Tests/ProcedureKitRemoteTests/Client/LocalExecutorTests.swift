@@ -83,7 +83,7 @@ import TestingProcedureKit
     let unknown = await #expect(throws: RemoteError.self) {
       try await double.remote(on: executor, as: RemoteSignature("triple"))(1)
     }
-    #expect(unknown?.kind == .unknownProcedure && unknown?.reason.contains("only: double") == true)
+    #expect(unknown?.kind == .unknownProcedure && unknown?.reason.contains("registered: double") == true)
     let wrong = await #expect(throws: RemoteError.self) {
       try await double.remote(on: executor, as: RemoteSignature("double", version: 1))(1)
     }

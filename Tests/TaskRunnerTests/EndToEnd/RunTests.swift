@@ -144,8 +144,8 @@ import Testing
     "The exit status and the message give the reason why a task failed",
     arguments: [
       ("\"command\": [\"no-such-program-anywhere\"]", 127, "it was not found"),
-      ("\"command\": [\"/etc/passwd\"]", 126, "may not execute"),
-      ("\"command\": [\"./tasks.json\"]", 126, "may not execute"),
+      ("\"command\": [\"/etc/passwd\"]", 126, "does not have permission to execute"),
+      ("\"command\": [\"./tasks.json\"]", 126, "does not have permission to execute"),
       ("\"command\": \"kill -9 $$\"", 137, "signal 9"),
       ("\"command\": \"exec sleep 100\", \"timeout\": 0.05", 124, "timed out after 0.05 s"),
       ("\"command\": \"true\", \"inputs\": [\"none\"]", 1, "none is missing"),

@@ -56,7 +56,7 @@ package final class Run: @unchecked Sendable {
     /// An additional worker of a graph.
     case graphWorker
 
-    /// Whether runs of the kind have their own id and events. A run of any other kind uses the id and the events of its nearest ancestor
+    /// Whether runs of this kind have their own id and events. A run of any other kind uses the id and the events of its nearest ancestor
     /// that has its own.
     var isReported: Bool {
       switch self {

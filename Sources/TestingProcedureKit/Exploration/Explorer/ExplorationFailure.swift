@@ -89,7 +89,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
       lines.append("  when the explorer repeated this order, it \(failsAgain ? "failed again" : "did not fail again")")
     }
     let found = deviations.found.counting("switch", "switches")
-    let removed = deviations.found > deviations.reported ? ", of which the irrelevant ones were removed" : ""
+    let removed = deviations.found > deviations.reported ? ", of which only the relevant ones are left" : ""
     lines.append("  found in schedule \(schedule), with \(found)\(removed)")
     lines.append("  strategy: \(strategy)")
     lines.append("  seed: \(seed)")
