@@ -269,6 +269,25 @@ struct ShieldRuleTests {
     }
   }
 
+  @Test(
+    "A shield stays on the executor of the caller if there is no queue, or if the queue has no executor",
+    arguments: [false, true])
+  func executor(hasQueue: Bool) async throws {
+    let clock = VirtualClock()
+    let isOnExecutor: @Sendable () -> Bool = {
+      withUnsafeCurrentTask { $0?.unownedTaskExecutor } == clock.executor.asUnownedTaskExecutor()
+    }
+    let found = Locked<[Bool]>([])
+    let body = ProcedureTask("body") {
+      let shielded = try await ProcedureContext.current?.shielded { isOnExecutor() }
+      found { $0 += [isOnExecutor(), shielded == true] }
+    }.cleanup { found { $0.append(isOnExecutor()) } }
+    try await withTaskExecutorPreference(clock.executor) {
+      if hasQueue { try await ProcedureQueue().run(body) } else { try await body() }
+    }
+    #expect(found.value == [true, true, true])
+  }
+
   @Test("An end hook is not cancelled with the caller, even by a cancellation during the hook")
   func endHook() async throws {
     try await exploreSchedules(TestDepth.count(500)) { env in

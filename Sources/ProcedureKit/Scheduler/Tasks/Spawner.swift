@@ -47,6 +47,8 @@ package enum Spawner {
   /// Before Swift 6.4, and on Apple platforms before version 27, an unstructured task executes the operation, with the task-local values
   /// and the priority of the current task. The task is awaited, so it does not outlive the call. The operation is shielded because nothing
   /// cancels this task. To end the operation early, cancel the work that it runs.
+  ///
+  /// The task executes on `executor`. If `executor` is `nil`, it executes on the preferred executor of the current task, like a child task.
   package static func runShielded<R: Sendable>(
     executor: (any TaskExecutor)?, _ operation: @escaping @Sendable () async throws -> R
   ) async throws -> R {
@@ -55,7 +57,13 @@ package enum Spawner {
         return try await withTaskCancellationShield { try await operation() }
       }
     #endif
-    return try await Task(executorPreference: executor) { try await operation() }.value
+    return try await Task(executorPreference: executor ?? preferredExecutor) { try await operation() }.value
+  }
+
+  /// The preferred executor of the current task, which an unstructured task does not inherit.
+  private static var preferredExecutor: (any TaskExecutor)? {
+    guard #available(macOS 26.4, iOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) else { return nil }
+    return withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() }
   }
 
   /// Starts a detached task. It is used for the task that sleeps until a queue's next timer is due, and for the task that sends a remote
