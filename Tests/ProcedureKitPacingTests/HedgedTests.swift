@@ -225,7 +225,7 @@ struct HedgedTests {
       String(decoding: $0?.standardErrorContent ?? [], as: UTF8.self)
     }
     #expect(messages[0].contains("\"read\": hedged(afterPercentile:) needs a percentile above 0"))
-    #expect(messages[0].contains("at most 100, got 0.0"))
+    #expect(messages[0].contains("up to 100, got 0.0"))
     #expect(messages[1].contains("needs a maxSamples of at least 9, got 8"))
     #expect(messages[2].contains("needs a minSamples of at least 1, got 0"))
     #expect(messages[3].contains("needs a maxShare above 0 and up to 1, got nan"))

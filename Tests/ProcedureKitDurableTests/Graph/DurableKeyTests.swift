@@ -446,7 +446,7 @@ private struct Handle: GraphKey {
 
   @Test(
     "An entry with requests is read as it was written, and no damaged entry traps", arguments: [false, true],
-    [nil, .zero, .nanoseconds(9_999_999_999_999_999), .seconds(Int64.max / 1_000_000_000)])
+    [nil, Duration.zero, .nanoseconds(9_999_999_999_999_999), .seconds(Int64.max / 1_000_000_000)] as [Duration?])
   func record(isFailure: Bool, duration: Duration?) throws {
     let fingerprint = Fingerprint(of: [1, 2, 3])
     let record = JournalRecord(

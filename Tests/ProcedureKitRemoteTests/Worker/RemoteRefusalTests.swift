@@ -44,7 +44,7 @@ import TestingProcedureKit
   @Test("A worker refuses a procedure or a version that it does not have")
   func names() async throws {
     let unknown = try await error(of: Repeat("echo"), "a")
-    #expect(unknown?.kind == .unknownProcedure && unknown?.reason.contains("only: repeat") == true)
+    #expect(unknown?.kind == .unknownProcedure && unknown?.reason.contains("registered: repeat") == true)
     let wrong = try await error(of: Repeat("repeat", version: 3), "a")
     #expect(wrong?.kind == .wrongVersion && wrong?.reason.contains("only other versions of it: 2") == true)
   }
