@@ -34,8 +34,8 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   ///
   /// A body releases its slot while it waits for the value. Cancelling the waiting task ends the wait immediately; the procedure continues.
   ///
-  /// - Throws: The error that the body threw; `CancellationError`, or the reason for the cancellation, if the procedure was cancelled;
-  ///   `ProcedureError` for an error from the library; `CancellationError` if the waiting task is cancelled;
+  /// - Throws: The error that the body threw, or a ``ProcedureError`` from the library. If the procedure was cancelled, throws the reason
+  ///   for the cancellation, or `CancellationError` if there is no reason. Throws `CancellationError` if the waiting task is cancelled, and
   ///   ``ProcedureError/Kind/exclusionDeadlock`` if the procedure is itself waiting for the body that reads the value.
   @inlinable
   public var value: Output {
@@ -127,7 +127,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// The dependency acts like a dependency passed to `add`: if it fails, is cancelled or is ignored, the procedure shares that outcome.
   /// Until the dependency finishes, the state of the procedure is ``ProcedureState/pending`` again, and the procedure releases the
   /// resources that it has claimed. A step that is in progress (the evaluation of conditions, a delay, or a claim) is completed first. If
-  /// the dependency closes a cycle, none of the procedures in the cycle can start, so the youngest dependent fails with
+  /// the dependency completes a cycle, none of the procedures in the cycle can start, so the youngest dependent fails with
   /// ``ProcedureError/Kind/exclusionDeadlock``.
   ///
   /// - Parameter dependency: The other procedure, on any queue.
@@ -173,6 +173,6 @@ public protocol ProcedureDependency: Sendable {
 
 /// Returns the value of a run with its type.
 ///
-/// The parameter is generic because casting a value whose type is known takes half the time of casting an `any Sendable`.
+/// The parameter is generic because casting a value whose type is known takes half as long as casting an `any Sendable`.
 @inlinable
 func cast<Value: Sendable, Output>(_ value: Value) -> Output { value as! Output }

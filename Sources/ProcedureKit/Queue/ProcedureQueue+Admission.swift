@@ -9,9 +9,9 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// The function never replaces another procedure, whichever ``QueueOverflow`` is set, and never overtakes a caller that is waiting for
-  /// room. On a queue without a limit, the function behaves like ``add(_:input:after:)-(_,_,[ProcedureDependency])`` until the queue is
-  /// shut down. To wait for room, use ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``.
+  /// The function never replaces another procedure, regardless of the queue's ``QueueOverflow``, and never overtakes a caller that is
+  /// waiting for room. On a queue without a limit, the function behaves like ``add(_:input:after:)-(_,_,[ProcedureDependency])`` until the
+  /// queue is shut down. To wait for room, use ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
   /// A refusal is counted in ``QueueTotals/refusedCount``, but publishes no events.
   ///

@@ -44,22 +44,22 @@ extension ProcedureQueue {
     /// The order in which procedures of equal priority start.
     public var fairness: QueueFairness = .admissionOrder
 
-    /// The time after which a procedure that is waiting for a slot rises by one level of priority; `nil` if priorities do not change. A
-    /// duration of zero or less traps.
+    /// The time after which the priority of a procedure that is waiting for a slot rises by one level; `nil` if priorities do not rise. If
+    /// the duration is zero or less, creating the queue traps.
     ///
-    /// Without this setting, procedures of high priority that keep arriving can keep procedures of lower priority from starting. With it, a
-    /// procedure rises each time it has waited for this interval, from `background` to `low`, `medium`, `high`, and finally to the priority
-    /// of the main thread on Apple platforms, which has the raw value 33. After it has waited for four intervals, a procedure of any
-    /// priority therefore starts before all procedures that are added later, unless their priorities have larger raw values. If
-    /// keys take turns, it starts in the next turns of its key that are not used by procedures added earlier.
+    /// Without this setting, a stream of procedures with high priorities can keep procedures with lower priorities from starting. With it,
+    /// the priority of a waiting procedure rises by one level after each interval: from `background` to `low`, `medium`, `high`, and
+    /// finally to the priority of the main thread on Apple platforms, which has the raw value 33. After it has waited for four intervals, a
+    /// procedure of any priority therefore starts before all procedures that are added later, unless their priorities have larger raw
+    /// values. If keys take turns, it starts in the first turn of its key that is not used by a procedure added earlier.
     ///
-    /// The interval counts while a procedure waits for nothing but a slot, including a slot of its key. Time during which the queue is
-    /// suspended does not count. The interval begins again if the priority is changed in another way, for example by
-    /// ``ProcedureQueue/setPriority(_:of:)``. Rising affects only the order in which waiting procedures get slots: when a procedure gets a
-    /// slot, it has its own priority again. Its children, and its later attempts, rise by themselves while they wait. The queue needs no timer
-    /// for this: procedures rise when a slot becomes free.
+    /// A procedure ages while it waits for nothing but a slot, including a slot of its key. Time during which the queue is suspended does
+    /// not count. The interval begins again if the priority is changed in another way, for example by
+    /// ``ProcedureQueue/setPriority(_:of:)``. Ageing affects only the order in which waiting procedures get slots. When a procedure gets a
+    /// slot, it returns to its own priority. Its children and its later attempts age separately while they wait. The queue needs no timer
+    /// for ageing, because priorities rise only when a slot becomes free.
     ///
-    /// - Complexity: The event that frees a slot takes O(k log n) time if k of n waiting procedures rise then.
+    /// - Complexity: Freeing a slot takes O(k log n) if the priorities of k of n waiting procedures rise at that time.
     public var ageingInterval: Duration?
 
     /// For each key, the maximum number of bodies that execute at a time. If the value is below 1, creating the queue traps.
@@ -126,8 +126,9 @@ extension ProcedureQueue {
     ///
     /// A queue is stalled if it has procedures but none of them has started, begun or ended a wait, or finished within this time. For
     /// example, a body may be waiting for an answer that never arrives, or may be computing for longer than this time. A suspended queue
-    /// does not stall. A queue does not stall either while a timer for one of its procedures is pending, for example for a pause, a timeout
-    /// or a deadline, because it will make progress when the timer fires. Adding procedures to a stalled queue does not count as progress.
+    /// does not stall. A queue also does not stall while a timer for one of its procedures is pending, such as the timer of a pause, a
+    /// timeout or a deadline, because it will make progress when the timer fires. Adding procedures to a stalled queue does not count as
+    /// progress.
     ///
     /// While the queue has procedures, the check keeps one timer pending on ``clock``. The delay between the last progress and the report
     /// of a stall is at least this time and at most twice this time.
@@ -190,11 +191,11 @@ public enum QueueFairness: Sendable, Hashable {
   case admissionOrder
   /// Keys take turns, and procedures with the same key start in order of admission. ``Procedure/keyed(by:weight:)`` sets the key.
   ///
-  /// A key that receives work is placed behind the other keys that have work, and moves behind them again each time its turn ends. In each
-  /// turn, one procedure starts, or as many as the weight of the key (deficit round robin). If k keys of weight 1 have work, the first
-  /// procedure with a new key therefore starts after at most k other procedures of the same priority, however long the backlogs of the
-  /// other keys are; a key with a larger weight is equivalent to that many keys. All procedures without a key share the turn of one key of
-  /// weight 1. Nested runs and nodes of graphs do not take turns: they belong to the turn of the enclosing body.
+  /// A key that receives work is placed behind the other keys that have work, and moves behind them again each time its turn ends. The
+  /// weight of the key is the number of procedures that start in each turn (deficit round robin). If k keys of weight 1 have work, the
+  /// first procedure with a new key therefore starts after at most k other procedures of the same priority, however long the backlogs of
+  /// the other keys are. In this calculation, a key of weight w is equivalent to w keys. All procedures without a key share the turn of one
+  /// key of weight 1. Nested runs and nodes of graphs do not take turns: they belong to the turn of the enclosing body.
   case byKey
 }
 

@@ -9,9 +9,9 @@ extension ProcedureQueue {
   /// ```
   ///
   /// No procedure runs before the caller asks for the first value. After that, at most `maxConcurrentElements` procedures are waiting, are
-  /// executing, or have values that the caller has not taken; the sequence is not read any further ahead. Each element is a separate run,
-  /// which is added when the caller asks for a value. An ignored element has no value and is omitted. To receive the failures of elements
-  /// as values, use ``Procedure/catchingErrors()``; to omit them, ``Procedure/replacingErrorsWithNil()`` and `compactMap`.
+  /// executing, or have values that the caller has not taken. The sequence is not read further ahead than that. Each element is a separate
+  /// run, which is added when the caller asks for a value. An ignored element has no value and is omitted. To receive the failures of
+  /// elements as values, use ``Procedure/catchingErrors()``. To omit them, use ``Procedure/replacingErrorsWithNil()`` and `compactMap`.
   ///
   /// The first element that fails or is cancelled ends the iteration: the other elements are cancelled, and the error is thrown when they
   /// have finished. If the values are ordered, the values of all elements before the failed element are returned first. Cancelling the
@@ -32,7 +32,7 @@ extension ProcedureQueue {
   ///   - elementName: A function that returns the name of an element's run in errors, events and snapshots; `nil` to use the name of the
   ///     procedure.
   /// - Returns: The values. Separate iterations are independent of each other.
-  /// - Complexity: O(1) memory for each of `maxConcurrentElements` elements.
+  /// - Complexity: O(n) memory if n is the maximum number of concurrent elements.
   @inlinable
   public nonisolated final func results<P: Procedure, Inputs: Sequence & Sendable>(
     of procedure: P, over inputs: Inputs, maxConcurrentElements limit: Int? = nil, ordered isOrdered: Bool = true,

@@ -19,8 +19,8 @@ extension ProcedureQueue {
   ///
   /// Cancelling the caller shortens neither the wait nor the grace period. To shorten the wait, call ``cancelAll(_:)``.
   ///
-  /// - Parameter grace: How long procedures may take to finish after the call, measured on the clock of the queue. If the value is zero or
-  ///   less, they are cancelled immediately; if it is `nil`, they are not cancelled.
+  /// - Parameter grace: The time that procedures are given to finish after the call, measured on the clock of the queue. If the value is
+  ///   zero or less, they are cancelled immediately. If it is `nil`, they are not cancelled.
   /// - Returns: The procedures that were cancelled because the grace period ended. The report is empty if all procedures finished in time.
   @discardableResult @concurrent
   public nonisolated func shutDown(grace: Duration? = nil) async -> CancellationReport {
@@ -53,7 +53,7 @@ extension ProcedureQueue {
   /// for room are not cancelled; they are admitted as cancelled procedures make room.
   ///
   /// - Parameter reason: The reason for the cancellation; `nil` to use `CancellationError`.
-  /// - Returns: The procedures that this call cancelled. A procedure that was pausing between two attempts counts as interrupted.
+  /// - Returns: The procedures that this call cancelled. A procedure that was pausing between two attempts is listed as interrupted.
   /// - Complexity: O(n log n) for n procedures on the queue.
   @discardableResult
   public nonisolated func cancelWaiting(_ reason: (any Error)? = nil) -> CancellationReport {

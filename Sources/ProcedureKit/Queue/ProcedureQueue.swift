@@ -69,8 +69,8 @@ public actor ProcedureQueue {
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
   /// - Returns: The procedure's value.
-  /// - Throws: The error that the body threw; `CancellationError`, or the reason for the cancellation; ``ProcedureError`` for an error from
-  ///   the library.
+  /// - Throws: The error that the body threw, or a ``ProcedureError`` from the library. If the procedure is cancelled, throws the reason
+  ///   for the cancellation, or `CancellationError` if there is no reason.
   /// - Complexity: O(1), or up to O(log n) if priorities differ. A task is created only for conditions, a timeout or a deadline,
   ///   and, before Swift 6.4, for end hooks.
   @inlinable
@@ -87,8 +87,8 @@ public actor ProcedureQueue {
 
   /// Runs a task in the caller's task.
   ///
-  /// A run that needs only resources and a slot, and finds them free, starts here, where the types are known, so no metadata is looked up
-  /// and no value is boxed. `Run.drive` drives all other runs.
+  /// If a run needs only resources and a slot, and they are free, the run starts in this function. The types are known here, so no metadata
+  /// is looked up and no value is boxed. `Run.drive` drives all other runs.
   ///
   /// The function leaves the actor of the caller before it calls the body. Otherwise, the compiler could omit the hop for a body that only
   /// calls functions that stay on their caller's actor.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An element of a result sequence that is about to be added: its task for one input, without the types.
+/// An element of a result sequence that is about to be added. It is the type-erased task for one input.
 @usableFromInline
 struct ResultElement: Sendable {
   let layer: ModifierLayer
@@ -23,7 +23,7 @@ extension ProcedureTask {
     }
   }
 
-  /// Returns the element for an input. The types are known where this function is compiled, so it requires no type lookup.
+  /// Returns the element for an input. The function is inlined where the types are known, so it requires no type lookup.
   @inlinable
   func element(_ input: Input, named elementName: (@Sendable (Input) -> String)?) -> ResultElement {
     let task = elementName == nil && configure == nil ? self : resolved(for: input, name: elementName?(input))

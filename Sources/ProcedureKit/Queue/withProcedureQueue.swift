@@ -26,7 +26,7 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 /// ``FailurePolicy/failFast``, the first failure cancels all other procedures on the queue, including those that are added later, and is
 /// thrown once they have ended. With ``FailurePolicy/collect``, all procedures run, and the failures are thrown together. A procedure does
 /// not count as failed if it was ignored or cancelled, or if it failed only because another procedure on the queue failed. The failure of a
-/// procedure that is executed by `run` does not count, either, because `run` throws the error to its caller.
+/// procedure that is executed by `run` does not count either, because `run` throws the error to its caller.
 ///
 /// If `body` throws, all procedures on the queue are cancelled before the function waits for them. Cancelling the caller cancels all
 /// procedures on the queue, including those that are added later. A queue that is suspended when `body` ends is resumed. After the function
@@ -40,9 +40,9 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 ///   - policy: The policy that determines how the scope responds to the failure of an added procedure.
 ///   - body: The function that adds procedures to the queue. The failure of a procedure does not cancel the task that executes `body`.
 /// - Returns: The value of `body`.
-/// - Throws: With `failFast`, the first error, whether from an added procedure or from `body`; a `CancellationError` from `body` does not
-///   hide a failure. With `collect`, ``ProcedureError/Kind/childrenFailed`` with all failures, followed by the error from `body`, if any;
-///   if no procedure has failed, only the error from `body`.
+/// - Throws: With `failFast`, the first error, whether from an added procedure or from `body`. A failure takes precedence over a
+///   `CancellationError` from `body`. With `collect`, ``ProcedureError/Kind/childrenFailed`` with all failures, followed by the error from
+///   `body`, if any. If no procedure has failed, only the error from `body`.
 @discardableResult
 public nonisolated(nonsending) func withProcedureQueue<R>(
   _ configuration: ProcedureQueue.Configuration, onFailure policy: FailurePolicy = .failFast,

@@ -117,8 +117,8 @@ extension ClaimTable {
   /// Adds a demand's entries to the inner pools of the ancestors, nearest first, and then adds an entry to the root pool for any units that
   /// the ancestors do not hold (R4).
   mutating func addEntries(for demand: ClaimDemand, of claim: Int32) {
-    precondition(demand.units > 0, "\(#function): \(demand)")
-    /// The number of units that are held by the ancestors that have been visited.
+    precondition(demand.units > 0, "\(#function): a demand must be for at least one unit, got \(demand)")
+    /// The number of units held by the ancestors that have been visited so far.
     var covered: Int32 = 0
     for ancestor in claims[claim].ancestors where demand.units > covered {
       guard let owner = numbers[ancestor], let pool = innerPool(of: owner, demand.resource) else { continue }
@@ -220,7 +220,7 @@ extension ClaimTable {
 
 /// Describes the waits of runs for snapshots and deadlock searches, and checks the invariants of the table.
 extension ClaimTable {
-  /// Returns the runs that block a waiting run in each pool, starting with the root pool. Empty for a run that is not waiting.
+  /// Returns the runs that block a waiting run in each pool, starting with the root pool. The result is empty if the run is not waiting.
   ///
   /// - Complexity: O(h + w) for h holders in the pools, and w earlier waiting runs in the pools that have enough free units.
   func blockers(of run: RunNumber) -> [Blocker] {

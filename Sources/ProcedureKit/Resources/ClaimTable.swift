@@ -121,7 +121,8 @@ struct ClaimTable {
 
   /// Changes the capacity of a resource that is in use, and appends to `granted` the runs whose claims can be granted as a result.
   ///
-  /// Returns the waiting runs that need more units than the new capacity, and all other waiting runs.
+  /// Returns the waiting runs in two lists: `lacking` contains the runs that need more units than the new capacity, and `waiting` contains
+  /// all other runs.
   mutating func capacityChanged(
     _ resource: ResourceNumber, to capacity: Int32, _ granted: inout [RunNumber]
   ) -> (lacking: [RunNumber], waiting: [RunNumber]) {
@@ -157,8 +158,8 @@ struct ClaimTable {
     return enter(run, demands, inside: ancestors, priority: priority, parts: [])
   }
 
-  /// Reclaims, all at once, the units that layers of a run's procedure released for a pause (R1). Returns whether the layers now hold the
-  /// units.
+  /// Reclaims, with a single claim, the units that layers of a run's procedure released for a pause (R1). Returns whether the layers now
+  /// hold the units.
   ///
   /// Once the units are granted, each layer has its own claim, as it had before the pause. `parts` are the layers, outermost first, and
   /// `ancestors` are the ancestors of the outermost layer.

@@ -235,7 +235,7 @@ public final class ResourceTable: Sendable {
 extension ResourceTable.State {
   /// Releases the resources of a run or withdraws its claim.
   ///
-  /// Returns the table's reference to the run, which the caller must release while it does not hold the lock, and the runs whose claims are
+  /// Returns the table's reference to the run, which the caller must release after it releases the lock, and the runs whose claims are
   /// granted as a result.
   mutating func giveBack(_ run: Run) -> (released: Run?, granted: [Run]) {
     let released = claimants.removeValue(forKey: run.id.number)

@@ -3,7 +3,7 @@ import Synchronization
 /// The shared executions of a queue or of a ``CoalescingScope``. The run that executes the work is the *leader*, and the runs that wait for
 /// its result are *followers*.
 ///
-/// A shared execution ends when the leader has a result, or when the leader is cancelled and there is no follower. It does not end when the
+/// A shared execution ends when the leader has a result, or when the leader is cancelled and has no followers. It does not end when the
 /// leader pauses.
 final class SharedWorkTable: Sendable {
   struct Key: Hashable, Sendable {
@@ -97,7 +97,7 @@ final class SharedWorkTable: Sendable {
         state.assignments[ObjectIdentifier(next)] = .leads
         return (next, state.executions[key]?.priority ?? 0, nil)
       }
-      // The followers that have left are released here, while the lock is not held.
+      // The followers that have left are released here, after the lock is released.
       _ = ended
       guard let next else { return }
       // The other followers are now waiting for the new leader, which searches for a deadlock if it starts to wait itself (R4).
@@ -149,7 +149,7 @@ extension SharedWorkTable.Execution {
   }
 
   /// Counts a follower that has left. If most followers have left, removes them from the list, and returns the previous list, which the
-  /// caller must release while it does not hold the lock.
+  /// caller must release after it releases the lock.
   fileprivate mutating func followerLeft() -> ContiguousArray<SharedWorkTable.Follower> {
     leaverCount += 1
     guard leaverCount > 32, leaverCount * 2 > followers.count - first else { return [] }

@@ -29,7 +29,7 @@ extension Schedule {
   /// Returns a schedule in which each delay is made longer or shorter at random, by at most the given fraction of the delay. For example,
   /// `0.1` turns 10 seconds into 9 to 11 seconds.
   ///
-  /// - Parameter fraction: The fraction, from 0 to 1. Lower values and NaN count as 0, and higher values count as 1.
+  /// - Parameter fraction: The fraction, from 0 to 1. Lower values and NaN are treated as 0, and higher values are treated as 1.
   /// - Returns: A schedule with the same number of delays.
   public func jittered(_ fraction: Double) -> Schedule {
     Schedule(ScheduleExpression(.varied(by: fraction > 0 ? min(fraction, 1) : 0), expression))

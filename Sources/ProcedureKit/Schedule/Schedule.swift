@@ -64,8 +64,8 @@ public struct Schedule: Sendable {
     }.knownToBeEndless(isZero: first <= .zero && step <= .zero)
   }
 
-  /// Returns an endless schedule of `first`, `first * factor`, `first * factor * factor` and so on. A negative factor
-  /// or NaN counts as 1.
+  /// Returns an endless schedule of `first`, `first * factor`, `first * factor * factor` and so on. A negative factor or NaN is treated as
+  /// 1.
   public static func exponential(from first: Duration, factor: Double = 2) -> Schedule {
     let (first, factor) = (first.saturated, factor >= 0 ? factor : 1)
     return Schedule(from: 1.0) { power, _ in

@@ -16,7 +16,7 @@ extension QueueCore {
     send { state, effects in resumed(&state, &effects) }
   }
 
-  /// Advances the held runs, and signals the graph workers that are waiting for the queue to be resumed.
+  /// Advances the runs that the suspended queue held, and signals the graph workers that are waiting for the queue to be resumed.
   func resumed(_ state: inout State, _ effects: inout Effects) {
     state.machine.resumed(&effects.next)
     gate.store(false, ordering: .releasing)
@@ -189,8 +189,8 @@ extension QueueCore {
 
   // MARK: Priority
 
-  /// Returns the unfinished run with an id; `nil` if this queue has no such run. Layers and attempts are skipped, because they report under
-  /// the id of their run.
+  /// Returns the unfinished run with the given id; `nil` if this queue has no such run. Layers and attempts are skipped, because they
+  /// report under the id of their run.
   func unfinishedRun(_ id: ProcedureID) -> Run? {
     read { state in
       for member in state.machine.present {

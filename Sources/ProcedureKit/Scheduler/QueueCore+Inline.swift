@@ -1,4 +1,4 @@
-/// Functions that start and end a run *inline*, which means in the same critical section as the preceding or the following step.
+/// Functions that start and end a run *inline*, that is, in the same critical section as the preceding or the following step.
 ///
 /// Most runs have only a body. In the task of its caller, such a run is admitted and started in one critical section. In a worker, one run
 /// ends and the next run starts in one critical section. Each step calls the same function as for all other runs (`admitted`, `startBody`,
@@ -39,7 +39,7 @@ extension QueueCore {
 
   /// Ends a run that `startStructured` started, in one critical section, after the run's body succeeds.
   ///
-  /// - Returns: Whether the run has ended. If it has not, the caller has to call `finish`.
+  /// - Returns: Whether the run has ended. If it has not, the caller must call `finish`.
   @usableFromInline
   func endInline(_ run: Run) -> Bool {
     if Task.isCancelled { return false }
@@ -109,8 +109,8 @@ extension QueueCore {
     _ run: Run, _ outcome: RunOutcome, at reading: QueueClock.Reading, nextFor worker: Worker?
   ) -> Following? {
     var granted: [Run] = []
-    // Only a run whose layer has timers or claims can have anything to release before its end is published. All other runs avoid taking the
-    // locks.
+    // Only a run whose layer has timers or claims can have anything to release before its end is published. For all other runs, these locks
+    // are not taken.
     if run.layer.hasTimersOrClaims {
       // The outcome is decided first, so that a task that outlives the body neither claims resources for the run nor starts a timer.
       let timers = update { runs -> [TimerHeap.ID]? in

@@ -21,7 +21,7 @@ extension QueueCore {
 
   // MARK: Added runs
 
-  /// Adds a run to the queue and returns it. If the queue refuses the run, the returned run has failed.
+  /// Adds a run to the queue and returns it. If the queue refuses the run, the returned run has already failed.
   ///
   /// - Complexity: O(1) without dependencies.
   @usableFromInline

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The engine of a queue, which guards the machine with one lock and performs the steps that the machine returns.
+/// The engine of a queue. It protects the machine with a lock and performs the steps that the machine returns.
 ///
 /// There are three ways to access the guarded state:
 ///
@@ -16,21 +16,21 @@ package final class QueueCore: Sendable {
   /// The core for procedures that run without a queue. It has no limits and uses the continuous clock.
   static let unqueued = QueueCore(ProcedureQueue.Configuration("no queue"))
 
-  /// The state that the lock guards. The type is noncopyable, so that the state cannot be used without the lock.
+  /// The state that the lock guards. The type is noncopyable, so the state cannot be used unless the lock is held.
   struct State: ~Copyable, Sendable {
     var machine: QueueMachine
     /// The table of the unfinished runs, which gives access to the states of all runs on the queue.
     var runs = RunTable()
     var limiter: AdmissionLimiter
     var groups = WorkerGroups()
-    /// The generator of the seeds for schedules, if the queue has a seed.
+    /// The generator of seeds for schedules; `nil` if the queue has no seed.
     var seeds: SplitMix64?
     var isShutDown = false
     /// Whether the `ProcedureQueue` has been deallocated. If so, the event streams end with the last run.
     var isReleased = false
     /// The signals of graph workers that are waiting until the queue is resumed (Q2).
     var resumption: [OneShotSignal] = []
-    /// Whether every run is cancelled when it is admitted.
+    /// Whether the queue cancels each run as soon as it is admitted.
     var cancelsAdmitted = false
     /// The runs that were cancelled because the queue was shut down, in order; `nil` until a grace period ends.
     var cancelledByShutdown: [CancelledRun]?
@@ -126,7 +126,7 @@ package final class QueueCore: Sendable {
   @usableFromInline let limitsWaiting: Bool
   /// Whether the queue schedules or limits runs by their keys.
   let usesKeys: Bool
-  /// Whether waiting runs rise by levels of priority, so the machine needs the instant of each event.
+  /// Whether the priorities of waiting runs rise over time. If so, the machine needs the instant of each event.
   let agesRuns: Bool
   /// Whether the queue has neither an executor nor an interceptor. If so, a body can be called directly.
   @usableFromInline let hasNoHooks: Bool
@@ -214,7 +214,7 @@ package final class QueueCore: Sendable {
     (effects.next.steps, effects.next.returned) = ([], [])
   }
 
-  /// Delivers a step to the driver of a run, unless the run has to wait or the event was late.
+  /// Delivers a step to the driver of a run, unless the step is `wait`, or is `stale` because the event was late.
   ///
   /// | the run is driven by | the step is delivered |
   /// |---|---|
@@ -226,7 +226,7 @@ package final class QueueCore: Sendable {
       // No task is waiting for the step of an added run, so the run advances after the lock is released.
       effects.add(.advance(run, step))
     } else {
-      // The caller's task drives the run. That task is either suspended in `nextStep`, or will read the step when it gets there.
+      // The caller's task drives the run. That task is either suspended in `nextStep`, or reads the stored step later.
       runs[run].details.step = step
       if let driver = runs[run].details.driver.take() { effects.add(.resume(driver)) }
     }
@@ -249,7 +249,7 @@ package final class QueueCore: Sendable {
     case .resume(let waiter): waiter.resume()
     case .signal(let signal): signal.signal()
     case .giveRoom(let caller):
-      // The caller was cancelled in the meantime, so its reservation is released for the next caller.
+      // If the caller was cancelled in the meantime, its reservation is released for the next caller.
       if !caller.signal.signal() { send { state, _ in state.limiter.releaseReservation(caller.key) } }
     case .event(let effect): effect.perform()
     case .endEvents: broadcaster.close()

@@ -25,7 +25,7 @@ extension StringProtocol {
     return split(omittingEmptySubsequences: false) { $0.isNewline }.map(\.inOneLine).joined(separator: "\n")
   }
 
-  /// Returns the text on one line, like ``inOneLine``, with at most `limit` characters, the last of which is "…" if the text is longer.
+  /// Returns the text on one line, like ``inOneLine``, truncated to `limit` characters. Truncated text ends with "…".
   ///
   /// - Complexity: O(limit), even if a letter has a million accents.
   package func shortened(to limit: Int) -> String {

@@ -53,7 +53,7 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
   /// A sentence that names the waiting procedure, the resource, and the holder.
   public var description: String { description { "\($0)" } }
 
-  /// Returns a sentence that describes the wait, with the names that `name` returns.
+  /// Returns a sentence that describes the wait, using the names that `name` returns.
   func description(naming name: (ProcedureIdentity) -> String) -> String {
     switch subject {
     case .resource(let key): "\(name(procedure)) waits for \("\(key)".quoted), which \(name(holder)) holds"

@@ -64,7 +64,7 @@ extension WaitForGraph {
       finishAll()
     }
 
-    /// Returns whether another run is waiting for a run to finish.
+    /// Returns whether another run is waiting for the given run to finish.
     func isAwaited(_ run: RunNumber) -> Bool {
       !(awaiters[run] ?? []).isEmpty || (choices[run] ?? []).contains { choosers[$0] != nil }
     }
@@ -95,8 +95,7 @@ extension WaitForGraph {
       for need in graph.needs[run] ?? [] { advance(need.pool) }
     }
 
-    /// Sorts the waits for a pool. If `keepsOrder` is `true`, they are sorted in the order of the line, and otherwise by the number of
-    /// units, fewest first.
+    /// Sorts the waits for a pool: in the order of the line if `keepsOrder` is `true`; otherwise by the number of units, fewest first.
     private mutating func sort(_ pool: PoolKey, _ order: [RunNumber]) {
       guard keepsOrder else { return lines[pool]?.needs.sort { $0.units < $1.units } ?? () }
       let positions = Dictionary(zip(order, order.indices)) { first, _ in first }

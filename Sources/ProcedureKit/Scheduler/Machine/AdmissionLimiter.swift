@@ -2,8 +2,8 @@
 /// waiting run a new run replaces.
 ///
 /// Callers are admitted in first-come, first-served order. A caller whose key is full is parked in a queue of that key. When the key has
-/// room, the first parked caller is promoted: it comes before the callers of the common queue. At most one caller of each key is promoted
-/// at a time.
+/// room, its first parked caller is promoted, and is then admitted before the callers in the common queue. At most one caller of each key
+/// is promoted at a time.
 struct AdmissionLimiter: Sendable {
   /// A caller that is waiting until the queue has room for a run with its key.
   struct Caller: Sendable {

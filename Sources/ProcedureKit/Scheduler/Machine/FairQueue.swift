@@ -6,10 +6,10 @@
 /// parked:       a2, a3 · b2 · d1  the other members of these keys, and all members of full keys
 /// ```
 /// The head is the first waiting member of its key: resuming bodies come first, and members are otherwise ordered by priority and then by
-/// admission. If keys take turns, the heads of one priority are ordered by the virtual finish tags of their keys, as in fair queueing. A
-/// key gets a new tag, behind all others, when its first member of a priority arrives, and whenever as many runs of that priority have
-/// started in its turn as its weight permits. This is deficit round robin (Shreedhar and Varghese, 1995), in which each start costs 1 and
-/// the quantum is the weight. A full key keeps its tags.
+/// admission. If keys take turns, the heads of each priority are ordered by the virtual finish tags of their keys, as in fair queueing. A
+/// key has one tag for each priority. It gets a new tag, which places it behind all other keys, when its first member of that priority
+/// arrives, and whenever its turn ends because the number of runs that it has started has reached its weight. This is deficit round robin
+/// (Shreedhar and Varghese, 1995), in which each start costs 1 and the quantum is the weight. A full key keeps its tags.
 ///
 /// A key without runs is removed. Each event takes O(log n) for n waiting runs of the key.
 struct FairQueue: Sendable {
@@ -21,7 +21,7 @@ struct FairQueue: Sendable {
     var order: UInt64 = 0
   }
 
-  /// Whether keys take turns. If they do not, runs of one priority start in order of admission.
+  /// Whether keys take turns. If they do not, runs of equal priority start in order of admission.
   let takesTurns: Bool
   /// The maximum number of slots for each key.
   let limit: Int
@@ -52,7 +52,7 @@ struct FairQueue: Sendable {
 
   struct Key {
     let id: ObjectIdentifier?
-    /// The number of runs that start in each turn of the key: the weight of the run that was admitted last.
+    /// The number of runs that the key can start in each turn, which is the weight of its most recently admitted run.
     var weight: Int
     var runs = 0
     var slots = 0
@@ -88,8 +88,8 @@ struct FairQueue: Sendable {
 
   // MARK: Runs
 
-  /// Records that a run of the key was admitted, with the weight that the key has from now on; `nil` if the weight stays the same. Returns
-  /// the number of the key. Runs without a key share one number, which has no limit.
+  /// Records that a run of the key was admitted, and sets the weight of the key unless `weight` is `nil`. Returns the number of the key.
+  /// Runs without a key share one number, which has no limit.
   mutating func joined(_ id: ObjectIdentifier?, weight: Int? = nil) -> Int32 {
     if let number = numbers[id] {
       keys[Int(number)].runs += 1
@@ -104,7 +104,7 @@ struct FairQueue: Sendable {
     return number
   }
 
-  /// Records that a run of the key ended, or changed its key. The key is removed together with its last run.
+  /// Records that a run of the key ended or moved to another key. A key without runs is removed.
   mutating func left(_ key: Int32) {
     keys[Int(key)].runs -= 1
     guard keys[Int(key)].runs == 0 else { return }
@@ -121,8 +121,8 @@ struct FairQueue: Sendable {
   /// Whether the key has reached its limit of slots. Runs without a key have no limit.
   func isFull(_ key: Int32) -> Bool { keys[Int(key)].slots >= limit && keys[Int(key)].id != nil }
 
-  /// Records that a member of the key took a slot, either to start with `priority`, or to resume if `priority` is `nil`. The caller
-  /// then has to call ``change(of:)``.
+  /// Records that a member of the key took a slot, either to start with `priority`, or to resume if `priority` is `nil`. The caller must
+  /// then call ``change(of:)``.
   mutating func slotTaken(_ key: Int32, startsWith priority: UInt8?) {
     keys[Int(key)].slots += 1
     guard let priority, let turn = turn(of: key, priority) else { return }
@@ -172,7 +172,7 @@ struct FairQueue: Sendable {
   /// - Complexity: O(n) for n members.
   var members: [Int32] { keys.flatMap { $0.queue.entries.map(\.index) } }
 
-  /// Chooses the head of the key again, and returns the change, or `nil` if the head is the same. A full key has no head.
+  /// Chooses the head of the key again. Returns the change, or `nil` if the head is unchanged. A full key has no head.
   mutating func change(of key: Int32) -> Change? {
     let first = isFull(key) ? nil : keys[Int(key)].queue.first
     let head = keys[Int(key)].head

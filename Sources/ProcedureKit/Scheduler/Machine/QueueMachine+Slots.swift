@@ -1,7 +1,7 @@
 /// The runs that are waiting for a slot, and their keys.
 ///
-/// If the queue does not use keys, each waiting run is in `ready` or `returning`. Otherwise, only the head of each key is there, and
-/// `FairQueue` holds the others.
+/// If the queue does not use keys, each waiting run is in `ready` or `returning`. Otherwise, these two queues contain only the head of each
+/// key, and `FairQueue` contains the other runs.
 extension QueueMachine {
   /// Returns whether all slots of the run's key are taken.
   func isKeyFull(_ member: MemberID) -> Bool {
@@ -57,9 +57,9 @@ extension QueueMachine {
     if members[Int(member)].key >= 0 { fairQueue.waitingChanged(members[Int(member)].key, by: change) }
   }
 
-  /// Records that a body continues with a nested run that has a different key. The body keeps its slot if that key has a free one;
-  /// otherwise, the caller has to call `slotNeeded` next. The weight of the key stays the same, because a nested run does not start in a
-  /// turn of its key.
+  /// Records that a body continues with a different key, such as the key of a nested run. The body keeps its slot if the new key has a free
+  /// one; otherwise, the caller must call `slotNeeded` next. The weight of the new key stays the same, because a nested run does not use up
+  /// a turn of its key.
   mutating func keyReplaced(of member: MemberID, by id: ObjectIdentifier?, _ next: inout Next) {
     let (previousKey, key) = (members[Int(member)].key, fairQueue.joined(id))
     let isReturning = members[Int(member)].isReturning

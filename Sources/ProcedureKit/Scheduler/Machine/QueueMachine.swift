@@ -1,4 +1,4 @@
-/// The place of a run in a `QueueMachine`. A later run can have the same place.
+/// The place of a run in a `QueueMachine`. After the run ends, a later run can get the same place.
 typealias MemberID = Int32
 
 /// The step that the driver of a run takes next.
@@ -49,7 +49,8 @@ struct QueueMachine: Sendable {
   /// The state of one run in the machine.
   struct Member: Sendable {
     var priority: UInt8
-    /// The level to which the run has risen since it started to wait for a slot; 0 if it does not wait (`QueueMachine+Ageing.swift`).
+    /// The level to which the run has risen since it started to wait for a slot; 0 if it is not waiting for one
+    /// (`QueueMachine+Ageing.swift`).
     var risenPriority: UInt8 = 0
     var needs: Needs = []
     /// Whether a worker executes the body, rather than the caller's task.
@@ -105,15 +106,14 @@ struct QueueMachine: Sendable {
   private(set) var held = ReadyQueue()
   /// The keys of runs. Of the waiting runs of a key, only the head is in `ready` or `returning`.
   var fairQueue: FairQueue
-  /// The time in nanoseconds after which a waiting run rises by one level of priority; `nil` if runs do not rise.
+  /// The time in nanoseconds after which the priority of a waiting run rises by one level; `nil` if priorities do not rise.
   let ageingInterval: Int64?
-  /// The runs in `ready` and `returning`, and behind the heads of their keys, that can rise. They are ordered by the instants at which they
-  /// do.
+  /// The runs that are waiting for a slot and whose priorities can still rise, ordered by the instants at which they rise next.
   var rising = ReadyQueue()
   private(set) var width: Int
   private(set) var slotsTaken = 0
   private(set) var isSuspended: Bool
-  /// The instant at which the suspended queue was suspended, in nanoseconds. Only ageing uses it.
+  /// The instant at which the queue was most recently suspended, in nanoseconds. Only ageing uses this value.
   var suspensionStart: Int64 = 0
   /// The total duration of the earlier suspensions, in nanoseconds.
   private(set) var suspendedTime: Int64 = 0
@@ -131,7 +131,7 @@ struct QueueMachine: Sendable {
 
   /// The times of the runs; `nil` while no subscriber reads events and no totals are collected.
   var meters: RunMeters?
-  /// The instant of the current event in nanoseconds. The caller sets it while runs are measured, or if waiting runs rise, because the
+  /// The instant of the current event in nanoseconds. The caller sets it while runs are measured, or if their priorities rise, because the
   /// machine has no clock.
   var now: Int64 = 0
 
@@ -222,7 +222,7 @@ struct QueueMachine: Sendable {
       move(member, to: .pending)
       return .releaseClaim
     }
-    // The queue was suspended while the run was waiting for the resources: the run cannot get a slot, so it must not hold them (R2).
+    // The queue was suspended while the run was waiting for the resources. The run cannot get a slot, so it must not hold them (R2).
     if isHeldBack(member) {
       hold(member)
       return .releaseClaim
@@ -263,7 +263,8 @@ struct QueueMachine: Sendable {
       move(member, to: .pending)
       return .wait
     }
-    // A suspended queue evaluates and claims nothing (Q2, R2). A delay can elapse if the run needs only a slot after it.
+    // On a suspended queue, a run neither evaluates conditions nor claims resources (Q2, R2). Its delay still elapses if it needs only a
+    // slot afterwards.
     if isHeldBack(member), needs != .delay {
       hold(member)
       return .wait
@@ -287,7 +288,7 @@ struct QueueMachine: Sendable {
       move(member, to: .starting)
       return .start
     }
-    // A slot is free, no waiting run comes first, and the caller's task can execute the body immediately.
+    // A slot is free, no waiting run precedes this one, and the caller's task can execute the body immediately.
     if !members[Int(member)].isDrivenByWorker, nextForSlot(newcomer: member) == member {
       takeSlot(member, priority: members[Int(member)].priority)
       start(member)
@@ -299,7 +300,8 @@ struct QueueMachine: Sendable {
     return .wait
   }
 
-  /// Gives a slot to a run, which has the given priority among the waiting runs, and counts the slot towards the limit for the run's key.
+  /// Gives a slot to a run, and counts the slot towards the limit for the run's key. `priority` is the priority at which the run competed
+  /// for the slot.
   private mutating func takeSlot(_ member: MemberID, priority: UInt8) {
     slotsTaken += 1
     members[Int(member)].slot = .held
@@ -334,8 +336,8 @@ struct QueueMachine: Sendable {
     releaseSlot(member, &next)
   }
 
-  /// Records that a wait of a body ended. After the last wait, the body needs its slot again, so the caller has to call `slotNeeded`
-  /// next (Q3).
+  /// Records that a wait of a body ended. After the last wait, the body needs its slot again, so the caller must call `slotNeeded` next
+  /// (Q3).
   mutating func waitEnded(_ member: MemberID) {
     members[Int(member)].waits -= 1
     changeCount &+= 1
@@ -360,7 +362,7 @@ struct QueueMachine: Sendable {
     return true
   }
 
-  /// Records that a body was cancelled while it was waiting for its slot: it continues without a slot (C5).
+  /// Records that a body was cancelled while it was waiting for its slot, so it continues without one (C5).
   mutating func returnCancelled(_ member: MemberID) {
     guard members[Int(member)].isReturning else { return }
     dequeue(member)
@@ -433,8 +435,8 @@ struct QueueMachine: Sendable {
     move(member, to: .finishing)
   }
 
-  /// Records that the body ended or failed to start: the run releases its slot. The event is late if another event has already ended the
-  /// run.
+  /// Records that the body ended or failed to start, and releases the slot of the run. The event is late if another event has already ended
+  /// the run.
   mutating func bodyEnded(_ member: MemberID, _ next: inout Next) {
     guard advances(member, by: .bodyEnded) else { return }
     move(member, to: .finishing)
@@ -442,7 +444,7 @@ struct QueueMachine: Sendable {
     releaseSlot(member, &next)
   }
 
-  /// Removes a finished run from the machine. Its place becomes free.
+  /// Removes a finished run from the machine and frees its place.
   mutating func finished(_ member: MemberID) {
     _ = advances(member, by: .finished)
     if !members[Int(member)].isNested { count -= 1 }
@@ -492,7 +494,7 @@ struct QueueMachine: Sendable {
     if !returning.isEmpty { return returning.first() }
     let hasNewcomer = newcomer >= 0 && !isKeyFull(newcomer)
     if hasNewcomer, members[Int(newcomer)].isResuming { return newcomer }
-    // A suspended queue starts nothing, but executing bodies continue (Q2).
+    // A suspended queue starts no runs, but executing bodies continue (Q2).
     if isSuspended { return nil }
     if !ready.isEmpty { return ready.first() }
     return hasNewcomer ? newcomer : nil
@@ -515,7 +517,7 @@ struct QueueMachine: Sendable {
     if ageingInterval != nil, slotsTaken < width { raiseDueMembers() }
     while let member = nextForSlot() {
       let needsWorker = members[Int(member)].isDrivenByWorker && !members[Int(member)].isResuming
-      // No worker is free, so the run waits, and the runs behind it wait, too: none overtakes it.
+      // No worker is free, so the run keeps waiting, and no run behind it may overtake it.
       if needsWorker, !hasWorker { return }
       let (isReturning, priority) = (members[Int(member)].isReturning, members[Int(member)].waitingPriority)
       dequeue(member)
@@ -630,7 +632,7 @@ struct QueueMachine: Sendable {
   /// Changes the phase of a run. This is the only function that does so (L1).
   private mutating func move(_ member: MemberID, to phase: RunPhase) {
     let previous = members[Int(member)].phase
-    assert(previous.leads(to: phase), "QueueMachine: \(previous) does not lead to \(phase)")
+    assert(previous.leads(to: phase), "QueueMachine: a run cannot move from phase \(previous) to phase \(phase)")
     members[Int(member)].phase = phase
     if meters != nil { meters?.moved(member, to: phase.metricsBucket, at: now) }
     if phase == .pausing || !phase.awaitsStart { changeCount &+= 1 }

@@ -1,11 +1,11 @@
 /// An event that the driver sends to advance a run.
 ///
-/// | event | a transition in | late in |
+/// | event | advances a run in | is late in |
 /// |---|---|---|
 /// | `dependenciesSettled` | `pending` | every later phase |
-/// | `conditionsSatisfied` | `evaluating` | every other phase but `pending` |
-/// | `pauseEnded` | `pausing` | every other phase but `pending`, `evaluating` |
-/// | `claimGranted`, `claimRefused` | `claiming` | every other phase but `pending`, `evaluating` |
+/// | `conditionsSatisfied` | `evaluating` | every other phase except `pending` |
+/// | `pauseEnded` | `pausing` | every other phase except `pending` and `evaluating` |
+/// | `claimGranted`, `claimRefused` | `claiming` | every other phase except `pending` and `evaluating` |
 /// | `bodyStarted` | `starting` | none |
 /// | `bodyPaused` | `executing` | none |
 /// | `bodyEnded` | `starting`, `executing` | `finishing`, `finished` |

@@ -3,7 +3,7 @@
 /// | phase | the run | public state |
 /// |---|---|---|
 /// | `pending` | is waiting for its dependencies | `pending` |
-/// | `held` | would evaluate or claim next, but its queue is suspended | `evaluating` |
+/// | `held` | would evaluate its conditions or claim its resources next, but its queue is suspended | `evaluating` |
 /// | `evaluating` | is evaluating its conditions | `evaluating` |
 /// | `pausing` | is waiting for a timer | `pausing` |
 /// | `claiming` | is waiting for its resources | `waiting` |
@@ -74,7 +74,7 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// The bucket of the metrics that counts the time in this phase.
+  /// The metrics bucket to which the time in this phase is added.
   var metricsBucket: RunMeters.Bucket {
     switch self {
     case .pending: .pending

@@ -1,4 +1,4 @@
-/// A value that decides when a queue has stalled. It contains no lock, clock, or closure.
+/// A value that decides whether a queue has stalled. It contains no lock, clock, or closure.
 ///
 /// A timer is pending while there are runs that could advance. The queue has stalled if the machine has not changed when the timer fires.
 /// After a report, no timer is pending until the machine changes.
@@ -22,7 +22,7 @@ struct StallDetector: Sendable {
     case cancel(TimerHeap.ID)
   }
 
-  /// What the stall detector finds when its timer fires.
+  /// The result of the check that is made when the timer fires.
   enum Finding {
     case nothing
     case checkAgain

@@ -1,7 +1,7 @@
 /// The pending timers, ordered by their deadlines.
 ///
 /// Inserting or cancelling a timer, and removing the next due timer, take O(log n). Inserting a timer takes only O(1) if timers arrive in
-/// order of deadline. Timers with equal deadlines are due in order of insertion.
+/// order of deadline. Timers with equal deadlines become due in order of insertion.
 ///
 /// The type is `package` because `ProcedureKitRemote` uses it.
 package struct TimerHeap: Sendable {

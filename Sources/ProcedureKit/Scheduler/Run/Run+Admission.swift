@@ -75,8 +75,9 @@ extension Run {
 
   /// Adds the run to its parent and to the machine, unless the queue is shut down. A nested run is admitted even then (Q4).
   private func enterQueue(priority rawPriority: UInt8?) -> Admission {
-    // A run within a body on the same queue is nested: it has the order and the priority of the body, and is not held back.
-    // The search begins with the owner of the slot, which is the nearest enclosing body, so that deep layers do not walk all ancestors.
+    // A run within a body on the same queue is nested: it has the order and the priority of the body, and is not held back. The search
+    // begins with the owner of the slot, which is the nearest enclosing body, so that deeply nested layers do not visit all of their
+    // ancestors.
     let around =
       slotOwner !== self && slotOwner.core === core
       ? slotOwner : ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }
@@ -219,13 +220,13 @@ extension Run {
     }
   }
 
-  /// Starts the delay of the layer. Returns the next step; `wait` until the timer fires.
+  /// Starts the delay of the layer. Returns `wait` if a timer was started; otherwise, returns the next step.
   func startPause() -> RunStep {
     let delay = core.read { $0.runs[self].details.pause.end == nil ? layer.traits.delay : nil }
     return pause(for: delay ?? .zero)
   }
 
-  /// Starts a pause. Returns the next step; `wait` until the timer fires.
+  /// Starts a pause. Returns `wait` if a timer was started; otherwise, returns the next step.
   func pause(for duration: Duration) -> RunStep {
     guard duration > .zero else { return pauseEnded() }
     let timers = core.timers
@@ -258,7 +259,7 @@ extension Run {
   /// Claims the resources of the layer. After a pause, claims the resources of the enclosing layers at the same time (R1, R2).
   ///
   /// - Parameter startsInline: Whether the body starts in the same critical section, if the resources and a slot are free.
-  /// - Returns: The next step; `wait` until the claim is granted or refused.
+  /// - Returns: The next step if the claim is granted immediately; otherwise `wait`.
   func claim(startsInline: Bool = false) -> RunStep {
     let answer: ResourceTable.Answer
     if isReclaiming {
@@ -306,7 +307,7 @@ extension Run {
     for other in core.resources.giveBack(self) { effects.add(.resumeClaimants(other)) }
   }
 
-  /// Advances the run, or lets the reclaiming bodies continue, when the waiting claim of the run is granted (R1).
+  /// Advances the run, or resumes the bodies that are reclaiming resources, after the waiting claim of the run is granted (R1).
   func resumeClaimants() {
     let reclaiming = core.read { $0.runs[self].details.claim.reclaiming }
     guard reclaiming.isEmpty else {
@@ -317,7 +318,7 @@ extension Run {
     core.send { state, effects in advanceWithClaim(&state, &effects) }
   }
 
-  /// Advances the run when its waiting claim is granted. Reclaiming bodies continue after the lock is released (R1).
+  /// Advances the run after its waiting claim is granted. Bodies that are reclaiming resources are resumed after the lock is released (R1).
   func advanceWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     if !state.runs[self].details.claim.reclaiming.isEmpty { return effects.add(.resumeClaimants(self)) }
     QueueCore.deliver(nextStepWithClaim(&state, &effects), to: self, &state.runs, &effects)

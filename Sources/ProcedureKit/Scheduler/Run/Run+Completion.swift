@@ -23,7 +23,7 @@ extension Run {
 
   /// Calls the end hooks and publishes the outcome between `onWillFinish` and `onDidFinish` (L3).
   private func callHooksAndPublish(_ outcome: RunOutcome) async {
-    // End hooks hold no slot (L3), so a nested run releases the slot of the enclosing body.
+    // End hooks execute without a slot (L3), so a nested run releases the slot of the enclosing body.
     await withSlotOfBodyReleased {
       let published = await ProcedureContext.bound.withValue(.init(self)) {
         await callHooks(beforeEnd: outcome)

@@ -34,7 +34,8 @@ extension Run {
     let isCancelled = core.send { state, effects in
       guard !state.runs[self].details.isCancelledOrStopping else { return true }
       state.machine.bodyPaused(state.runs[self].member, needs: needs, &effects.next)
-      // An empty dictionary keeps its memory. It is replaced, because many runs can be pausing at the same time.
+      // An emptied dictionary keeps its memory. Replacing it releases the memory, which matters because many runs can be pausing at the
+      // same time.
       if state.runs[self].details.children.byID.isEmpty { state.runs[self].details.children.byID = [:] }
       return false
     }

@@ -23,7 +23,7 @@ package final class Run: @unchecked Sendable {
 
   @usableFromInline typealias Body = @Sendable (Run, BodyStage) async throws -> any Sendable
 
-  /// The kind of a run, from which its other properties follow:
+  /// The kind of a run, which determines its other properties:
   ///
   /// | kind | executed by | slot | own id and events | counts towards the limit on waiting runs |
   /// |---|---|---|---|---|
@@ -77,8 +77,8 @@ package final class Run: @unchecked Sendable {
   let cancellationScope: CancellationScope
   /// The run whose slot the body uses; `nil` if the body uses the slot of its own run.
   private let slotRun: Run?
-  /// The run whose id this one uses in its reports; `nil` if the run uses its own id. It is stored so that deep layers need not search for
-  /// it.
+  /// The run whose id this one uses in its reports; `nil` if the run uses its own id. It is stored so that deeply nested layers need not
+  /// search for it.
   private let reportingRun: Run?
   /// Whether an enclosing layer of the same procedure declares resources.
   private let isWithinDemands: Bool

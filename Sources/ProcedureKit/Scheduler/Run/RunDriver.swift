@@ -4,8 +4,8 @@
 ///
 /// The type is `package` because `ProcedureKitDurable` uses it.
 package enum RunDriver {
-  /// Runs a task without a queue. A task that is run within a body belongs to the body and uses its slot. Any other task has no limits
-  /// (L5).
+  /// Runs a task without a queue. A task that is run within a body belongs to the body and uses its slot. Any other task runs without
+  /// limits (L5).
   ///
   /// If `opensShield` is `true`, neither an earlier nor a later cancellation of the body applies to the task.
   static func run<Input, Output>(

@@ -1,6 +1,6 @@
 /// The outcome of a run.
 ///
-/// `ProcedureOutcome<any Sendable>` would be equivalent, but its layout is known only at run time, so each copy would go through the
+/// `ProcedureOutcome<any Sendable>` would be equivalent, but its layout is known only at run time, so each copy would call into the
 /// runtime. The same is true of an enumeration that contains the value.
 struct RunOutcome: Sendable {
   /// The outcome of a run that has no value.

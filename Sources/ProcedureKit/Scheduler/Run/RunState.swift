@@ -22,7 +22,7 @@ struct RunState: ~Copyable, Sendable {
   private var storedDetails: DetailsStorage?
   private var storedMetrics: MetricsStorage?
 
-  /// The storage of the details, which is an object because few runs have any.
+  /// The storage of the details. It is a separate object because few runs have details.
   private final class DetailsStorage: @unchecked Sendable {
     // Invariant: only the run's state refers to the object, and the lock of the queue guards the state.
     @exclusivity(unchecked) var value = RunDetails()
@@ -57,7 +57,7 @@ struct RunState: ~Copyable, Sendable {
   /// Whether the events of the run are kept in a log.
   var hasLog: Bool { storedDetails?.value.observers.log != nil }
 
-  /// How many of the first events (`didAttach`, `willExecute`, `didExecute`) have occurred.
+  /// The number of events among `didAttach`, `willExecute`, and `didExecute` that have occurred.
   var pastEventCount: Int {
     (attached >= 0 ? 1 : 0) + (started >= 0 ? 1 : 0) + (started >= 0 && ended >= 0 ? 1 : 0)
   }
@@ -68,7 +68,7 @@ struct RunState: ~Copyable, Sendable {
     set { storedMetrics = newValue.map(MetricsStorage.init) }
   }
 
-  /// Returns the instant of an event of the run, which is never before the instant of an earlier event (L2).
+  /// Returns the instant to record for an event of the run. It is never earlier than the instant of a previous event (L2).
   mutating func stamp(_ instant: ProcedureInstant) -> ProcedureInstant {
     latest = max(latest, instant.nanoseconds)
     return ProcedureInstant(nanoseconds: latest)
@@ -143,7 +143,7 @@ struct RunDetails: ~Copyable, Sendable {
   /// Whether the run was cancelled, or a produced child has failed and is stopping its body.
   var isCancelledOrStopping: Bool { cancellation != nil || children.isStopping }
 
-  /// The references that a finished run does not need. They are kept in an object because few runs have any.
+  /// The references that a finished run does not need. They are stored in a separate object because few runs have any.
   final class References: Sendable {
     /// The dependencies, if at least one of them has not finished.
     let dependencies: [any ProcedureDependency]
@@ -165,7 +165,7 @@ struct RunDetails: ~Copyable, Sendable {
 }
 
 extension RunDetails {
-  /// The cancellation of a run. The first one wins (C1).
+  /// The cancellation of a run. Only the first cancellation takes effect (C1).
   struct Cancellation: Sendable {
     let reason: (any Error)?
     /// The instant, in nanoseconds.

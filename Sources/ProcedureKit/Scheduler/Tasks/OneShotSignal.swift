@@ -8,7 +8,7 @@ package final class OneShotSignal: Sendable {
     case waiting(Waiter?)
     case signalled
     case cancelled
-    /// The signal would never have been sent, because the wait was part of a deadlock.
+    /// The wait was refused because it was part of a deadlock, so the signal would never have been sent.
     case refused(ProcedureError)
   }
 

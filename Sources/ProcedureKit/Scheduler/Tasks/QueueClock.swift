@@ -52,7 +52,7 @@ private final class SystemStopwatch: Stopwatch {
   }
 }
 
-/// A clock, together with the instant that it showed when the queue was created.
+/// A clock, together with the instant at which the queue was created.
 ///
 /// The value is boxed, because a generic instant would make the layout of every containing type dynamic.
 private protocol Stopwatch: AnyObject, Sendable {
@@ -102,7 +102,7 @@ public struct ProcedureInstant: InstantProtocol, Hashable, Sendable, CustomStrin
     lhs.nanoseconds < rhs.nanoseconds
   }
 
-  /// The instant in seconds, to the microsecond: `0.0123 seconds`.
+  /// The instant in seconds, rounded to microseconds, such as `0.0123 seconds`.
   public var description: String { sinceStart.inSeconds }
 }
 

@@ -66,11 +66,11 @@ package enum Spawner {
     return withUnsafeCurrentTask { $0?.unownedTaskExecutor?.asTaskExecutor() }
   }
 
-  /// Starts a detached task. It is used for the task that sleeps until a queue's next timer is due, and for the task that sends a remote
-  /// worker's answer. The worker awaits the latter.
+  /// Starts a detached task: either the task that sleeps until a queue's next timer is due, or the task that sends a remote worker's
+  /// answer. The worker awaits the second task.
   ///
-  /// The task is detached, because a timer is independent of the task that set it, and a cancelled worker still answers. `Timers` cancels
-  /// the tasks that it starts.
+  /// The task is detached, because a timer is independent of the task that set it, and a cancelled worker must still answer. `Timers`
+  /// cancels the tasks that it starts.
   package static func startDetached(
     executor: (any TaskExecutor)? = nil, _ body: @escaping @Sendable () async -> Void
   ) -> Task<Void, Never> {

@@ -6,7 +6,7 @@ import Synchronization
 /// without holding the lock. An action should be short. Setting a timer with an earlier deadline replaces the sleeping task.
 ///
 /// With a custom clock, cancelling the nearest timer ends the sleep, so that a test does not observe a task that sleeps unnecessarily. With
-/// the system's clock, the sleep continues, because work with timeouts would otherwise start and cancel a task each time.
+/// the system's clock, the sleep continues, because otherwise each operation with a timeout would start and cancel a task.
 ///
 /// The class is `package` because `ProcedureKitRemote` uses it.
 package final class Timers: Sendable {
@@ -29,7 +29,7 @@ package final class Timers: Sendable {
   /// The number of timers whose actions have not been called yet.
   var count: Int { state.withLock { $0.heap.count + $0.dueCount - calledCount } }
 
-  /// The number of timers whose actions have been called, including an action that is being called.
+  /// The number of timers whose actions have been called, including an action that is still executing.
   var calledCount: Int { called.load(ordering: .acquiring) }
 
   /// Calls `action` when `duration` has passed, or as soon as possible if `duration` is not positive.
@@ -47,7 +47,7 @@ package final class Timers: Sendable {
   /// Cancels a timer. Returns `false` if the timer's action has been called or is about to be called.
   @discardableResult
   package func cancel(_ id: TimerHeap.ID) -> Bool {
-    // The action is released while the lock is not held, because it may hold the last reference to one of the user's objects.
+    // The action is released only after the lock is released, because it may hold the last reference to one of the user's objects.
     let (action, change) = state.withLock { state in (state.remove(id), state.arm()) }
     perform(change)
     return action != nil
@@ -69,7 +69,7 @@ package final class Timers: Sendable {
 
   /// Removes all timers without calling their actions, and cancels the sleeping task, which keeps this object alive.
   package func close() {
-    // The actions are released while the lock is not held, as in `cancel`.
+    // The actions are released only after the lock is released, as in `cancel`.
     let closed = state.withLock { state in
       let closed = state
       state = State(keepsSleeping: closed.keepsSleeping)

@@ -40,7 +40,7 @@ final class WorkerGroup: Sendable {
 
   /// Waits until there are commands and returns all of them. Returns `nil` once the group is closed and no commands are left.
   ///
-  /// Cancelling the caller does not end the wait. Whoever uses the group must eventually close it.
+  /// Cancelling the caller does not end the wait, so the group must eventually be closed.
   func nextCommands() async -> [WorkerCommand]? {
     while true {
       let (commands, isClosed) = contents.withLock { ($0.commands.takeAll(), $0.isClosed) }
@@ -73,7 +73,7 @@ struct WorkerGroups: Sendable {
 
   var all: [WorkerGroup] { groups.map(\.workers) }
 
-  /// Adds a task to a group. Returns the group, and whether the group is new. If it is new, the caller has to start its owner.
+  /// Adds a task to a group. Returns the group, and whether the group is new. If it is new, the caller must start its owner.
   mutating func joined() -> (group: WorkerGroup, isNew: Bool) {
     if let index = groups.lastIndex(where: { $0.taskCount < Self.maximumTaskCount }) {
       groups[index].taskCount += 1

@@ -1,8 +1,8 @@
 /// A policy that decides when a task that executes many bodies in a row yields its thread.
 ///
-/// A worker whose bodies never suspend would never give up its thread. Therefore, it yields after ten milliseconds, which is about the time
-/// slice of an operating system. It reads the clock after 1, 2, 4, … bodies, so short bodies are rarely measured. Yielding is expensive,
-/// because it wakes a thread.
+/// A worker whose bodies never suspend would never give up its thread. Therefore, it yields after ten milliseconds, which is about as long
+/// as an operating system's time slice. It reads the clock after 1, 2, 4, … bodies, so it rarely reads the clock between short bodies.
+/// Yielding is expensive, because it wakes a thread.
 ///
 /// With a custom clock, which may stand still, the worker also yields after a maximum number of bodies.
 struct YieldPolicy {
