@@ -198,8 +198,9 @@ extension ProcedureQueue {
     try await enqueue(procedure, from: handles, after: [dependency])
   }
 
-  /// Adds a procedure that starts after another one finishes, if the queue accepts the procedure immediately; see
-  /// ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
+  /// Adds a procedure that starts after another one finishes, if the queue accepts the procedure immediately.
+  ///
+  /// See ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
   /// - Throws: ``ProcedureError/Kind/queueFull`` or ``ProcedureError/Kind/queueShutDown``.
   @discardableResult

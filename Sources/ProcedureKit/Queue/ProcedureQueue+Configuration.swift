@@ -44,8 +44,9 @@ extension ProcedureQueue {
     /// The order in which procedures of equal priority start.
     public var fairness: QueueFairness = .admissionOrder
 
-    /// The time after which the priority of a procedure that is waiting for a slot rises by one level; `nil` if priorities do not rise. If
-    /// the duration is zero or less, creating the queue traps.
+    /// The time after which the priority of a procedure that is waiting for a slot rises by one level; `nil` if priorities do not rise.
+    ///
+    /// If the duration is zero or less, creating the queue traps.
     ///
     /// Without this setting, a stream of procedures with high priorities can keep procedures with lower priorities from starting. With it,
     /// the priority of a waiting procedure rises by one level after each interval: from `background` to `low`, `medium`, `high`, and
@@ -121,8 +122,9 @@ extension ProcedureQueue {
     /// function is called in the task that releases the last handle, and must return quickly.
     public var onUnobservedFailure: (@Sendable (ProcedureFailure) -> Void)?
 
-    /// The time without progress after which the queue is considered stalled and calls ``onStall``; `nil` to disable the check. If the
-    /// duration is zero or less, creating the queue traps.
+    /// The time without progress after which the queue is considered stalled and calls ``onStall``; `nil` to disable the check.
+    ///
+    /// If the duration is zero or less, creating the queue traps.
     ///
     /// A queue is stalled if it has procedures but none of them has started, begun or ended a wait, or finished within this time. For
     /// example, a body may be waiting for an answer that never arrives, or may be computing for longer than this time. A suspended queue

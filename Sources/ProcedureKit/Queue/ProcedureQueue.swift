@@ -287,8 +287,9 @@ public actor ProcedureQueue {
     core.changeWidth(to: width)
   }
 
-  /// Cancels all procedures that are currently on the queue; procedures that are added later are not affected. Procedures that a shield
-  /// runs or produces on the queue are not cancelled; see ``ProcedureContext/shielded(atMost:_:)``.
+  /// Cancels all procedures that are currently on the queue; procedures that are added later are not affected.
+  ///
+  /// Procedures that a shield runs or produces on the queue are not cancelled; see ``ProcedureContext/shielded(atMost:_:)``.
   ///
   /// - Parameter reason: The reason for the cancellation; `nil` to use `CancellationError`.
   /// - Complexity: O(n log n) for n procedures on the queue.

@@ -103,8 +103,9 @@ extension ClaimTable {
 
   // MARK: Entries
 
-  /// Returns the ancestors that hold units. An ancestor holds units if its claim is granted, or if its claim has ended and a nearer
-  /// ancestor has a granted claim.
+  /// Returns the ancestors that hold units.
+  ///
+  /// An ancestor holds units if its claim is granted, or if its claim has ended and a nearer ancestor has a granted claim.
   func holding(_ ancestors: [RunNumber]) -> [RunNumber] {
     var isInside = false
     return ancestors.filter { ancestor in
@@ -114,8 +115,9 @@ extension ClaimTable {
     }
   }
 
-  /// Adds a demand's entries to the inner pools of the ancestors, nearest first, and then adds an entry to the root pool for any units that
-  /// the ancestors do not hold (R4).
+  /// Adds a demand's entries to the inner pools of the ancestors, nearest first (R4).
+  ///
+  /// Then adds an entry to the root pool for any units that the ancestors do not hold.
   mutating func addEntries(for demand: ClaimDemand, of claim: Int32) {
     precondition(demand.units > 0, "\(#function): a demand must be for at least one unit, got \(demand)")
     /// The number of units held by the ancestors that have been visited so far.

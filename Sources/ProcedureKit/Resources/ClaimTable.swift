@@ -4,8 +4,9 @@ typealias RunNumber = UInt64
 /// The number of an open resource. It can be reused after the resource is closed.
 typealias ResourceNumber = Int32
 
-/// The number of units of one resource that a run needs. A run that holds a category exclusively needs the entire capacity, and a run that
-/// shares the category needs one unit.
+/// The number of units of one resource that a run needs.
+///
+/// A run that holds a category exclusively needs the entire capacity, and a run that shares the category needs one unit.
 struct ClaimDemand: Equatable {
   let resource: ResourceNumber
   let units: Int32
@@ -37,8 +38,9 @@ struct ClaimTable {
     let earlierWaiters: [RunNumber]
   }
 
-  /// The phase of a claim, which changes from `waiting` to `granted` to `ended`. A claim can be removed from the table in any phase. An
-  /// ended claim still holds units for the claims inside it.
+  /// The phase of a claim, which changes from `waiting` to `granted` to `ended`.
+  ///
+  /// A claim can be removed from the table in any phase. An ended claim still holds units for the claims inside it.
   enum Phase { case waiting, granted, ended }
 
   /// A layer that shares one claim with other layers of the same procedure.
@@ -180,8 +182,9 @@ struct ClaimTable {
     return enter(run, demands, inside: ancestors, priority: priority, parts: parts)
   }
 
-  /// Lets a run whose claim has ended continue with the claim's units, if a nested run is still using them. Returns whether the run can
-  /// continue in this way.
+  /// Lets a run whose claim has ended continue with the claim's units, if a nested run is still using them.
+  ///
+  /// Returns whether the run can continue in this way.
   mutating func resumed(_ run: RunNumber) -> Bool {
     guard let claim = numbers[run], claims[claim].phase == .ended else { return false }
     claims[claim].phase = .granted
@@ -227,8 +230,9 @@ struct ClaimTable {
     releaseMemory()
   }
 
-  /// Moves a waiting run ahead of the runs in `delayed` that are directly ahead of it in line. These runs depend on the waiting run,
-  /// directly or through other runs (R4).
+  /// Moves a waiting run ahead of the runs in `delayed` that are directly ahead of it in line.
+  ///
+  /// These runs depend on the waiting run, directly or through other runs (R4).
   ///
   /// The delayed runs are computed by ``WaitForGraph/overtakings(for:)``. The runs whose claims are granted as a result are appended to
   /// `granted`.

@@ -137,8 +137,9 @@ public final class ResourceTable: Sendable {
     }
   }
 
-  /// Makes a request for a run, which can use the units that the ancestors of `layer` hold. If the run has to wait, searches for a deadlock
-  /// (R4) and raises the priorities of the holders (Q7).
+  /// Makes a request for a run, which can use the units that the ancestors of `layer` hold.
+  ///
+  /// If the run has to wait, searches for a deadlock (R4) and raises the priorities of the holders (Q7).
   private func request(
     for run: Run, inside layer: Run, _ makeRequest: (inout State, [RunNumber], UInt8) -> Answer
   ) -> Answer {

@@ -1,7 +1,8 @@
 import Synchronization
 
-/// The shared executions of a queue or of a ``CoalescingScope``. The run that executes the work is the *leader*, and the runs that wait for
-/// its result are *followers*.
+/// The shared executions of a queue or of a ``CoalescingScope``.
+///
+/// The run that executes the work is the *leader*, and the runs that wait for its result are *followers*.
 ///
 /// A shared execution ends when the leader has a result, or when the leader is cancelled and has no followers. It does not end when the
 /// leader pauses.
@@ -148,8 +149,10 @@ extension SharedWorkTable.Execution {
     return followers[first - 1]
   }
 
-  /// Counts a follower that has left. If most followers have left, removes them from the list, and returns the previous list, which the
-  /// caller must release after it releases the lock.
+  /// Counts a follower that has left.
+  ///
+  /// If most followers have left, removes them from the list and returns the previous list. The caller must release the returned list after
+  /// it releases the lock.
   fileprivate mutating func followerLeft() -> ContiguousArray<SharedWorkTable.Follower> {
     leaverCount += 1
     guard leaverCount > 32, leaverCount * 2 > followers.count - first else { return [] }

@@ -26,8 +26,9 @@ extension Schedule {
     Schedule(ScheduleExpression(.jittered, expression))
   }
 
-  /// Returns a schedule in which each delay is made longer or shorter at random, by at most the given fraction of the delay. For example,
-  /// `0.1` turns 10 seconds into 9 to 11 seconds.
+  /// Returns a schedule in which each delay is made longer or shorter at random, by at most the given fraction of the delay.
+  ///
+  /// For example, `0.1` turns 10 seconds into 9 to 11 seconds.
   ///
   /// - Parameter fraction: The fraction, from 0 to 1. Lower values and NaN are treated as 0, and higher values are treated as 1.
   /// - Returns: A schedule with the same number of delays.

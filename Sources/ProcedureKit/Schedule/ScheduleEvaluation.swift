@@ -50,8 +50,9 @@ package struct ScheduleEvaluation: Sendable {
 
   package init(_ expression: ScheduleExpression) { self.expression = expression }
 
-  /// Returns the next delay, which is never negative and never longer than `Duration.longest`. Returns `nil` after the schedule ends. This
-  /// takes O(n) for n steps of the schedule.
+  /// Returns the next delay, which is never negative and never longer than `Duration.longest`.
+  ///
+  /// Returns `nil` after the schedule ends. This takes O(n) for n steps of the schedule.
   package mutating func next(using generator: inout any RandomNumberGenerator) -> Duration? {
     var frames: [Frame] = []
     var part = parts.isEmpty ? add(expression) : 0

@@ -110,8 +110,9 @@ extension QueueCore {
     }
   }
 
-  /// Waits until the queue has no runs. When called in a body on this queue, it waits only until every other run is also waiting for the
-  /// queue to become idle (Q4).
+  /// Waits until the queue has no runs.
+  ///
+  /// When called in a body on this queue, it waits only until every other run is also waiting for the queue to become idle (Q4).
   func waitUntilIdle() async {
     let bodies = ProcedureContext.current?.run.nearestUnfinished?.ancestors.filter { $0.core === self } ?? []
     let signal = OneShotSignal()
@@ -189,8 +190,9 @@ extension QueueCore {
 
   // MARK: Priority
 
-  /// Returns the unfinished run with the given id; `nil` if this queue has no such run. Layers and attempts are skipped, because they
-  /// report under the id of their run.
+  /// Returns the unfinished run with the given id; `nil` if this queue has no such run.
+  ///
+  /// Layers and attempts are skipped, because they report under the id of their run.
   func unfinishedRun(_ id: ProcedureID) -> Run? {
     read { state in
       for member in state.machine.present {
@@ -214,8 +216,8 @@ extension QueueCore {
     return isRaised != nil
   }
 
-  /// Raises the priority of a run, and the priorities of the runs that it is waiting for: dependencies, children, and holders of the
-  /// claimed resources (Q7).
+  /// Raises the priority of a run and of the runs that it is waiting for: dependencies, children, and holders of the claimed resources
+  /// (Q7).
   func raise(_ run: Run, to priority: UInt8) {
     let (isClaiming, dependencies, children) = send { state, _ -> (Bool, [any ProcedureDependency], [Run]) in
       let member = state.runs[run].member

@@ -14,8 +14,8 @@
 extension QueueCore {
   // MARK: In the caller's task
 
-  /// Creates the run of a procedure that the caller's task executes, and starts the run if it needs only resources and a slot, and if the
-  /// resources and a slot are free.
+  /// Creates the run of a procedure that the caller's task executes. Starts the run if it needs only resources and a slot, and all of them
+  /// are free.
   ///
   /// - Returns: The run, and whether its body has started. If it has not, `drive` drives the run, and admits it first if this function has
   ///   not already done so.
@@ -142,8 +142,9 @@ extension QueueCore {
 }
 
 extension RunState {
-  /// Whether the outcome of the run depends only on its body. If it does, the body and the run end in one critical section, in which a
-  /// worker also takes its next run.
+  /// Whether the outcome of the run depends only on its body.
+  ///
+  /// If it does, the body and the run end in one critical section, in which a worker also takes its next run.
   ///
   /// The value is `false` for a run with listeners, because its dependents must become ready before the worker takes another run. It is
   /// also `false` if tasks are waiting for the slot of the run, because these tasks must continue before the run leaves the machine.
@@ -184,8 +185,10 @@ extension Run {
     return core.nextJob(for: worker, after: self)
   }
 
-  /// Ends the run together with its body, in one critical section (L4). Performs the same steps as `bodyEnded`, `decide`, and `publish`,
-  /// for a run whose outcome depends only on its body (`RunState.endsWithBody`).
+  /// Ends the run together with its body, in one critical section (L4).
+  ///
+  /// Performs the same steps as `bodyEnded`, `decide`, and `publish`, for a run whose outcome depends only on its body
+  /// (`RunState.endsWithBody`).
   @inline(__always)
   func endWithBody(
     _ outcome: RunOutcome, at reading: QueueClock.Reading, _ state: inout QueueCore.State,

@@ -40,8 +40,9 @@ extension QueueCore {
       || send { state, _ in state.limiter.reserveIfFree(for: key.map(ObjectIdentifier.init), state.machine) }
   }
 
-  /// Returns the waiting runs, one of which must start before there is room. The array is empty if there is room, or if another caller has
-  /// reserved room but has not added its run yet.
+  /// Returns the waiting runs, one of which must start before there is room.
+  ///
+  /// The array is empty if there is room, or if another caller has reserved room but has not added its run yet.
   func runsWaiting(for key: InternedKey?) -> [Run] {
     let id = key.map(ObjectIdentifier.init)
     return read { state in

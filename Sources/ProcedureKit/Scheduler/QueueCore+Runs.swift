@@ -152,8 +152,9 @@ extension QueueCore {
     return nil
   }
 
-  /// Removes and returns the waiting run that a new run replaces, or returns `nil` if there is none. A run that is pausing between two
-  /// attempts has started, so it is not replaced.
+  /// Removes and returns the waiting run that a new run replaces, or returns `nil` if there is none.
+  ///
+  /// A run that is pausing between two attempts has started, so it is not replaced.
   private static func takeReplaceable(by run: Run, _ state: inout State) -> Run? {
     while let member = state.limiter.takeReplaceable(of: run.keyID, state.machine) {
       if let waiting = state.runs[member], !state.runs[waiting].hasStarted { return waiting }

@@ -40,8 +40,9 @@ package final class QueueCore: Sendable {
     var isScopeOver = false
     /// The signals of tasks that are waiting until the queue has no runs (Q4).
     var emptyWaiters: [OneShotSignal] = []
-    /// The signals of bodies that are waiting for their own queue to become idle. The queue is idle once every other run is also waiting
-    /// for the queue to become idle.
+    /// The signals of bodies that are waiting for their own queue to become idle.
+    ///
+    /// The queue is idle once every other run is also waiting for the queue to become idle.
     var idleWaiters: [OneShotSignal] = []
     /// The number of bodies, on any queue, that are waiting for this queue to become idle or to have room.
     var awaitingBodies = 0

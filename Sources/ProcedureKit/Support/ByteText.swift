@@ -21,8 +21,10 @@ package struct ByteText: Hashable, Comparable, Sendable, CustomStringConvertible
   /// The text.
   package var description: String { text }
 
-  /// Returns a dictionary key for a value of any type. Keys that are created from strings or substrings are compared byte by byte, and all
-  /// other keys are compared with the `==` operator of their type.
+  /// Returns a dictionary key for a value of any type.
+  ///
+  /// Keys that are created from strings or substrings are compared byte by byte, and all other keys are compared with the `==` operator of
+  /// their type.
   static func key(_ value: some Hashable) -> AnyHashable {
     if let text = value as? any StringProtocol { return AnyHashable(ByteText(String(text))) }
     return AnyHashable(value)

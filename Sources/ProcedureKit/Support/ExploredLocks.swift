@@ -1,6 +1,7 @@
 #if ExploredLocks
-  /// If the environment variable PROCEDUREKIT_EXPLORED_LOCKS is set during a build, the core uses locks and atomics that let tests explore
-  /// different orders of their operations. See `Package.swift`.
+  /// Replaces the locks and atomics of the core with types that let tests explore different orders of their operations.
+  ///
+  /// The environment variable PROCEDUREKIT_EXPLORED_LOCKS enables this during a build; see `Package.swift`.
   @_exported public import ExploredLocks
 
   typealias Mutex = ExploredMutex

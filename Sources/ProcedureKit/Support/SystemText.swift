@@ -82,8 +82,9 @@ public struct SystemText:
   /// Whether the bytes contain a zero. If they do, the system uses only the bytes before the first zero.
   package var containsZero: Bool { bytes.contains(0) }
 
-  /// The path of the folder that contains this file or folder, without a trailing slash. The value is `nil` for the root folder and for a
-  /// name without a slash.
+  /// The path of the folder that contains this file or folder, without a trailing slash.
+  ///
+  /// The value is `nil` for the root folder and for a name without a slash.
   package var parentFolder: SystemText? {
     guard let end = bytes.lastIndex(of: UInt8(ascii: "/")), bytes.count > 1 else { return nil }
     return SystemText(bytes: bytes[..<max(end, 1)])

@@ -4,8 +4,9 @@
 /// Runs continue while a snapshot is being collected. Therefore, a deadlock is real only if a second snapshot contains the same cycle. In
 /// that case, each wait in the cycle lasted from the first snapshot to the second, so all of the waits existed at the same time.
 enum DeadlockSearch {
-  /// Refuses waits until `run` is no longer in a deadlock, so that the runs in the deadlock can continue. A run that is waiting for several
-  /// runs can be in several cycles.
+  /// Refuses waits until `run` is no longer in a deadlock, so that the runs in the deadlock can continue.
+  ///
+  /// A run that is waiting for several runs can be in several cycles.
   ///
   /// In each cycle, the search refuses a claim or, if the cycle contains no claim, a wait that can throw. If the cycle contains neither, a
   /// waiting run fails. In a cycle of dependencies, a dependent fails. Among several candidates, the search chooses the youngest run, so

@@ -1,7 +1,8 @@
 /// Finds the runs in a graph that can finish.
 extension WaitForGraph {
-  /// A reduction of a graph, which finishes runs one after another until no more runs can finish. If `keepsOrder` is `true`, only the first
-  /// run in a line receives free units.
+  /// A reduction of a graph, which finishes runs one after another until no more runs can finish.
+  ///
+  /// If `keepsOrder` is `true`, only the first run in a line receives free units.
   struct Reduction {
     private struct Line {
       var needs: [(run: RunNumber, units: Int32)]

@@ -1,5 +1,6 @@
-/// A limiter for the number of runs that may wait on a queue, overall and for each key. It decides when a caller may add a run, and which
-/// waiting run a new run replaces.
+/// A limiter for the number of runs that may wait on a queue, overall and for each key.
+///
+/// It decides when a caller may add a run, and which waiting run a new run replaces.
 ///
 /// Callers are admitted in first-come, first-served order. A caller whose key is full is parked in a queue of that key. When the key has
 /// room, its first parked caller is promoted, and is then admitted before the callers in the common queue. At most one caller of each key

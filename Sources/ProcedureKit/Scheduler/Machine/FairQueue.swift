@@ -1,5 +1,6 @@
-/// A queue that decides which run of each key competes for a slot, and counts the slots and the waiting runs of each key. A *member* is a
-/// run in the machine.
+/// A queue that decides which run of each key competes for a slot, and counts the slots and the waiting runs of each key.
+///
+/// A *member* is a run in the machine.
 ///
 /// ```
 /// ready queue:  a1, b1, c1        the *head* of each key that has a free slot
@@ -88,8 +89,9 @@ struct FairQueue: Sendable {
 
   // MARK: Runs
 
-  /// Records that a run of the key was admitted, and sets the weight of the key unless `weight` is `nil`. Returns the number of the key.
-  /// Runs without a key share one number, which has no limit.
+  /// Records that a run of the key was admitted, and sets the weight of the key unless `weight` is `nil`.
+  ///
+  /// Returns the number of the key. Runs without a key share one number, which has no limit.
   mutating func joined(_ id: ObjectIdentifier?, weight: Int? = nil) -> Int32 {
     if let number = numbers[id] {
       keys[Int(number)].runs += 1
@@ -121,8 +123,9 @@ struct FairQueue: Sendable {
   /// Whether the key has reached its limit of slots. Runs without a key have no limit.
   func isFull(_ key: Int32) -> Bool { keys[Int(key)].slots >= limit && keys[Int(key)].id != nil }
 
-  /// Records that a member of the key took a slot, either to start with `priority`, or to resume if `priority` is `nil`. The caller must
-  /// then call ``change(of:)``.
+  /// Records that a member of the key took a slot, either to start with `priority`, or to resume if `priority` is `nil`.
+  ///
+  /// The caller must then call ``change(of:)``.
   mutating func slotTaken(_ key: Int32, startsWith priority: UInt8?) {
     keys[Int(key)].slots += 1
     guard let priority, let turn = turn(of: key, priority) else { return }
@@ -143,8 +146,9 @@ struct FairQueue: Sendable {
       Entry(index: member, isResuming: isResuming, priority: priority, order: order), &positions)
   }
 
-  /// Records that a member of the key is no longer waiting. The caller must then call ``change(of:)``. Returns whether the member was the
-  /// head; if so, the caller dequeues it.
+  /// Records that a member of the key is no longer waiting.
+  ///
+  /// The caller must then call ``change(of:)``. Returns whether the member was the head; if so, the caller dequeues it.
   mutating func dequeued(_ member: Int32, of key: Int32) -> Bool {
     let position = Int(positions[Int(member)])
     countTurns(of: key, keys[Int(key)].queue.entries[position].priority, by: -1)
@@ -152,8 +156,9 @@ struct FairQueue: Sendable {
     return removeIfHead(member, of: key)
   }
 
-  /// Records that the priority of a waiting member was raised (Q7). The caller must then call ``change(of:)``. Returns whether the member
-  /// was the head; if so, the caller dequeues it.
+  /// Records that the priority of a waiting member was raised (Q7).
+  ///
+  /// The caller must then call ``change(of:)``. Returns whether the member was the head; if so, the caller dequeues it.
   mutating func raised(_ member: Int32, of key: Int32, to priority: UInt8) -> Bool {
     let position = Int(positions[Int(member)])
     var entry = keys[Int(key)].queue.entries[position]

@@ -1,5 +1,6 @@
-/// Ageing: while a run is waiting for a slot, its priority rises by one level after each ageing interval. A stream of runs with higher
-/// priorities therefore cannot keep it from starting.
+/// Ageing: while a run is waiting for a slot, its priority rises by one level after each ageing interval.
+///
+/// A stream of runs with higher priorities therefore cannot keep it from starting.
 ///
 /// When a run gets a slot, or stops waiting for one, it returns to its own priority. Time during which the queue is suspended does not
 /// count.

@@ -57,9 +57,10 @@ extension QueueMachine {
     if members[Int(member)].key >= 0 { fairQueue.waitingChanged(members[Int(member)].key, by: change) }
   }
 
-  /// Records that a body continues with a different key, such as the key of a nested run. The body keeps its slot if the new key has a free
-  /// one; otherwise, the caller must call `slotNeeded` next. The weight of the new key stays the same, because a nested run does not use up
-  /// a turn of its key.
+  /// Records that a body continues with a different key, such as the key of a nested run.
+  ///
+  /// The body keeps its slot if the new key has a free one; otherwise, the caller must call `slotNeeded` next. The weight of the new key
+  /// stays the same, because a nested run does not use up a turn of its key.
   mutating func keyReplaced(of member: MemberID, by id: ObjectIdentifier?, _ next: inout Next) {
     let (previousKey, key) = (members[Int(member)].key, fairQueue.joined(id))
     let isReturning = members[Int(member)].isReturning

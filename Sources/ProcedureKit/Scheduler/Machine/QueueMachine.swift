@@ -131,8 +131,9 @@ struct QueueMachine: Sendable {
 
   /// The times of the runs; `nil` while no subscriber reads events and no totals are collected.
   var meters: RunMeters?
-  /// The instant of the current event in nanoseconds. The caller sets it while runs are measured, or if their priorities rise, because the
-  /// machine has no clock.
+  /// The instant of the current event in nanoseconds.
+  ///
+  /// The caller sets it while runs are measured, or if their priorities rise, because the machine has no clock.
   var now: Int64 = 0
 
   init(width: Int, isSuspended: Bool, fairQueue: FairQueue = FairQueue(), ageingInterval: Int64? = nil) {
@@ -170,8 +171,10 @@ struct QueueMachine: Sendable {
     return isPending ? advance(member, &next) : .stale
   }
 
-  /// Records that a dependency was added to a run that has not started (D1). The run waits for the dependency in `pending`. A run that is
-  /// evaluating its conditions, pausing, or claiming completes this step first.
+  /// Records that a dependency was added to a run that has not started (D1).
+  ///
+  /// The run waits for the dependency in `pending`. A run that is evaluating its conditions, pausing, or claiming completes this step
+  /// first.
   ///
   /// - Returns: Whether the run held a claim, which the caller must release. The run claims the resources again later (R2).
   mutating func dependencyAdded(_ member: MemberID) -> Bool {
@@ -213,8 +216,9 @@ struct QueueMachine: Sendable {
     return advance(member, &next)
   }
 
-  /// Records that the claim of a run was granted. On a suspended queue, the run releases the resources, and claims them again when the
-  /// queue is resumed (R2).
+  /// Records that the claim of a run was granted.
+  ///
+  /// On a suspended queue, the run releases the resources, and claims them again when the queue is resumed (R2).
   mutating func claimGranted(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .claimGranted) else { return .stale }
     // A dependency was added in the meantime, so the run cannot start yet, and must not hold the resources (R2).
@@ -412,8 +416,9 @@ struct QueueMachine: Sendable {
 
   // MARK: Ending
 
-  /// Handles the cancellation of the run, or an outcome that a dependency or a condition decided: the run ends immediately unless its body
-  /// is starting or executing (C2).
+  /// Handles the cancellation of the run, or an outcome that a dependency or a condition decided (C2).
+  ///
+  /// The run ends immediately unless its body is starting or executing.
   ///
   /// - Returns: Whether the run ends without executing its body, or without executing it again.
   mutating func stopRequested(_ member: MemberID) -> Bool {

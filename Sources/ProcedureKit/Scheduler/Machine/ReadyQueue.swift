@@ -1,5 +1,6 @@
-/// The runs that are waiting for a slot, or for the queue to be resumed, ordered by priority and then by admission (Q1). A run in the
-/// machine is called a *member*.
+/// The runs that are waiting for a slot, or for the queue to be resumed, ordered by priority and then by admission (Q1).
+///
+/// A run in the machine is called a *member*.
 ///
 /// The members of one priority form a list that is linked by index. A separate heap contains the *overtaken* members, which became ready
 /// after a member that was admitted later. Therefore, inserting a member takes O(1) if the members arrive in order, and O(log n) otherwise.

@@ -21,8 +21,9 @@
 enum RunPhase: UInt8, Sendable, CaseIterable {
   case pending, held, evaluating, pausing, claiming, ready, starting, executing, finishing, finished
 
-  /// The phases that can follow this one. A phase before the start leads to `finishing` when the run is cancelled or refused (C2), and to
-  /// `pending` when a dependency is added.
+  /// The phases that can follow this one.
+  ///
+  /// A phase before the start leads to `finishing` when the run is cancelled or refused (C2), and to `pending` when a dependency is added.
   var successors: Set<RunPhase> {
     switch self {
     case .pending: [.held, .evaluating, .pausing, .claiming, .ready, .starting, .finishing]

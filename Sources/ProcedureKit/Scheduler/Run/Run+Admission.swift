@@ -1,6 +1,7 @@
 extension Run {
-  /// This run or, if it has finished, the nearest unfinished run that encloses it; `nil` if there is none. The run may have finished
-  /// because a task can outlive the body that created it.
+  /// This run or, if it has finished, the nearest unfinished run that encloses it; `nil` if there is none.
+  ///
+  /// The run may have finished because a task can outlive the body that created it.
   var nearestUnfinished: Run? {
     for run in ancestors where run.core.read({ $0.runs[run].member >= 0 }) { return run }
     return nil
@@ -324,8 +325,9 @@ extension Run {
     QueueCore.deliver(nextStepWithClaim(&state, &effects), to: self, &state.runs, &effects)
   }
 
-  /// Fails the run, or passes the error to the reclaiming bodies, because the claim was refused. A claim is refused if it would otherwise
-  /// wait forever (R4).
+  /// Fails the run, or passes the error to the reclaiming bodies, because the claim was refused.
+  ///
+  /// A claim is refused if it would otherwise wait forever (R4).
   func claimRefused(_ error: ProcedureError) {
     core.send { state, effects in
       if !state.runs[self].details.claim.reclaiming.isEmpty {

@@ -91,8 +91,9 @@ extension Run {
   /// Whether the run ignores the cancellation of the current task, because the task was already cancelled when it called the run.
   var ignoresTaskCancellation: Bool { cancellationScope.ignoresTask }
 
-  /// Whether the task of the body was cancelled, rather than only a task within it. If a task group cancels its child tasks, it cancels the
-  /// procedures that they call, but not the body.
+  /// Whether the task of the body was cancelled, rather than only a task within it.
+  ///
+  /// If a task group cancels its child tasks, it cancels the procedures that they call, but not the body.
   var isTaskOfBodyCancelled: Bool { core.read { isTaskOfBodyCancelled($0.runs) } }
 
   private func isTaskOfBodyCancelled(_ runs: borrowing RunTable) -> Bool {
@@ -234,8 +235,9 @@ struct CancellationScope: Sendable {
   private(set) var cleansUp = false
   /// Whether the run ignores the earlier cancellation of the enclosing body, because the run, or an enclosing run, is cleaning up.
   private(set) var ignoresEnclosing = false
-  /// Whether the earlier cancellation of the enclosing body also cancelled the task that executes the run. If so, the run must ignore the
-  /// cancellation of the task.
+  /// Whether the earlier cancellation of the enclosing body also cancelled the task that executes the run.
+  ///
+  /// If so, the run must ignore the cancellation of the task.
   ///
   /// The value is usually `false` if `run` executes the enclosing body in its caller's task. Such a task is not cancelled together with the
   /// body, so a task group can still cancel the run through it.
@@ -256,8 +258,10 @@ struct CancellationScope: Sendable {
     return scope
   }
 
-  /// The scope for a procedure that `parent` runs on a queue or produces. The procedure can be cancelled separately, but if it is on the
-  /// queue of an enclosing shield, it is not cancelled when all runs of that queue are cancelled.
+  /// The scope for a procedure that `parent` runs on a queue or produces.
+  ///
+  /// The procedure can be cancelled separately, but if it is on the queue of an enclosing shield, it is not cancelled when all runs of that
+  /// queue are cancelled.
   init(ofChildOf parent: Run, on core: QueueCore) {
     isShielded = parent.core === core && parent.cancellationScope.isShielded
   }

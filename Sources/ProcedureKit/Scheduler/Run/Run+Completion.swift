@@ -195,8 +195,10 @@ extension Run {
     parent.childEnded(self, outcome.withoutValue, as: production)
   }
 
-  /// Ends the run: publishes its outcome and its last events, resumes the tasks and runs that are waiting for it, and, unless hooks follow,
-  /// removes it from the machine (L4). The caller then has to detach the references of a run that has details or a body.
+  /// Ends the run and, unless hooks follow, removes it from the machine (L4).
+  ///
+  /// Publishes the outcome and the last events, and resumes the tasks and runs that are waiting for the run. If the run has details or a
+  /// body, the caller must then detach its references.
   func end(
     _ outcome: RunOutcome, at reading: QueueClock.Reading, isLast: Bool, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects

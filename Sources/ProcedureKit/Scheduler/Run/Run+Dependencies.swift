@@ -46,8 +46,9 @@ extension Run {
     endInterrupted(.failed(error))
   }
 
-  /// Records that a dependency of the run finished (D1). The last dependency to finish lets the run advance. A dependency that did not
-  /// succeed ends the run.
+  /// Records that a dependency of the run finished (D1).
+  ///
+  /// The last dependency to finish lets the run advance. A dependency that did not succeed ends the run.
   func dependencySettled(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>, isOutside: Bool) {
     switch outcome {
     case .finished:

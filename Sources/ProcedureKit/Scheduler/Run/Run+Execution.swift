@@ -376,8 +376,9 @@ extension Run {
     }
   }
 
-  /// If the deadline has passed, records `didAttach` to show that the run was late rather than refused by a queue, and returns a timeout
-  /// error. Otherwise, stores the remaining time and returns `nil`.
+  /// Returns a timeout error if the deadline has passed; otherwise, stores the remaining time and returns `nil`.
+  ///
+  /// A late run records `didAttach`, which shows that it was late rather than refused by a queue.
   func lateness(_ deadline: Deadline) -> ProcedureError? {
     let remaining = deadline.remaining
     guard remaining > .zero else {

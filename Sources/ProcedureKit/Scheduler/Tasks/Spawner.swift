@@ -67,7 +67,9 @@ package enum Spawner {
   }
 
   /// Starts a detached task: either the task that sleeps until a queue's next timer is due, or the task that sends a remote worker's
-  /// answer. The worker awaits the second task.
+  /// answer.
+  ///
+  /// The worker awaits the second task.
   ///
   /// The task is detached, because a timer is independent of the task that set it, and a cancelled worker must still answer. `Timers`
   /// cancels the tasks that it starts.

@@ -186,8 +186,9 @@ extension Timers {
       return Change(stop: stop, start: sleeperCount)
     }
 
-    /// Records that a sleeper is awake. Removes and returns due timers. If none is due, also returns the deadline until which to sleep, or
-    /// `nil` if there is none.
+    /// Records that a sleeper is awake.
+    ///
+    /// Removes and returns due timers. If none is due, also returns the deadline until which to sleep, or `nil` if there is none.
     mutating func wake(
       _ number: UInt64, at now: ProcedureInstant, atMost limit: Int
     ) -> (due: [Pending], deadline: ProcedureInstant?) {

@@ -83,8 +83,9 @@ struct WorkerGroups: Sendable {
     return (groups[groups.count - 1].workers, true)
   }
 
-  /// Records that a task of a group ended. Returns the group if it is empty, in which case the caller closes it. The last group of the
-  /// queue stays open and is not returned.
+  /// Records that a task of a group ended.
+  ///
+  /// Returns the group if it is empty, in which case the caller closes it. The last group of the queue stays open and is not returned.
   mutating func left(_ group: WorkerGroup) -> WorkerGroup? {
     guard let index = groups.firstIndex(where: { $0.workers === group }) else { return nil }
     groups[index].taskCount -= 1
