@@ -298,7 +298,7 @@ public actor ProcedureQueue {
   /// Waits until all procedures on the queue have finished. Returns immediately if the queue is idle.
   ///
   /// On a suspended queue, the wait can last until the queue is resumed. Cancelling the caller does not shorten the wait. A body that waits
-  /// for its own queue to become idle waits neither for itself nor for other bodies that do the same.
+  /// for its own queue to become idle waits neither for itself nor for other bodies that are waiting for the queue to become idle.
   @concurrent public nonisolated func waitUntilIdle() async {
     await core.waitUntilIdle()
   }

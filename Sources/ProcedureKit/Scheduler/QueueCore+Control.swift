@@ -74,7 +74,7 @@ extension QueueCore {
   /// Cancels, in one critical section, the runs for which `choose` returns a cancellation. `choose` is called under the lock.
   ///
   /// - Parameters:
-  ///   - includesLater: Whether every run that is admitted later is cancelled, too, unless it is within a shield.
+  ///   - includesLater: Whether to also cancel every run that is admitted later, unless the run is within a shield.
   ///   - isForShutdown: Whether to record the cancelled runs, including those that are admitted later, for the reports that all calls to
   ///     `shutDown` return.
   ///   - choose: A function that returns the cancellation of a run; `nil` for a run that is not cancelled.

@@ -115,8 +115,8 @@ struct AdmissionLimiter: Sendable {
 
   /// Records that the wait of a caller was cancelled.
   ///
-  /// - Complexity: O(1) on average, because cancelled callers are removed all at once, when their number reaches the number of callers that
-  ///   were left after the previous removal.
+  /// - Complexity: O(1) on average, because cancelled callers are removed in batches, each time their number reaches the number of callers
+  ///   that remained after the previous removal.
   mutating func callerCancelled() {
     compactionCountdown -= 1
     guard compactionCountdown == 0 else { return }
@@ -128,7 +128,7 @@ struct AdmissionLimiter: Sendable {
     compactionCountdown = max(Self.minimumToCompact, callerCount)
   }
 
-  /// Removes the next caller that fits, reserves room for it, and returns it. Returns `nil` if no caller fits.
+  /// Removes the next caller for which there is room, reserves the room, and returns the caller. Returns `nil` if there is none.
   mutating func takeNextCaller(_ machine: inout QueueMachine) -> Caller? {
     // If no run is waiting, no run can be replaced, and the memory can be released.
     if replaceableCount > Self.minimumToCompact, machine.waitingCount == 0 {

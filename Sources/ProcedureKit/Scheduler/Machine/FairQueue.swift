@@ -6,11 +6,12 @@
 /// ready queue:  a1, b1, c1        the *head* of each key that has a free slot
 /// parked:       a2, a3 · b2 · d1  the other members of these keys, and all members of full keys
 /// ```
-/// The head is the first waiting member of its key: resuming bodies come first, and members are otherwise ordered by priority and then by
-/// admission. If keys take turns, the heads of each priority are ordered by the virtual finish tags of their keys, as in fair queueing. A
-/// key has one tag for each priority. It gets a new tag, which places it behind all other keys, when its first member of that priority
-/// arrives, and whenever its turn ends because the number of runs that it has started has reached its weight. This is deficit round robin
-/// (Shreedhar and Varghese, 1995), in which each start costs 1 and the quantum is the weight. A full key keeps its tags.
+/// The head is the first waiting member of its key: resuming bodies precede the other members, and within each group, members are ordered
+/// by priority and then by admission. If keys take turns, the heads of each priority are ordered by the virtual finish tags of their keys,
+/// as in fair queueing. A key has one tag for each priority. It gets a new tag, which places it behind all other keys, when its first
+/// member of that priority arrives, and whenever its turn ends because the number of runs that it has started has reached its weight. This
+/// is deficit round robin (Shreedhar and Varghese, 1995), in which each start costs 1 and the quantum is the weight. A full key keeps its
+/// tags.
 ///
 /// A key without runs is removed. Each event takes O(log n) for n waiting runs of the key.
 struct FairQueue: Sendable {

@@ -235,7 +235,8 @@ struct QueueMachine: Sendable {
     return advance(member, &next)
   }
 
-  /// Records that the claim of a run was refused, so the run ends without starting. Returns `false` if the run no longer claims anything.
+  /// Records that the claim of a run was refused, and ends the run without starting it. Returns `false` if the run no longer claims
+  /// anything.
   mutating func claimRefused(_ member: MemberID) -> Bool {
     guard advances(member, by: .claimRefused) else { return false }
     endAtOnce(member)

@@ -57,7 +57,7 @@ struct StallDetector: Sendable {
     return true
   }
 
-  /// Handles the firing of the timer.
+  /// Handles a timer that has fired.
   ///
   /// - Parameters:
   ///   - number: The number of the timer.

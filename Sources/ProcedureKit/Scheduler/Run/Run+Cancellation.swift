@@ -150,7 +150,7 @@ extension Run {
   enum Adoption {
     case refused
     case adopted
-    /// The parent was cancelled, so the child has to be cancelled, too.
+    /// The parent was cancelled, so the child must also be cancelled.
     case cancelled
   }
 

@@ -150,7 +150,7 @@ package final class Run: @unchecked Sendable {
   /// Whether the run was added to a queue rather than produced by a body.
   var isAddedByUser: Bool { kind == .added && parent == nil }
 
-  /// Whether the outcome can be read.
+  /// Whether the run has finished, so that its outcome can be read.
   @usableFromInline var isFinished: Bool { marks.load(ordering: .acquiring) & Self.finishedMark != 0 }
 
   /// The metrics of a finished run that was measured, for its handle and its graph.

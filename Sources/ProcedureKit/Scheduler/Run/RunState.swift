@@ -8,7 +8,7 @@ struct RunState: ~Copyable, Sendable {
   var hasStarted = false
   /// The worker that executes the body. Cancelling the run cancels the task of the worker.
   var worker: Worker?
-  /// The task that executes the body, as long as cancelling that task cancels the run; `nil` if a worker executes the body.
+  /// The task that executes the body, while cancelling that task cancels the run; `nil` if a worker executes the body.
   var watchedTask: WatchedTask?
   var body: Run.Body?
   /// The conditions and hooks, until the run ends.

@@ -104,7 +104,7 @@ package final class Timers: Sendable {
     if isObsolete { task.cancel() }
   }
 
-  /// Calls the actions of due timers. Returns the instant until which the sleeper has to sleep; `nil` if the sleeper is no longer needed.
+  /// Calls the actions of due timers. Returns the instant at which the sleeper must wake next; `nil` if the sleeper is no longer needed.
   private func nextDeadline(for sleeper: UInt64) -> ProcedureInstant? {
     while true {
       let now = time.now
@@ -188,7 +188,7 @@ extension Timers {
 
     /// Records that a sleeper is awake.
     ///
-    /// Removes and returns due timers. If none is due, also returns the deadline until which to sleep, or `nil` if there is none.
+    /// Removes and returns due timers. If none is due, also returns the deadline at which to wake next, or `nil` if no timer is pending.
     mutating func wake(
       _ number: UInt64, at now: ProcedureInstant, atMost limit: Int
     ) -> (due: [Pending], deadline: ProcedureInstant?) {
