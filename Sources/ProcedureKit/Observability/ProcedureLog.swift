@@ -23,7 +23,7 @@ public struct ProcedureLog: Sendable {
   public var level: Level
   /// The destination of the messages.
   public var handler: any ProcedureLogHandler
-  /// A function that creates the metadata of the sender, for a message that the handler receives.
+  /// A function that creates the metadata of the sender. It is called only for messages that the handler receives.
   private var sender: (@Sendable () -> [String: String])?
 
   /// Creates a log.
@@ -86,7 +86,7 @@ extension ProcedureLog {
   /// The importance of a message. The names and their order match those of swift-log.
   @frozen
   public enum Level: Int, CaseIterable, Codable, Comparable, Sendable, CustomStringConvertible {
-    /// Every step, for following a single run.
+    /// Details of each step, for following a single run.
     case trace
     /// Details for debugging, such as the reuse of a value.
     case debug
@@ -98,7 +98,7 @@ extension ProcedureLog {
     case warning
     /// A failure that the app has to handle.
     case error
-    /// A failure that ends the app, or a part of it.
+    /// A failure that ends the app or a part of it.
     case critical
 
     /// Orders the levels from `trace` to `critical`.
@@ -167,7 +167,7 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
 /// The destination of log messages.
 ///
 /// The library calls a handler from any task, possibly concurrently, and waits until the handler returns. A handler must therefore return
-/// quickly, so a slow destination needs a buffer. A handler must not wait for a procedure.
+/// quickly. If the destination is slow, buffer the messages. A handler must not wait for a procedure.
 public protocol ProcedureLogHandler: Sendable {
   /// Receives a message whose level is at least the level of the log.
   func handle(_ message: ProcedureLogMessage)

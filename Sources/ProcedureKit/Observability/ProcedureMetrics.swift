@@ -73,7 +73,7 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
 /// The counts, times and latencies of a queue since its creation.
 ///
 /// A queue collects totals if ``ProcedureQueue/Configuration/collectsTotals`` is set. The totals include every procedure that is run, added
-/// or produced; the nodes of a graph count as parts of the procedure that runs the graph. See ``QueueSnapshot/totals``.
+/// or produced. The nodes of a graph are counted as parts of the procedure that runs the graph. See ``QueueSnapshot/totals``.
 public struct QueueTotals: Hashable, Codable, Sendable {
   /// The number of procedures that have finished with a value, including reused values.
   public private(set) var finishedCount = 0
@@ -87,11 +87,11 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   public private(set) var reusedCount = 0
   /// The number of procedures that were refused because the queue was full or shut down, or because a deadline had passed.
   ///
-  /// The number includes the errors that ``ProcedureQueue/tryAdd(_:input:after:)-(_,_,[ProcedureDependency])`` threw.
+  /// The number includes each call of ``ProcedureQueue/tryAdd(_:input:after:)-(_,_,[ProcedureDependency])`` that threw an error.
   public private(set) var refusedCount = 0
   /// The number of retries. Retries in every layer of a procedure, and in the nodes of graphs, are included.
   public private(set) var retryCount = 0
-  /// The times of all procedures, added up.
+  /// The sum of the times of all procedures.
   public private(set) var times = ProcedureMetrics()
   /// The distribution of the total time that each procedure spent waiting for dependencies, conditions, resources and slots.
   public private(set) var waiting = DurationHistogram()
@@ -244,7 +244,7 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
 }
 
 extension [Duration] {
-  /// Returns the index of the first element that satisfies the predicate, which all later elements must also satisfy.
+  /// Returns the index of the first element that satisfies the predicate. All later elements must satisfy it, too.
   fileprivate func partitioningIndex(_ predicate: (Duration) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {

@@ -1,7 +1,7 @@
 /// The encoded form of snapshots, which the guide *The JSON of a snapshot* documents for other programs.
 ///
-/// All keys and kinds are written out, so that renaming a declaration does not change the format. A release that only adds keys keeps
-/// the version, since decoders ignore unknown keys. Every other change increments the version; this includes a new kind of wait.
+/// All keys and kinds are string literals, so that renaming a declaration does not change the format. Adding a key does not change the
+/// version, because decoders ignore unknown keys. Any other change, such as adding a kind of wait, increments the version.
 extension QueueSnapshot: Codable {
   private static let formatVersion = 1
 

@@ -7,8 +7,8 @@
 public struct QueueSnapshot: Sendable {
   /// The queue's name.
   public let name: String
-  /// The instant of the snapshot on the clock of the queue. To find out how much of a pause is left, subtract it from the instant in
-  /// ``Wait/pause(until:)``.
+  /// The instant of the snapshot on the clock of the queue. To find out how much of a pause is left, subtract this instant from the instant
+  /// in ``Wait/pause(until:)``.
   public let instant: ProcedureInstant
   /// The maximum number of bodies that execute at a time.
   public let maxConcurrentProcedures: Int
@@ -64,11 +64,11 @@ public struct QueueSnapshot: Sendable {
     case conditions([String])
     /// The queue is suspended.
     case resumption
-    /// Other runs hold resources that the procedure claims, or claimed them earlier.
+    /// Other runs hold resources that the procedure claims, or are ahead of it in line for them.
     case resources([ExclusionWait])
-    /// Other runs hold the slots or are earlier in line.
+    /// Other runs hold the slots, or are ahead of the procedure in line.
     case slot
-    /// Other runs with this key hold all of the `limit` slots that a key may use, or are earlier in line. See
+    /// Other runs with this key hold all of the `limit` slots that a key may use, or are ahead of the procedure in line. See
     /// ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
     case key(String, limit: Int)
     /// The procedure is pausing between two attempts, or before the first. `until` is the end of the pause, if known.
@@ -151,8 +151,8 @@ enum BodyWaitLook: Sendable {
   case execution(SharedWorkTable.Key, Run)
   case other(QueueSnapshot.Wait)
 
-  /// Creates the form in which a snapshot shows `wait`. The result is `nil` if the wait is over, even if the body has not resumed yet. The
-  /// caller must hold the lock.
+  /// Creates the form in which a snapshot shows `wait`; `nil` if the wait has ended, even if the body has not resumed yet. The caller must
+  /// hold the lock.
   init?(_ wait: RunWait) {
     switch wait {
     case .run(let awaited):

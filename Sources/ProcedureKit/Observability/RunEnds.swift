@@ -1,9 +1,10 @@
 import Synchronization
 
-/// The top-level runs of a queue that have ended, for a model that shows them. A run within a body on the same queue is not top-level.
+/// The top-level runs of a queue that have ended, for a model that shows them. A run that a body on the same queue starts is not a
+/// top-level run.
 ///
 /// Every end is counted, and the newest ends are kept until a model takes them. The end of a failed run retains the run. If a model shows
-/// the failure, it is not reported as unobserved; if the end is dropped first, the failure is reported like any other.
+/// the failure, it is not reported as unobserved. If the end is dropped before a model takes it, the failure is reported like any other.
 ///
 /// The class is `package` because `ProcedureKitFoundation` uses it.
 package final class RunEnds: Sendable {
@@ -95,7 +96,7 @@ extension QueueCore {
     _ = ends.take()
   }
 
-  /// Adds the end of a run to the collections, unless the run is within a body on this queue.
+  /// Adds the end of a run to the collections, unless a body on this queue started the run.
   func addEnd(of run: Run, _ outcome: ProcedureOutcome<Void>, _ state: inout State, _ effects: inout Effects) {
     guard !isAround(run.parent) else { return }
     let end = RunEnds.End(run, outcome, attempts: run.attempts(state))

@@ -10,9 +10,9 @@ extension QueueCore {
     package let progress: Double?
   }
 
-  /// Returns a snapshot for a model, and details of those runs in the snapshot that are not within a body on this queue.
+  /// Returns a snapshot for a model, with details of the runs that were not started by a body on this queue.
   ///
-  /// A run whose body is executing counts as a run whose progress is read, so that its children and nodes are counted.
+  /// The progress of a run whose body is executing is treated as being read, so that its children and nodes are counted.
   package func snapshotForModel() -> (snapshot: QueueSnapshot, topLevel: [ProcedureID: ModelDetails]) {
     var topLevel: [ProcedureID: ModelDetails] = [:]
     let snapshot = snapshot { look in
@@ -116,8 +116,8 @@ private struct SnapshotEntryBuilder: Sendable {
     nodes = graph?.unfinishedNodes ?? GraphRun.UnfinishedNodes()
   }
 
-  /// Returns the wait that is shown for a run of several layers: the wait of the outermost waiting layer, or, if the state is `pausing`,
-  /// the pause.
+  /// Returns the wait that is shown for a run with several layers. This is the pause if the state is `pausing`, and otherwise the wait of
+  /// the outermost waiting layer.
   func wait(amongThoseOf layers: [SnapshotEntryBuilder], _ isSuspended: Bool) -> QueueSnapshot.Wait? {
     let pausing = state == .pausing ? layers.first { $0.phase == .pausing } : nil
     return pausing?.wait(isSuspended) ?? layers.lazy.compactMap { $0.wait(isSuspended) }.first

@@ -14,9 +14,9 @@ extension FileAccess {
     /// Returns whether all required permissions have been granted.
     public func meets(_ requirement: Void) -> Bool { missing.isEmpty }
 
-    /// The missing and the granted permissions as they appear in messages, for example "may not write; may read".
+    /// The missing and the granted permissions as they appear in messages, for example "missing write; granted read".
     public var description: String {
-      missing.isEmpty ? "may \(granted)" : "may not \(missing); may \(granted)"
+      missing.isEmpty ? "granted \(granted)" : "missing \(missing); granted \(granted)"
     }
   }
 }

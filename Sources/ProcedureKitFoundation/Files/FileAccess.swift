@@ -14,7 +14,7 @@ public import ProcedureKit
 /// A request has no effect, because neither Linux nor any Apple platform asks the user for file permissions. `.authorized(for:)` and
 /// `.authorized(for:).silenced()` therefore behave in the same way: if a permission is missing, the procedure fails immediately with
 /// `conditionFailed`, whose `underlying` is the `CapabilityError`. On macOS, the system asks the user only when a file in a protected
-/// folder is first opened. A path outside the sandbox is refused.
+/// folder is first opened. Access to a path outside the app's sandbox is refused.
 ///
 /// The status describes what the process's real user may do at the time of the check. On Linux, the root user can read and write every
 /// file. Permissions can change between the check and the moment when the file is opened, so opening the file can still fail.

@@ -36,7 +36,7 @@ extension SystemText {
     return SystemText(bytes: SystemText(cString: home).bytes + bytes.dropFirst())
   }
 
-  /// The URL of the file at this path; `nil` if the path is not valid UTF-8, or if it is relative to a working directory whose path is not.
+  /// The URL of the file at this path; `nil` if the path, or the path of the working directory that it is relative to, is not valid UTF-8.
   /// Foundation would change such a path, so the URL would refer to a different file.
   package var fileURL: URL? {
     let isAbsolute = bytes.first == UInt8(ascii: "/")

@@ -12,9 +12,9 @@ public import ProcedureKit
 /// property that has not changed is not set again, so views are not updated unnecessarily. For each update, a snapshot of the queue is
 /// created outside the main actor, in O(n log n) time for n unfinished procedures.
 ///
-/// Each procedure that is added to the queue, or run on it from outside, has a row. The nodes of graphs, the children that a procedure
-/// produces, and the procedures that a body runs on its own queue have no rows. They count towards the progress of the row to which they
-/// belong.
+/// Each procedure that you add to the queue, or run on it, has a row. The nodes of graphs, the children that a procedure produces, and the
+/// procedures that a body runs on its own queue do not have their own rows. Their progress counts towards that of the procedure to which
+/// they belong.
 ///
 /// A failure that a row shows counts as observed, even if no code reads the procedure's handle, so it is not passed to
 /// `onUnobservedFailure`.
@@ -56,7 +56,7 @@ public import ProcedureKit
       (wait, progress, attempts, outcome) = (nil, end.outcome.value.map { 1 }, end.attempts, end.outcome)
     }
 
-    /// Returns whether a view shows the two rows in the same way. Outcomes are not compared, because the outcome of a run does not change.
+    /// Returns whether the two rows look the same in a view. Outcomes are not compared, because the outcome of a run does not change.
     fileprivate func isEqual(to other: Row) -> Bool {
       (id, state, progress, attempts, wait) == (other.id, other.state, other.progress, other.attempts, other.wait)
     }
@@ -164,8 +164,8 @@ public import ProcedureKit
     while true {
       await waitForNextUpdate()
       if Task.isCancelled { return }
-      // The subscription begins before the snapshot, so that no later change is missed. It matters only whether there is an event, so a
-      // buffer for one event is enough.
+      // The subscription begins before the snapshot, so that no later change is missed. The model only has to know whether there is an
+      // event, so a buffer for one event is enough.
       let feed = queue.feed(bufferingNewest: 1)
       await update()
       guard mayChange else { return }
@@ -181,7 +181,7 @@ public import ProcedureKit
     }
   }
 
-  /// Waits for an event, but not for longer than the refresh interval. Returns `false` if no event will follow, or the caller is cancelled.
+  /// Waits for an event, for at most the refresh interval. Returns `false` if no event will follow, or if the caller is cancelled.
   private func waitForChange(_ feed: QueueFeed) async -> Bool {
     await withTaskGroup { [clock] group in
       group.addTask { await feed.next() != nil }
@@ -214,7 +214,7 @@ public import ProcedureKit
   @concurrent private static func currentRows(of core: QueueCore) async -> [Row] {
     let (snapshot, topLevel) = core.snapshotForModel()
     return snapshot.procedures.compactMap { entry in
-      // A run that is calling its last hooks has ended.
+      // A run that is still calling its last hooks has already ended.
       entry.state.isFinished ? nil : topLevel[entry.procedure.id].map { Row(entry, $0) }
     }
   }

@@ -113,7 +113,7 @@ public struct ProcedureQueueService: Sendable {
       group.addTask { await queue.shutDown(grace: grace) }
       group.addTask {
         await untilCancelled()
-        // The shortest grace period applies, so this call cancels the remaining procedures at once. If the queue has already shut down,
+        // The shortest grace period applies, so this call cancels the remaining procedures immediately. If the queue has already shut down,
         // there is nothing left to cancel.
         return await queue.shutDown(grace: .zero)
       }

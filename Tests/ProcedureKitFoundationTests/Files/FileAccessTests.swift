@@ -35,7 +35,7 @@ import TestingProcedureKit
     let text = file("text", 0o600)
     let refused = try #require(try await GetAuthorizationStatus(FileAccess(text, [.read, .execute])).execute())
     #expect(refused.granted == [.read, .write] && refused.missing == .execute && !refused.meets(()))
-    #expect("\(refused)" == "may not execute; may read, write")
+    #expect("\(refused)" == "missing execute; granted read, write")
     #expect(try await GetAuthorizationStatus(FileAccess(folder + "/none", .read)).execute() == nil)
   }
 
@@ -59,7 +59,8 @@ import TestingProcedureKit
     let execute = Condition.authorized(for: FileAccess(path, .execute))
     for condition in [execute, execute.silenced()] {
       let error = await underlying(queue.add(body.condition(condition)))
-      #expect(error?.description == "execute \(path) is not authorized as required: may not execute; may read, write")
+      #expect(
+        error?.description == "execute \(path) is not authorized as required: missing execute; granted read, write")
     }
     #expect(try await queue.run(body.condition(!execute)) == 1)
     #expect(await queue.add(body.condition(execute.treatingErrorsAsUnsatisfied())).outcome.isIgnored)

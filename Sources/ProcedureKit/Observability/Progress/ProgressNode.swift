@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A node in the tree of progress: a run, or a graph.
+/// A node in the progress tree, which represents a run or a graph.
 ///
-/// A node exists only for a run or graph whose progress is reported or read, and for all enclosing runs. A node calls no other code under
-/// its lock, which is always the last lock to be acquired.
+/// A node exists only for a run or graph whose progress is reported or read, and for all enclosing runs. A node calls no other code while
+/// it holds its lock, which is always the last lock to be acquired.
 ///
 /// The class is `package` because `ProcedureKitRemote` uses it.
 package final class ProgressNode: Sendable {
@@ -22,7 +22,7 @@ package final class ProgressNode: Sendable {
     /// For each node of a graph, whether it has been counted.
     var counted: ContiguousArray<Bool>
 
-    /// Returns the progress to announce, unless another task is announcing: that task checks again afterwards.
+    /// Returns the progress to announce; `nil` if there is none, or if another task is announcing and will check again afterwards.
     mutating func nextAnnouncement() -> (run: Run, progress: ProcedureProgress)? {
       guard let run, !isAnnouncing, progress.percent > announced else { return nil }
       (isAnnouncing, announced) = (true, progress.percent)
@@ -111,7 +111,7 @@ package final class ProgressNode: Sendable {
     if let fraction { parent?.change { [id] in $0.progress.childAdvanced(id, to: fraction, at: $1.instant) } }
   }
 
-  /// Announces published progress in order, and while no lock is held. If another task is announcing, that task also announces this change.
+  /// Announces published progress in order, without holding a lock. If another task is announcing, that task also announces this change.
   private func announce(from first: (run: Run, progress: ProcedureProgress)?) {
     guard var next = first else { return }
     while true {
@@ -138,7 +138,7 @@ package final class ProgressNode: Sendable {
     }
   }
 
-  /// Records that a graph ended. If nodes are left, the graph has failed and may be retried, so its progress is withdrawn.
+  /// Records that a graph ended. If some nodes have not ended, the graph has failed and may be retried, so its progress is withdrawn.
   func graphEnded(_ id: ProcedureID) {
     guard let graph = state.withLock({ $0.graphs.removeValue(forKey: id) }) else { return }
     // A difference below a billionth is due to rounding.
@@ -162,7 +162,7 @@ package final class ProgressNode: Sendable {
     }
   }
 
-  /// Stores a waiter until the next change, if the reader has to wait.
+  /// Stores a waiter until the next change if the reader has to wait.
   func register(_ waiter: Waiter, for reader: ObjectIdentifier) -> EventWait {
     state.withLock { state in
       guard state.versions[reader] == state.progress.version else { return .notAtAll }
@@ -216,7 +216,7 @@ struct ProgressState {
   /// Creates the progress of a run or a graph.
   ///
   /// - Parameters:
-  ///   - total: The total weight of all children, if it is known; otherwise the weights of the children are added as they appear.
+  ///   - total: The total weight of all children, if it is known. Otherwise, the weight of each child is added when the child appears.
   ///   - start: The instant at which the body started, if it is known.
   init(total: Double? = nil, start: ProcedureInstant? = nil) {
     self.total = total ?? 0

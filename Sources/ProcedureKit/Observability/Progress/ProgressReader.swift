@@ -1,4 +1,4 @@
-/// The reading side of a stream of progress, which buffers only the newest value.
+/// A reader that provides a stream of progress, and buffers only the newest value.
 final class ProgressReader: EventReader {
   private let part: ProgressNode
 
@@ -93,7 +93,7 @@ extension Run {
 }
 
 extension ProgressNode {
-  /// Adds a run as a child, if its progress counts separately. Nodes are not added, because their graph counts them, nor are layers,
+  /// Adds a run as a child if its progress counts separately. Nodes are not added, because their graph counts them. Layers are not added,
   /// because they share the progress of the run that they belong to.
   func adopt(_ child: Run) {
     guard child.kind == .added || child.kind == .structured else { return }
