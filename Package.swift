@@ -1,7 +1,7 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-/// Every upcoming feature of the compiler; `Tests/ProjectTests` compares the list with the compiler's own.
+/// All upcoming features of the compiler. A test in `Tests/ProjectTests` compares this list with the compiler's own list.
 let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
@@ -11,10 +11,10 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ImmutableWeakCaptures"),
 ]
 
-/// Modules that ask the system for the metadata of files, which Apple's App Store wants to have explained, contain a privacy manifest.
+/// The privacy manifest for modules that read file metadata. The App Store requires an explanation for this.
 let privacy: [Resource] = [.copy("PrivacyInfo.xcprivacy")]
 
-/// The adapter of one of Apple's frameworks, in `Sources/Adapters`.
+/// Returns the target for an adapter in `Sources/Adapters`. Each adapter supports one of Apple's frameworks.
 func adapter(_ name: String, _ more: [Target.Dependency] = []) -> Target {
   .target(name: name, dependencies: ["ProcedureKit"] + more, path: "Sources/Adapters/\(name)", swiftSettings: settings)
 }
@@ -184,7 +184,8 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-/// For the package's own gate: a build in which explorations choose the order of the core's own lockings, too, with only the tests of that.
+/// The package's own checks set this variable for a build in which explorations also choose the order in which the core acquires its locks.
+/// The build contains only the tests of this feature.
 if Context.environment["PROCEDUREKIT_EXPLORED_LOCKS"] != nil {
   let needed: Set = ["ProcedureKit", "ExploredLocks", "TestingProcedureKit"]
   package.products = []

@@ -47,7 +47,9 @@ struct Benchmark {
       workloads.removeAll { !report.failedWorkloads.contains($0.id) }
     }
     Console.print(arguments.printsJSON ? try report.json : report.table)
-    if !arguments.printsJSON, selection.leavesOutLong { Console.print("P9 takes a long time; measure it with --long.") }
+    if !arguments.printsJSON, selection.leavesOutLong {
+      Console.print("P9 takes a long time. To measure it, pass --long.")
+    }
     guard arguments.checks else { return 0 }
     guard !report.failures.isEmpty else { return 0 }
     Console.printError("missed: \(report.failures.joined(separator: ", "))")

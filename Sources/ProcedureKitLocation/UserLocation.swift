@@ -77,7 +77,7 @@ public struct UserLocation: InputlessProcedure {
   }
 }
 
-/// The choice of one of the locations from a source.
+/// The state that determines which location from the source is returned.
 private final class LocationChoice: Sendable {
   private let accuracy: Double?
   private let state = Mutex<(best: Location?, isTimeOver: Bool)>((nil, false))
@@ -96,7 +96,7 @@ private final class LocationChoice: Sendable {
     }
   }
 
-  /// Returns the best location so far and accepts every later one.
+  /// Returns the best location so far. From then on, every location is accepted.
   func timeIsOver() -> Location? {
     state.withLock { state in
       state.isTimeOver = true

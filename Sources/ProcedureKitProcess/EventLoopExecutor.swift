@@ -4,7 +4,7 @@ import Synchronization
 /// A task executor that runs an event loop: a single thread executes jobs and, in between, waits for programs.
 ///
 /// The executor is intended for many short programs. With any other executor, when a program ends, the thread that waits for all programs
-/// wakes up, and then wakes the thread that continues the procedure. With this executor, both are the same thread:
+/// wakes up, and then wakes the thread that continues the procedure. With this executor, a single thread does both:
 ///
 /// ```swift
 /// var configuration = ProcedureQueue.Configuration("commands", maxConcurrentProcedures: 8)
@@ -53,7 +53,7 @@ public final class EventLoopExecutor: TaskExecutor {
 
   /// The poller that, on the thread of this executor, reads the outputs of programs and waits for the programs to end.
   let poller: OutputPoller
-  /// The standard input of all programs without an input. It is opened only once, which makes programs start faster.
+  /// The standard input of programs that have no input. It is opened only once, so that programs start faster.
   let emptyInput: Int32
   private let jobs = Mutex(Jobs())
 

@@ -37,10 +37,10 @@ public struct ProcessProcedure: Procedure {
   public var gracePeriod: Duration = .seconds(5)
   /// The clock that measures the grace period.
   public var clock: any Clock<Duration> = ContinuousClock()
-  /// A closure that returns whether a status counts as a success. If it returns `false`, the procedure fails with
+  /// A closure that returns whether a status is considered a success. If it returns `false`, the procedure fails with
   /// ``ProcessError/Kind-swift.struct/uncleanExit``.
   ///
-  /// By default, only the exit status 0 counts as a success.
+  /// By default, only the exit status 0 is considered a success.
   public var acceptsStatus: @Sendable (ProcessStatus) -> Bool = \.isSuccess
   /// A closure that is called when the program starts, with an object that can suspend, resume and signal the program.
   public var onLaunch: (@Sendable (ProcessControl) -> Void)?

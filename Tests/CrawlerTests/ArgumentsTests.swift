@@ -30,7 +30,7 @@ import Testing
     "A mistake is an error that names the option",
     arguments: [
       ([], "nothing to download"), (["--jobs"], "--jobs needs"), (["--jobs", "x", "a"], "--jobs: 'x'"),
-      (["--rate=0", "a"], "--rate: '0'"), (["--output=", "a"], "--output"), (["--what", "1"], "no option --what"),
+      (["--rate=0", "a"], "--rate: '0'"), (["--output=", "a"], "--output"), (["--what", "1"], "unknown option --what"),
     ])
   func mistakes(_ line: [SystemText], _ text: String) {
     #expect { try Arguments(parsing: line) } throws: { "\($0)".contains(text) }

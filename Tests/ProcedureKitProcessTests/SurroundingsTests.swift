@@ -81,10 +81,10 @@ import Testing
   @Test(
     "If an interpreter does not start, the error names the interpreter, and not the file that refers to it",
     arguments: [
-      ("#!/no/such/shell -x", #"the interpreter "/no/such/shell", which the file names, does not exist"#),
-      ("#! \t/etc/passwd", #"the interpreter "/etc/passwd", which the file names, may not be executed"#),
+      ("#!/no/such/shell -x", #"the file's interpreter "/no/such/shell" does not exist"#),
+      ("#! \t/etc/passwd", #"the file's interpreter "/etc/passwd" is not executable"#),
       ("#!/bin/sh\r\necho kitten\r", #"an interpreter whose name is "/bin/sh" followed by a carriage return"#),
-      ("#!relative", #"the interpreter "relative", which the file names, does not exist"#),
+      ("#!relative", #"the file's interpreter "relative" does not exist"#),
       ("#! \necho kitten", "does not name an interpreter"), ("#!\r", "does not name an interpreter"),
     ])
   func interpreters(_ text: String, reason: String) async throws {

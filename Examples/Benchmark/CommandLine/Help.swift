@@ -8,7 +8,7 @@ extension Arguments {
     between the quartiles in percent, and ratios, which are the medians of the ratios in all rounds. Use a release build:
     swift run -c release Benchmark.
 
-    BARE is a hand-written mechanism, or another program, that does nothing but the same work.
+    BARE is hand-written code, or another program, that does the same work and nothing else.
 
     N1 and N2 load from nginx if it is installed, and otherwise from this program, running in another process. To use
     another server, set the environment variable BENCHMARK_SERVER to its address, such as http://127.0.0.1:8080. It must

@@ -6,7 +6,7 @@ struct Contestant: Sendable {
     case floor
     case operationQueue
     case dispatch
-    /// A hand-written mechanism that does only the same work as one of ProcedureKit's contestants; see ``BareWork``.
+    /// Hand-written code that does the same work as one of ProcedureKit's contestants, and nothing else; see ``BareWork``.
     case bare(String)
     /// A way to do the work with ProcedureKit.
     case procedureKit(String)

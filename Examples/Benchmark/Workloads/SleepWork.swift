@@ -5,8 +5,8 @@ enum SleepWork {
   static let width = 100
 
   static let contestants = [
-    // There is a task for each body that may sleep at a time, and each task sleeps for a share of the units. The result is the cost of the
-    // sleeping itself.
+    // There are as many tasks as bodies that may sleep at a time, and each task sleeps for its share of the units. The result is the cost
+    // of the sleeping itself.
     Contestant(.floor) { units in
       Trial(units: units) {
         try await withThrowingTaskGroup { group in

@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// W5: a binary tree in which every node adds up two others, from the leaves to the root.
+/// W5: a binary tree in which every node adds the values of two others, from the leaves to the root.
 enum TreeWork {
   static let contestants = [
     Contestant(.floor) { units in

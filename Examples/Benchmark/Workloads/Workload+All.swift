@@ -4,8 +4,8 @@ extension Workload {
 
   private static let common = [
     Workload("W1", "flat", units: 100_000, FlatWork.contestants),
-    Workload("W2", "at most 2 at once", units: 100_000, BoundedWork(width: 2).contestants),
-    Workload("W2/8", "at most 8 at once", units: 100_000, BoundedWork(width: 8).contestants),
+    Workload("W2", "at most 2 at a time", units: 100_000, BoundedWork(width: 2).contestants),
+    Workload("W2/8", "at most 8 at a time", units: 100_000, BoundedWork(width: 8).contestants),
     Workload("W3", "chain, Int passed on", units: 10_000, ChainWork.contestants),
     Workload("W4", "layers, 3 inputs each", units: 10_000, LayerWork.contestants),
     Workload("W5", "binary tree", units: 32_767, TreeWork.contestants),
@@ -13,15 +13,15 @@ extension Workload {
     Workload("W8", "a timeout each", units: 100_000, TimeoutWork.contestants),
     Workload("P14", "enqueue where there is room", units: 100_000, RoomWork.contestants),
     Workload("P18", "retry, timeout, breaker, limiter, hedge", units: 20_000, ResilienceWork.contestants),
-    Workload("P15", "elements, at most 8 at once", units: 100_000, ElementWork.contestants),
+    Workload("P15", "elements, at most 8 at a time", units: 100_000, ElementWork.contestants),
     Workload("W7", "bytes of waiting work", units: 1_000_000, executions: 1, Store.contestants),
     Workload("P16", "an hour's pause, cancelled", units: 50_000, PauseWork.contestants),
     Workload("P17", "sleep, end in the opposite order", units: 16_000, executions: 2, ReverseSleepWork.contestants),
-    Workload("P12", "sleep 1 ms, 100 at once", units: 10_000, executions: 2, SleepWork.contestants),
+    Workload("P12", "sleep 1 ms, 100 at a time", units: 10_000, executions: 2, SleepWork.contestants),
     Workload("W9", "remembered in a file", units: 10_000, executions: 2, DurableWork.contestants),
-    Workload("W10", "files of 16 KiB hashed, at most 8 at once", units: 2_000, executions: 2, HashWork.contestants),
+    Workload("W10", "files of 16 KiB hashed, at most 8 at a time", units: 2_000, executions: 2, HashWork.contestants),
     Workload(
-      "N1", "small bodies over HTTP, 64 at once", units: 10_000, needsServer: true, executions: 2, HTTPWork.small),
+      "N1", "small bodies over HTTP, 64 at a time", units: 10_000, needsServer: true, executions: 2, HTTPWork.small),
     Workload("N2", "a body over HTTP to a file, MiB", units: 1_024, needsServer: true, executions: 2, HTTPWork.large),
   ]
 }

@@ -50,7 +50,7 @@ struct Workload: Sendable {
         contestant.playing(contestant.role, withUnitsDividedBy: 1),
       ]
     }
-    return Workload("P9 \(id)", "\(name), and a hundredth of", units: largest, isLong: true, executions: 2, pairs)
+    return Workload("P9 \(id)", "\(name), full and 1/100", units: largest, isLong: true, executions: 2, pairs)
   }
 
   private static let growing: Set = ["run", "add"]

@@ -35,7 +35,7 @@ struct Arguments: Equatable, Sendable {
         (limits.rate, limits.timeout) = (100, 3)
       default:
         guard let value = given ?? rest.popFirst() else {
-          throw UsageError("\(option) needs a value: see 'crawler --help'")
+          throw UsageError("\(option) needs a value; see 'crawler --help'")
         }
         guard let string = value.expandingHome.string else { throw UsageError("\(option): '\(value)' is not UTF-8") }
         try apply(option: option.description, string)
@@ -57,7 +57,7 @@ struct Arguments: Equatable, Sendable {
     case "--timeout": limits.timeout = try Self.number(value, in: 1...86_400, option)
     case "--deadline": limits.deadline = try Self.number(value, in: 1...1_000_000, option)
     case "--attempts": limits.attempts = try Self.number(value, in: 1...100, option)
-    default: throw UsageError("there is no option \(option): see 'crawler --help'")
+    default: throw UsageError("unknown option \(option); see 'crawler --help'")
     }
   }
 

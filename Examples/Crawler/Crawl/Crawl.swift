@@ -39,7 +39,7 @@ struct Crawl: Sendable {
 
   private typealias Handle = ProcedureHandle<HTTPPayloadResponse<URL>>
 
-  /// The downloads for one address: the first one, and another one for each redirect.
+  /// The downloads for one address: an initial download, and another one for each redirect.
   private struct Job: Sendable {
     let address: URL
     let first: Handle

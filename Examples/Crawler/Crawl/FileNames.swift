@@ -4,7 +4,7 @@ import Foundation
 struct FileNames {
   private static let lengthLimit = 120
   private var taken: Set<String> = []
-  /// The highest number used so far for each stem, so that the search for a free number does not start from the beginning each time.
+  /// The highest number used so far for each stem, so that a search for an unused number does not have to start from the beginning.
   private var numbers: [String: Int] = [:]
 
   /// Returns the name for an address, such as `example.org-kittens-1.html`. If another address already has this name, a number is appended.

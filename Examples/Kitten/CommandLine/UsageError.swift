@@ -12,9 +12,9 @@ enum UsageError: Error, Equatable, CustomStringConvertible {
   var description: String {
     switch self {
     case .unknownOption(let option):
-      "there is no option \(option); see 'kitten --help', and put '--' before a file that starts with '-'"
+      "unknown option \(option); see 'kitten --help'. Put '--' before a file name that starts with '-'"
     case .missingValue(let option):
-      "\(option) needs a value: see 'kitten --help'"
+      "\(option) needs a value; see 'kitten --help'"
     case .unexpectedValue(let option):
       "\(option) does not take a value"
     case .badNumber(let option, let given, let range):
@@ -22,7 +22,7 @@ enum UsageError: Error, Equatable, CustomStringConvertible {
     case .notUTF8(let option, let given):
       "\(option): '\(given)' is not UTF-8"
     case .emptyInput:
-      "an input is empty: name a file or a directory"
+      "an input is empty. Name a file or a directory"
     }
   }
 }

@@ -2,7 +2,7 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// A writer that writes files atomically: completely or not at all.
+/// A writer that writes files atomically, which means either completely or not at all.
 enum AtomicFile {
   /// The start of the names of temporary files. The leading dot hides these files, and excludes them from the inputs.
   static let temporaryPrefix: SystemText = ".kitten-"

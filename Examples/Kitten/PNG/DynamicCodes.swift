@@ -10,7 +10,7 @@ struct DynamicCodes {
   private let runFrequencies: [Int]
   private let runCodeCount: Int
 
-  /// The order in which the lengths of the third code are written. Symbols that are often unused come last.
+  /// The order in which the lengths of the third code are written. Symbols that are often unused are written last.
   private static let order = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
 
   init(literals: HuffmanCode, distances: HuffmanCode) {

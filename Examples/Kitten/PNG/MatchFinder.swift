@@ -26,7 +26,7 @@ struct MatchFinder {
   private var previous = [Int32](repeating: -1, count: windowSize)
 
   init(_ bytes: [UInt8]) {
-    precondition(bytes.count < Int32.max, "there are too many bytes for positions of 32 bits")
+    precondition(bytes.count < Int32.max, "there are too many bytes for 32-bit positions")
     self.bytes = bytes
   }
 

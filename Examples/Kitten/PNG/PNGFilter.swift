@@ -7,7 +7,7 @@ enum PNGFilter: UInt8, CaseIterable {
   case paeth = 4
 }
 
-/// A chooser of the filter for each row.
+/// A type that chooses the filter for each row.
 ///
 /// As the PNG specification recommends (12.7), this type chooses the filter whose bytes, taken as signed numbers, have the smallest sum of
 /// absolute values.

@@ -9,7 +9,7 @@ enum Zlib {
   /// - Throws: `CancellationError` soon after the task is cancelled.
   static func compress(_ bytes: [UInt8]) throws -> [UInt8] {
     var writer = BitWriter()
-    // These bytes mean deflate with a window of 32 KiB and the default compression. As required, 0x789c is divisible by 31.
+    // These bytes specify deflate with a window of 32 KiB and the default compression. As required, 0x789c is divisible by 31.
     writer.append([0x78, 0x9c])
     var tokenizer = DeflateTokenizer(bytes)
     repeat {

@@ -63,13 +63,13 @@ struct Arguments: Equatable, Sendable {
     case "--jobs", "-j": jobs = try number(option, value ?? rest.popFirst())
     case "--trace": trace = try text(option, value ?? rest.popFirst()).expandingHome
     case "--report": report = try text(option, value ?? rest.popFirst()).expandingHome
-    case _ where value != nil: throw UsageError(description: "\(option) does not take a value, or does not exist")
+    case _ where value != nil: throw UsageError(description: "\(option) is unknown, or does not take a value")
     case "--keep-going", "-k": keepsGoing = true
     case "--verbose", "-v": isVerbose = true
     case "--dry-run", "-n": action = .printPlan
     case "--graph": action = .printGraph
     case "--help", "-h": action = .printHelp
-    default: throw UsageError(description: "there is no option \(option): see 'taskrunner --help'")
+    default: throw UsageError(description: "unknown option \(option); see 'taskrunner --help'")
     }
   }
 

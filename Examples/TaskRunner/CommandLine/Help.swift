@@ -3,7 +3,7 @@ extension Arguments {
   static let help = """
     USAGE: taskrunner [OPTION]... [FILE [TASK]...]
 
-    Runs the tasks in a JSON file (default: tasks.json). Each task runs after the tasks that it needs, several tasks run at a
+    Runs the tasks in a JSON file (default: tasks.json). Each task runs after the tasks that it needs. Several tasks run at a
     time, and tasks that are up to date are skipped. If TASKs are named, only these and the tasks that they need are run.
 
     THE FILE: {"tasks": [ TASK, ... ]}. Each task is an object with these keys; only "name" and "command" are required.
@@ -22,7 +22,7 @@ extension Arguments {
 
     A task is UP TO DATE if its last run succeeded, and its command, variables, folder, inputs and outputs, and the outputs of
     the tasks that it needs, have the same contents as they had then. A task without inputs and outputs always runs.
-    If more tasks can run than there are jobs, the tasks on the path that took the most time in earlier runs come first.
+    If more tasks can run than there are jobs, the tasks on the path that took the most time in earlier runs run first.
     The records are kept in the folder .FILE.records next to the file, which is not treated as an input unless it contains
     other files. If a folder is an input, only the names and kinds of the pipes, sockets and devices in it are compared.
 
@@ -41,7 +41,7 @@ extension Arguments {
     number of the signal that ended it; 124 after a timeout; 126 or 127 if a program cannot be started; 1 for other reasons.
     2 for an invalid file or command line. 130 after Ctrl-C, which ends all commands and the processes that they started,
     first with SIGTERM, and after five seconds or a second Ctrl-C, with SIGKILL. A taskrunner that runs as a command gives its own
-    commands three quarters of that time. Commands have no terminal, so programs that ask for input through /dev/tty, such as
+    commands only three quarters of that time. Commands have no terminal, so programs that ask for input through /dev/tty, such as
     sudo and ssh, fail immediately.
     """
 }

@@ -99,7 +99,7 @@ struct Fingerprint {
 
   /// Returns the hash of the contents of a file.
   private static func contents(_ path: SystemText) throws -> String {
-    // Opening must not block if a pipe has just replaced the file.
+    // Opening must not block if the file has just been replaced by a pipe.
     let descriptor = try SystemFiles.open(path, O_RDONLY | O_NONBLOCK)
     defer { close(descriptor) }
     var contents = SHA256()

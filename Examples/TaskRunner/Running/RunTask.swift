@@ -54,7 +54,7 @@ struct RunTask: Procedure {
   private var request: ProcessRequest {
     var environment = context.environment
     for (name, value) in task.environment { environment[name] = value }
-    // As long as no variable differs, all tasks share the storage of the runner's variables.
+    // If no variable differs, the task shares the storage of the runner's variables.
     if environment["PWD"] != task.folder { environment["PWD"] = task.folder }
     var request =
       switch task.command {

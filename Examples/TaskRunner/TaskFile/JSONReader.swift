@@ -155,17 +155,17 @@ struct JSONReader {
     index += 1
     if let plain = Self.escapes[byte] { return [plain] }
     guard byte == UInt8(ascii: "u"), var code = hexadecimal() else {
-      throw Problem(offset: start, message: "there is no such escape in JSON")
+      throw Problem(offset: start, message: "JSON has no such escape sequence")
     }
     if (0xD800..<0xDC00).contains(code), bytes[index...].starts(with: "\\u".utf8) {
       index += 2
       guard let low = hexadecimal(), (0xDC00..<0xE000).contains(low) else {
-        throw Problem(offset: start, message: "half of a surrogate pair")
+        throw Problem(offset: start, message: "an unpaired surrogate")
       }
       code = 0x10000 + (code - 0xD800) << 10 + low - 0xDC00
     }
     if (0xDC80..<0xDD00).contains(code) { return [UInt8(code - 0xDC00)] }
-    guard let scalar = Unicode.Scalar(code) else { throw Problem(offset: start, message: "half of a surrogate pair") }
+    guard let scalar = Unicode.Scalar(code) else { throw Problem(offset: start, message: "an unpaired surrogate") }
     return Array(String(scalar).utf8)
   }
 
@@ -208,11 +208,11 @@ struct JSONReader {
   }
 
   private func ended(_ expected: String) -> Problem {
-    Problem(offset: bytes.count, message: "the file ends where \(expected) should follow")
+    Problem(offset: bytes.count, message: "expected \(expected), but found the end of the file")
   }
 
   private func unexpected(_ byte: UInt8, _ expected: String) -> Problem {
     let found = (0x21..<0x7f).contains(byte) ? "'\(Character(Unicode.Scalar(byte)))'" : "an unknown character"
-    return Problem(offset: index, message: "\(found) where \(expected) should follow")
+    return Problem(offset: index, message: "expected \(expected), but found \(found)")
   }
 }

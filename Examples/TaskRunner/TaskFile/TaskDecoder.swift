@@ -29,7 +29,7 @@ struct TaskDecoder {
 
   private mutating func task(in value: JSONValue) -> TaskDefinition? {
     guard case .object(let members) = value.content else {
-      report(value.offset, "\(value.kind) where a task, which is an object, should be")
+      report(value.offset, "expected a task, which is an object, but found \(value.kind)")
       return nil
     }
     report(unknown: members, allowed: Self.keys)
@@ -73,7 +73,7 @@ struct TaskDecoder {
       return text(value, "a command line, or a list of a program and its arguments").map { .shell($0) }
     }
     guard let program = elements.first else {
-      report(value.offset, "an empty list where a program and its arguments should be")
+      report(value.offset, "expected a program and its arguments, but found an empty list")
       return nil
     }
     guard let executable = text(program, "a program") else { return nil }
@@ -89,7 +89,7 @@ struct TaskDecoder {
 
   private mutating func variables(_ value: JSONValue) -> [SystemText: SystemText] {
     guard case .object(let members) = value.content else {
-      report(value.offset, "\(value.kind) where an object of variables should be")
+      report(value.offset, "expected an object of variables, but found \(value.kind)")
       return [:]
     }
     var variables: [SystemText: SystemText] = [:]
@@ -121,17 +121,18 @@ struct TaskDecoder {
 
   private mutating func array(_ value: JSONValue, _ expected: String) -> [JSONValue]? {
     if case .array(let elements) = value.content { return elements }
-    report(value.offset, "\(value.kind) where \(expected) should be")
+    report(value.offset, "expected \(expected), but found \(value.kind)")
     return nil
   }
 
   private mutating func text(_ value: JSONValue, _ expected: String, mayBeEmpty: Bool = false) -> SystemText? {
     guard case .string(let text) = value.content else {
-      report(value.offset, "\(value.kind) where \(expected) should be")
+      report(value.offset, "expected \(expected), but found \(value.kind)")
       return nil
     }
     guard mayBeEmpty || !text.isEmpty, !text.bytes.contains(0) else {
-      report(value.offset, "\(text.isEmpty ? "an empty string" : "a string with U+0000") where \(expected) should be")
+      report(
+        value.offset, "expected \(expected), but found \(text.isEmpty ? "an empty string" : "a string with U+0000")")
       return nil
     }
     return text
@@ -141,7 +142,7 @@ struct TaskDecoder {
   private mutating func name(_ value: JSONValue, _ expected: String) -> SystemText? {
     guard let name = text(value, expected) else { return nil }
     guard name.string != nil else {
-      report(value.offset, "a string that is not UTF-8 where \(expected) should be")
+      report(value.offset, "expected \(expected), but found a string that is not UTF-8")
       return nil
     }
     return name
@@ -151,14 +152,14 @@ struct TaskDecoder {
     _ value: JSONValue, in range: ClosedRange<Double>, _ expected: String, _ isValid: (Double) -> Bool
   ) -> Double? {
     if case .number(let number) = value.content, range.contains(number), isValid(number) { return number }
-    report(value.offset, "\(value.kind) where \(expected) should be")
+    report(value.offset, "expected \(expected), but found \(value.kind)")
     return nil
   }
 
   private mutating func report(unknown members: [JSONValue.Member], allowed: [SystemText]) {
     let list = allowed.map(\.description).joined(separator: ", ")
     for member in members where !allowed.contains(member.key) {
-      report(member.offset, "there is no key \"\(member.key)\" here; the keys are: \(list)")
+      report(member.offset, "unknown key \"\(member.key)\". The possible keys are: \(list)")
     }
   }
 

@@ -36,7 +36,7 @@ struct TaskOrder {
       for output in task.outputs {
         if let other = tree.add(output.value, maker: index) {
           let path = Paths.relative(output.value, to: folder)
-          report(output.offset, "\"\(path)\" is an output of the task \"\(tasks[other].name.value)\", too")
+          report(output.offset, "\"\(path)\" is also an output of the task \"\(tasks[other].name.value)\"")
         }
       }
     }

@@ -43,7 +43,7 @@ struct Arguments {
       switch first.description {
       case "worker": mode = .worker
       case "coordinator": mode = .coordinator
-      default: throw DemoError("there is no command \"\(first)\", only worker and coordinator; see --help")
+      default: throw DemoError("unknown command \"\(first)\". The commands are worker and coordinator; see --help")
       }
     }
     while let word = words.popFirst() {
@@ -67,7 +67,7 @@ struct Arguments {
       case "--job": job = value
       case "--sizes": sizes = try Self.number(value, option, in: 1...1_000)
       case "--pace": pace = try Self.number(value, option, in: 0...60_000)
-      default: throw DemoError("there is no option \(option); see --help")
+      default: throw DemoError("unknown option \(option); see --help")
       }
     }
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

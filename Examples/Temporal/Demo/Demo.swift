@@ -38,7 +38,7 @@ import ProcedureKitRemote
       try await arguments.connection.waitUntilReady(atMost: .seconds(2))
     } catch {
       throw DemoError(
-        "there is no Temporal server at \(arguments.host): start one, or specify one with --server (\(error))")
+        "no Temporal server responds at \(arguments.host) (\(error)). Start one, or specify another with --server")
     }
     let workers = try (1...2).map { _ in try start(["worker"] + arguments.passedOn) }
     defer { for worker in workers { worker.terminate() } }

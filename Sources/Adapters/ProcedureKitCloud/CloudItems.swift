@@ -18,7 +18,7 @@
     }
   }
 
-  /// The results of a request, item by item.
+  /// The results of a request for several items.
   struct CloudItems<ID: Hashable & Sendable, Value: Sendable> {
     private var values: [ID: Value] = [:]
     private var errors: [ID: any Error] = [:]

@@ -60,7 +60,7 @@
       do {
         _ = try await CNContactStore().requestAccess(for: .contacts)
       } catch let error as CNError where error.code == .authorizationDenied {
-        // The status reports the refusal.
+        // A refusal is not an error, because the status shows it.
       }
     }
   }

@@ -2,7 +2,7 @@
   public import CoreData
   public import ProcedureKit
 
-  /// A Core Data context for background work, which is used only on its own queue.
+  /// A Core Data context for background work. The context is used only on its own queue.
   ///
   /// The invariant that justifies `@unchecked Sendable`: the context is used only in closures that it executes itself, one at a time, and
   /// it never escapes from them.

@@ -9,8 +9,8 @@
   /// let container = try await queue.run(load)
   /// ```
   ///
-  /// Run the procedure only once for each container. Loading may migrate a store, which can take some time. The body keeps its slot in the
-  /// meantime.
+  /// Run the procedure only once for each container. Loading may migrate a store, which can take some time. The body keeps its slot while
+  /// the stores are being loaded.
   public struct LoadPersistentStores: InputlessProcedure {
     /// The container.
     public let container: NSPersistentContainer

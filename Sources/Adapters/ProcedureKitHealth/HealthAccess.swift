@@ -9,7 +9,7 @@
   /// HealthKit does not disclose whether a user allows *reading*. An app without this permission simply sees only its own data. Therefore,
   /// the capability is considered authorized if the user has been asked about all types and allows *sharing* all of ``sharedTypes``.
   public struct HealthAccess: Capability, Hashable {
-    /// The part of the permission that HealthKit discloses.
+    /// The status of the permission, as far as HealthKit discloses it.
     @nonexhaustive
     public enum Status: AuthorizationStatus, Hashable {
       /// The user has not yet been asked about all of the types.

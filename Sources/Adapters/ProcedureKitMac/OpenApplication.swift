@@ -16,7 +16,7 @@
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the app at a URL. Cancellation has no effect once the app is being opened.
+    /// Opens the app at a URL. Cancellation has no effect once the system has started to open the app.
     ///
     /// - Parameter place: The URL of the app's bundle.
     /// - Returns: The running app.
@@ -35,7 +35,7 @@
     /// Creates the procedure.
     public init() {}
 
-    /// Opens the URL. Cancellation has no effect once the URL is being opened.
+    /// Opens the URL. Cancellation has no effect once the system has started to open the URL.
     ///
     /// - Returns: The app that opened the URL.
     /// - Throws: Any error from the system.

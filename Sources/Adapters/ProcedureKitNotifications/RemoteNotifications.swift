@@ -50,7 +50,7 @@
       }
     }
 
-    /// Returns a stream that contains the answer to a registration or is empty if the registration is cancelled first.
+    /// Returns a stream that contains the answer to a registration. If the registration is cancelled first, the stream is empty.
     func answers() -> (
       AsyncStream<Result<Data, any Error>>, AsyncStream<Result<Data, any Error>>.Continuation
     ) {

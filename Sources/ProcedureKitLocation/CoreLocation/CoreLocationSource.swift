@@ -21,7 +21,8 @@
       CLLocationUpdate.liveUpdates(configuration).compactMap { update throws in
         if update.authorizationDenied || update.authorizationDeniedGlobally || update.authorizationRestricted {
           throw LocationError(
-            .unauthorized, "the app is not authorized to use the location. Authorize it in the system settings.")
+            .unauthorized,
+            "the app is not authorized to use the device's location. Authorize it in the system settings.")
         }
         return update.location.map(Location.init)
       }

@@ -13,7 +13,7 @@
     /// Creates the procedure.
     public init() {}
 
-    /// Requests the address. Cancellation does not stop the request, but the result of the request is then ignored.
+    /// Requests the address. Cancellation does not stop the request, but the result is then ignored.
     ///
     /// - Parameter location: The location.
     /// - Returns: The address.

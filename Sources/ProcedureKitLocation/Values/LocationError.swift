@@ -7,7 +7,7 @@ public struct LocationError: Error, Sendable, CustomStringConvertible, Localized
     /// The name of the kind, for example `unreachable`.
     public let description: String
 
-    /// There is no response at the daemon's address.
+    /// The daemon does not respond at its address.
     public static let unreachable = Kind(description: "unreachable")
     /// The server at the address does not use gpsd's protocol or uses an unsupported version of it.
     public static let unknownProtocol = Kind(description: "unknownProtocol")
@@ -15,9 +15,9 @@ public struct LocationError: Error, Sendable, CustomStringConvertible, Localized
     public static let refused = Kind(description: "refused")
     /// The source ended before it provided a suitable location.
     public static let ended = Kind(description: "ended")
-    /// The user or the system does not allow the app to use the location.
+    /// The user or the system does not allow the app to use the device's location.
     public static let unauthorized = Kind(description: "unauthorized")
-    /// No address is known for the location.
+    /// The service does not know an address for the location.
     public static let noPlacemark = Kind(description: "noPlacemark")
   }
 

@@ -12,8 +12,8 @@ public import ProcedureKit
 /// let kitten = try await queue.run(load, input: URLRequest(url: url))
 /// ```
 ///
-/// Every status is considered a success unless ``TransferSettings/acceptsStatus`` rejects it, because even a 404 may be the answer that the
-/// caller is looking for. Redirects are followed according to ``TransferSettings/redirects``. The procedure fails if a body is shorter than
+/// Every status is considered a success unless ``TransferSettings/acceptsStatus`` rejects it, because even a 404 can be the answer that the
+/// caller needs. Redirects are followed according to ``TransferSettings/redirects``. The procedure fails if a body is shorter than
 /// announced, or longer than ``TransferSettings/sizeLimit``. It reports the received bytes as its progress.
 ///
 /// To send a body, set the request's `httpBody`, or use ``NetworkUploadProcedure``.

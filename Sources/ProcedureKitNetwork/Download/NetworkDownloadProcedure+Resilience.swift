@@ -17,9 +17,8 @@ extension NetworkDownloadProcedure {
   ///
   /// - Parameters:
   ///   - resilience: The time limits and the rules for retries.
-  ///   - budget: A budget for retries, which all callers of a service share.
-  ///   - modify: A closure that returns an attempt with additional modifiers; see the `resilient(_:budget:each:)` of other network
-  ///     procedures.
+  ///   - budget: A budget for retries that all callers of a service share.
+  ///   - modify: A closure that returns an attempt with additional modifiers; see `resilient(_:budget:each:)` for other network procedures.
   /// - Returns: A procedure that retries the download.
   public func resilient(
     _ resilience: NetworkResilience = NetworkResilience(), budget: RetryBudget? = nil,

@@ -2,8 +2,8 @@ import Foundation
 import ProcedureKit
 import Synchronization
 
-/// A poller that makes TCP connections to find out whether hosts can be reached. A single thread, which calls `poll`, serves all *waiters*,
-/// which are the tasks that are waiting for an answer.
+/// A poller that makes TCP connections to find out whether hosts can be reached. A single thread calls `poll` for all *waiters*, which are
+/// the tasks that are waiting for an answer.
 ///
 /// Waiters that ask about the same host and port at the same time share an answer. The system's lookup of a host name blocks a thread and
 /// cannot be interrupted, so up to ``searchLimit`` additional threads look up names. A host that is given as an address needs no lookup,
@@ -259,7 +259,7 @@ final class ReachabilityPoll: Sendable {
     }
   }
 
-  /// Starts connecting to all addresses of a question's host at once.
+  /// Starts connecting to all addresses of a question's host simultaneously.
   private func begin(_ id: Int, _ addresses: [SocketAddress], _ sockets: inout Sockets) {
     var code = ECONNREFUSED
     for address in addresses {

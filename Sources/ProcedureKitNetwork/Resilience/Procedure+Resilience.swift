@@ -17,7 +17,7 @@ extension Procedure where Input: NetworkRequest {
   ///
   /// - Parameters:
   ///   - resilience: The time limits and the rules for retries.
-  ///   - budget: A budget for retries, which all callers of a service share.
+  ///   - budget: A budget for retries that all callers of a service share.
   ///   - modify: A closure that returns an attempt with additional modifiers, for example a circuit breaker or a rate limiter. Time that is
   ///     spent in these modifiers does not count towards the time limit of the attempt. A status that leads to another attempt reaches
   ///     these modifiers as an error. The closure is called when the procedure starts.

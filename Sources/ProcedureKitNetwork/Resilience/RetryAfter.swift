@@ -13,7 +13,7 @@ enum RetryAfter {
     guard let value = response.value(forHTTPHeaderField: "Retry-After")?.trimmingCharacters(in: .whitespaces)
     else { return nil }
     if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
-      // A number that overflows an integer stands for a longer pause than any caller would accept.
+      // A number that overflows an integer represents a longer pause than any caller would accept.
       return .seconds(min(Int64(value) ?? .max, 1 << 32))
     }
     guard let date = HTTPDate.date(from: value) else { return nil }

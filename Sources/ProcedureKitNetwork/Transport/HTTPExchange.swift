@@ -6,7 +6,7 @@ public import Foundation
 
 /// A request that an ``HTTPTransport`` sends, together with the receiver of the response.
 ///
-/// A transport never calls two functions at the same time. It calls ``didSend(totalBytes:)`` while it is sending the body, then
+/// A transport never calls two of the functions at the same time. It calls ``didSend(totalBytes:)`` while it is sending the body, then
 /// `didReceive` once with the response, and then `didReceive` with each piece of the response's body.
 public struct HTTPExchange: Sendable {
   /// The request. Its body is in ``body``.

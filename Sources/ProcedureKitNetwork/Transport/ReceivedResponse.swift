@@ -55,7 +55,7 @@ final class ReceivedResponse: Sendable {
       guard let source,
         let response = HTTPURLResponse(
           url: source.url, statusCode: status, httpVersion: source.head.version, headerFields: source.head.fields)
-      else { preconditionFailure("there is no response for status \(status)") }
+      else { preconditionFailure("HTTPURLResponse could not be created for status \(status)") }
       made = response
       return response
     }

@@ -58,7 +58,7 @@ public final class URLSessionTransport: HTTPTransport {
   /// - Throws: `URLError`; ``NetworkError`` if a file cannot be read; any error thrown by a function of the exchange; `CancellationError`.
   @concurrent public func perform(_ exchange: HTTPExchange) async throws {
     guard case .stream(let stream) = exchange.body else { return try await perform(exchange, exchange.body) }
-    // A session sometimes sends a body again without involving this code. That works for bytes and files, but not for streams.
+    // A session sometimes sends a body again without calling this code, which is possible for bytes and files, but not for streams.
     let file = try await stream.collected(exchange.request)
     defer { try? FileManager.default.removeItem(at: file) }
     try await perform(exchange, .file(file))

@@ -12,7 +12,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     /// The name of the kind, for example `transferFailed`.
     public let description: String
 
-    /// The request cannot be sent as it is. Nothing was sent.
+    /// The request is invalid, so nothing was sent.
     public static let invalidRequest = Kind(description: "invalidRequest")
     /// The connection failed, or the server did not respond with HTTP; see ``NetworkError/code``.
     public static let transferFailed = Kind(description: "transferFailed")

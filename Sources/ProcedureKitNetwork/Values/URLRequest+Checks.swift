@@ -30,11 +30,11 @@ extension URLRequest {
   private func problem(hasBody: Bool) -> String? {
     guard let url else { return "it has no URL" }
     guard url.isHTTP else { return "only http and https URLs with a host can be requested" }
-    if hasBody, httpBody != nil { return "it has two bodies; set httpBody to nil" }
-    if httpBodyStream != nil { return "httpBodyStream cannot be sent twice; use httpBody, or NetworkUploadProcedure" }
+    if hasBody, httpBody != nil { return "it has two bodies. Set httpBody to nil" }
+    if httpBodyStream != nil { return "httpBodyStream cannot be sent twice. Use httpBody, or NetworkUploadProcedure" }
     let method = httpMethod ?? "GET"
     if method == "GET" || method == "HEAD", hasBody || httpBody?.isEmpty == false {
-      return "\(method) does not allow a body; set httpMethod to POST or PUT"
+      return "\(method) does not allow a body. Set httpMethod to POST or PUT"
     }
     if !method.isHTTPToken { return "its method is invalid" }
     for (name, value) in allHTTPHeaderFields ?? [:] {

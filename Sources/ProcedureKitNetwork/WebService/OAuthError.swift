@@ -7,7 +7,7 @@ public struct OAuthError: Error, Sendable, CustomStringConvertible, LocalizedErr
     /// The name of the kind, for example `refused`.
     public let description: String
 
-    /// The configuration cannot work. Nothing was sent.
+    /// The configuration is invalid, so nothing was sent.
     public static let invalidConfiguration = Kind(description: "invalidConfiguration")
     /// The server refused the request; see ``OAuthError/code``.
     public static let refused = Kind(description: "refused")

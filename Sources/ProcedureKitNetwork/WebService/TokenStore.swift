@@ -85,7 +85,7 @@ final class TokenStore: Sendable {
       return try await renew()
     }
     .coalesced(by: Renewal(store: self, number: number))
-    // The token request does not count towards the progress of the work that is waiting for it.
+    // The token request does not count towards the progress of the procedures that are waiting for it.
     .progressWeight(0)
     // If the caller is cancelled, the next waiting caller takes over a client-credentials request. A refresh always runs to completion,
     // because the server may already have replaced the refresh token.

@@ -1,6 +1,6 @@
 public import ProcedureKit
 
-/// The permission to use a web service, in the form of an OAuth 2.0 token (RFC 6749, RFC 6750).
+/// A capability that represents permission to use a web service, in the form of an OAuth 2.0 token (RFC 6749, RFC 6750).
 ///
 /// ```swift
 /// let service = WebServiceCapability("kittens", OAuthConfiguration(tokenURL: url, clientID: "me", clientSecret: secret))

@@ -71,7 +71,7 @@ enum ExecutablePath {
     path.withCString { access($0, F_OK) == 0 }
   }
 
-  /// Returns whether the file at a path exists, and may be executed by this process.
+  /// Returns whether there is a file at a path, and this process has permission to execute it.
   static func isProgram(_ path: SystemText) -> Bool {
     path.withCString { access($0, X_OK) } == 0 && !isFolder(path)
   }

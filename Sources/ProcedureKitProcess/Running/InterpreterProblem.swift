@@ -11,7 +11,7 @@ struct InterpreterProblem: Error, CustomStringConvertible {
   /// The maximum number of nested scripts that the system accepts as interpreters.
   private static let nestingLimit = 5
 
-  /// Finds out why a file could not be started although it exists and may be executed.
+  /// Finds out why a file could not be started although it exists and is executable.
   ///
   /// - Parameters:
   ///   - path: The path of the file.
@@ -42,8 +42,8 @@ struct InterpreterProblem: Error, CustomStringConvertible {
             + "is \"\(text)\" followed by a carriage return")
       }
       if !ExecutablePath.isProgram(interpreter) {
-        let reason = ExecutablePath.exists(interpreter) ? "may not be executed" : "does not exist"
-        return InterpreterProblem(description: "the interpreter \"\(name)\", which the file names, \(reason)")
+        let reason = ExecutablePath.exists(interpreter) ? "is not executable" : "does not exist"
+        return InterpreterProblem(description: "the file's interpreter \"\(name)\" \(reason)")
       }
       path = interpreter
     }

@@ -15,7 +15,7 @@ final class Mailbox<Message: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - message: The message.
-  ///   - isQuiet: Whether the message is quiet. A quiet message alone wakes the reader only if the reader asks for quiet messages. Waking a
+  ///   - isQuiet: Whether the message is quiet. A quiet message wakes the reader only if the reader asks for quiet messages. Waking a
   ///     task takes as much time as a system call.
   func send(_ message: Message, isQuiet: Bool = false) {
     let wake = contents.withLock { contents -> (reader: CheckedContinuation<Message, Never>, message: Message)? in

@@ -21,7 +21,8 @@ final class OutputPoller: Sendable {
   }
 
   /// The maximum time between the end of a process and the report of that end. The delay gives the outputs time to end. While another
-  /// process is being started, it briefly holds the descriptors of all others open, so an output may end slightly later than its process.
+  /// process is being started, it briefly holds open the descriptors of all other processes, so an output may end slightly later than its
+  /// process.
   private static let patience: Duration = .milliseconds(5)
 
   private struct Contents {
@@ -29,7 +30,7 @@ final class OutputPoller: Sendable {
     var pipes: [Output: PipeEnds] = [:]
     /// The closures that receive the next chunk of each output.
     var receivers: [Output: @Sendable (Data?) -> Void] = [:]
-    /// The processes that have not ended, keyed by number.
+    /// The processes that have not ended, keyed by a number that identifies each of them.
     var ends: [Int: End] = [:]
     /// The processes that have ended but whose outputs are still being awaited, each with the instant at which the wait ends.
     var late: [(end: End, limit: ContinuousClock.Instant)] = []
@@ -98,8 +99,8 @@ final class OutputPoller: Sendable {
 
   /// Takes ownership of a process descriptor and calls `ended` when the process and its outputs have ended.
   ///
-  /// The wait for the outputs is kept short, because another process may be holding them open. If the system cannot wait for the descriptor, returns
-  /// `false` without calling `ended`.
+  /// The wait for the outputs is short, because another process may be holding them open. If the system cannot wait for the descriptor, the
+  /// function returns `false` without calling `ended`.
   func awaitEnd(of process: Int32, _ outputs: [Output], _ ended: @escaping @Sendable () -> Void) -> Bool {
     let number = contents.withLock { contents in
       let number = contents.makeNumber()

@@ -12,9 +12,9 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let noExecutable = Kind(description: "noExecutable")
     /// The program does not exist.
     public static let notFound = Kind(description: "notFound")
-    /// The file exists, but this process may not execute it.
+    /// The file exists, but this process does not have permission to execute it.
     public static let notExecutable = Kind(description: "notExecutable")
-    /// The file names an interpreter or a loader that does not exist or may not be executed; see ``ProcessError/underlying``.
+    /// The file specifies an interpreter or a loader that does not exist or is not executable; see ``ProcessError/underlying``.
     public static let noInterpreter = Kind(description: "noInterpreter")
     /// A string in the request contains a NUL character, or the name of an environment variable is empty or contains `=`.
     public static let invalidText = Kind(description: "invalidText")

@@ -4,8 +4,8 @@ internal import ProcedureKit
 public struct RemoteCall: Sendable {
   /// A key that identifies the requested work, and that can be used as an idempotency key.
   ///
-  /// Two calls with equal keys request the same work. An engine never executes the work for a key more than once at a time, and answers
-  /// later calls with the existing value. Strings in keys are compared byte by byte, so keys that contain different encodings of `é` are
+  /// Two calls with equal keys request the same work. An engine never executes the work for a key more than once at a time, and returns the
+  /// existing value to later calls. Strings in keys are compared byte by byte, so keys that contain different encodings of `é` are
   /// different.
   public struct Key: Hashable, Codable, Sendable {
     /// The run that the work belongs to.
@@ -169,7 +169,7 @@ public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible
 /// A call that is not cancelled takes at most ``deliveries`` × (``startTimeout`` + ``executionTimeout``), plus ``connectionTimeout`` if the
 /// connection is lost. The loss of a worker is detected sooner: after ``heartbeatTimeout``.
 public struct RemoteLimits: Hashable, Codable, Sendable {
-  /// How long a call may wait for a worker. If no worker has taken the call by then, the call ends with ``RemoteError/Kind/noWorker``.
+  /// How long a call may wait for a worker. If no worker takes the call within this time, the call ends with ``RemoteError/Kind/noWorker``.
   public var startTimeout: Duration = .seconds(600)
 
   /// How long a worker may be silent.
@@ -195,7 +195,7 @@ public struct RemoteLimits: Hashable, Codable, Sendable {
   /// Creates the default limits.
   public init() {}
 
-  /// The longest time that a call can take if it is not cancelled. It includes the time for restoring a lost connection.
+  /// The longest time that a call can take if it is not cancelled, including the time for restoring a lost connection.
   var whole: Duration {
     let delivery = startTimeout.saturated + executionTimeout.saturated
     return (delivery * min(max(deliveries, 1), 1_000_000)).saturated + connectionTimeout.saturated

@@ -27,7 +27,7 @@ public struct RemoteSignature<Input: Sendable, Output: Sendable>: Sendable {
     self.errors = errors.map { type in RemoteErrorType(type) }
     require(
       Set(self.errors.map { ByteText($0.name) }).count == errors.count,
-      "RemoteSignature \"\(name)\": two of the errors have the same name: \(self.errors.map(\.name))")
+      "RemoteSignature \"\(name)\": two of the error types have the same name: \(self.errors.map(\.name))")
   }
 
   /// Creates a signature for a procedure with an input and a value.

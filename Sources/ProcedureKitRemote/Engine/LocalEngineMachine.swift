@@ -201,8 +201,8 @@ struct LocalEngineMachine {
     return Effects(waitingCalls: 1, timer: (token, now.advanced(by: entry.call.limits.startTimeout.saturated)))
   }
 
-  /// Handles the end of an execution that provided no answer. The call is delivered again, unless it has been cancelled and no new caller
-  /// has arrived since then.
+  /// Handles the end of an execution that did not provide an answer. The call is delivered again, unless it has been cancelled and no new
+  /// caller has arrived since then.
   private mutating func interrupted(_ key: Key, at now: ProcedureInstant) -> Effects {
     guard let entry = entries[key] else { return Effects() }
     guard let caller = entry.cancelledCaller else { return waits(key, at: now) }

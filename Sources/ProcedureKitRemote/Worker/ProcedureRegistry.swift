@@ -82,7 +82,8 @@ public struct ProcedureRegistry: Sendable {
       return signature.failure(RemoteError(.unknownProcedure, procedure: name, reason: reason), with: coder)
     }
     let known = versions.map(String.init).joined(separator: ", ")
-    let reason = "the worker has only other versions of it: \(known). Register this version, or call a listed one"
+    let reason =
+      "the worker has only other versions of it: \(known). Register this version, or call one of the listed versions"
     return signature.failure(RemoteError(.wrongVersion, procedure: name, reason: reason), with: coder)
   }
 }

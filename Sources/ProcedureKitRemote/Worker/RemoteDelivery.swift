@@ -78,12 +78,12 @@ struct RemoteDelivery: Sendable {
         order.withLock { $0 = .forget }
         return body.cancel()
       } catch {
-        // A heartbeat that could not be sent is not repeated, because the next one follows soon.
+        // A heartbeat that could not be sent is not repeated, because the next one will be sent soon.
       }
     }
   }
 
-  /// Sends the outcome. After an error, tries again until the time limit for lost connections is reached.
+  /// Sends the outcome. If sending fails, the function tries again until the time limit for lost connections is reached.
   private func answer(_ outcome: RemoteOutcome) async {
     let timers = queue.core.timers
     let end = timers.now.advanced(by: task.call.limits.connectionTimeout.saturated)

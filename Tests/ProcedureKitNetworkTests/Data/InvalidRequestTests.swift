@@ -18,7 +18,7 @@ import Testing
     return [
       (nowhere, "has no URL"), (URLRequest(URL(string: "ftp://127.0.0.1/")!), "only http"),
       (URLRequest(URL(filePath: "/etc/hosts")), "only http"), (URLRequest(URL(string: "kitten")!), "only http"),
-      (URLRequest(url, "GET", body: "a"), "set httpMethod"), (URLRequest(url, "G T"), "its method"),
+      (URLRequest(url, "GET", body: "a"), "Set httpMethod"), (URLRequest(url, "G T"), "its method"),
       (URLRequest(url, headers: ["X A": "1"]), "the name of a header field"),
       (stream, "httpBodyStream"),
     ]

@@ -29,23 +29,23 @@ import Testing
   @Test(
     "Every problem is reported with its line and column",
     arguments: [
-      (#"[\n  {"name": "é", "command": §1}\n]"#, "a number where a command line"),
-      (#"[{"name": §"", "command": "true"}]"#, "an empty string"),
+      (#"[\n  {"name": "é", "command": §1}\n]"#, "expected a command line"),
+      (#"[{"name": §"", "command": "true"}]"#, "expected a name, but found an empty string"),
       (#"[§{"command": "b"}]"#, #"the task has no "name""#),
       (#"[§{"name": "a"}]"#, #"the task has no "command""#),
-      (#"{§"task": [], "tasks": []}"#, #"there is no key "task""#),
-      ("§{}", #"the key "tasks" is missing"#), ("§3", "a number where"),
-      (#"[{"name": "a", "command": "b", §"need": []}]"#, #"there is no key "need""#),
-      (#"[{"name": "a", "command": "b", "needs": §"c"}]"#, "a string where a list of names"),
+      (#"{§"task": [], "tasks": []}"#, #"unknown key "task""#),
+      ("§{}", #"the key "tasks" is missing"#), ("§3", "expected a list of tasks, but found a number"),
+      (#"[{"name": "a", "command": "b", §"need": []}]"#, #"unknown key "need""#),
+      (#"[{"name": "a", "command": "b", "needs": §"c"}]"#, "expected a list of names, but found a string"),
       (#"[{"name": "a", "command": "b", "needs": [§"c"]}]"#, #"no task is named "c""#),
       (#"[{"name": "a", "command": "b"},\n{"name": §"a", "command": "b"}]"#, #"another task above is also named "a""#),
-      (#"[{"name": "a", "command": "b", "retries": §1.5}]"#, "a number where a whole number"),
-      (#"[{"name": "a", "command": "b", "retries": §-1}]"#, "a number where a whole number"),
-      (#"[{"name": "a", "command": "b", "timeout": §0}]"#, "a number where a number of seconds above 0"),
+      (#"[{"name": "a", "command": "b", "retries": §1.5}]"#, "expected a whole number from 0 to 1000, but found"),
+      (#"[{"name": "a", "command": "b", "retries": §-1}]"#, "expected a whole number from 0 to 1000, but found"),
+      (#"[{"name": "a", "command": "b", "timeout": §0}]"#, "expected a number of seconds above 0, but found a number"),
       (#"[{"name": "a", "command": "b", "env": {§"A=": ""}}]"#, #""A=" cannot be the name"#),
-      (#"[{"name": "a", "command": §[]}]"#, "an empty list"),
-      (#"[{"name": §"a\u0000", "command": "b"}]"#, "a string with U+0000"),
-      (#"[{"name": "a", "command": "b"§"#, "the file ends"),
+      (#"[{"name": "a", "command": §[]}]"#, "expected a program and its arguments, but found an empty list"),
+      (#"[{"name": §"a\u0000", "command": "b"}]"#, "expected a name, but found a string with U+0000"),
+      (#"[{"name": "a", "command": "b"§"#, "expected a comma or the end of the list, but found the end of the file"),
     ])
   func places(_ text: String, expected: String) throws {
     #expect(try problem(in: text.replacing("\\n", with: "\n")).hasPrefix(expected))
@@ -82,7 +82,7 @@ import Testing
         + #"{"name": "b", "command": "x", "outputs": [\#(second)]}]"#
     }
     let same = try problem(in: tasks(#""o""#, #"§"./x/../o""#))
-    #expect(same == #""o" is an output of the task "a", too"#)
+    #expect(same == #""o" is also an output of the task "a""#)
     let within = try problem(in: tasks(#"§"o/f""#, #""o""#))
     #expect(within == #""o/f" is in "o", which is an output of the task "b""#)
     #expect(try problems(tasks(#""o/f""#, #""o/g""#)) == [])

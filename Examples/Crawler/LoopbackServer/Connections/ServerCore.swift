@@ -39,7 +39,7 @@ final class ServerCore: Sendable {
   private func accept(from listener: Socket) {
     while listener.wait(for: stopping, isServing: false) == .readable {
       guard let socket = listener.accept() else {
-        // The client has already disconnected, or the process has run out of descriptors for the moment.
+        // The client has already disconnected, or the process has temporarily run out of descriptors.
         if listener.wait(for: stopping, .milliseconds(5), isServing: false) == .opened { return }
         continue
       }

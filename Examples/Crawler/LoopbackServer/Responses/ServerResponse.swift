@@ -56,7 +56,7 @@ public struct ServerResponse: Sendable {
   /// Creates a redirect.
   ///
   /// - Parameters:
-  ///   - location: A path on this server, or a complete URL. The path of the request itself leads to a loop.
+  ///   - location: A path on this server, or a complete URL. Redirecting a request to its own path results in a loop.
   ///   - status: The status code.
   /// - Returns: The response.
   public static func redirect(to location: String, status: Int = 302) -> ServerResponse {
@@ -77,7 +77,7 @@ public struct ServerResponse: Sendable {
     return response
   }
 
-  /// Creates a response of bytes that are sent unchanged. By default, they are not HTTP.
+  /// Creates a response that consists of the given bytes, which are sent unchanged. By default, they are not HTTP.
   public static func garbage(_ bytes: Data = Data("\u{1}\u{2} no HTTP at all\r\n\r\n".utf8)) -> ServerResponse {
     var response = ServerResponse.ok(bytes)
     response.content = .raw

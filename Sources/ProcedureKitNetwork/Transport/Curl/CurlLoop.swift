@@ -11,7 +11,7 @@ final class CurlLoop: Sendable {
   private enum Command {
     case add(CurlTransfer)
     case resume(CurlTransfer)
-    /// Ends a transfer, which has already recorded the reason.
+    /// Ends a transfer that has already recorded the reason.
     case end(CurlTransfer)
   }
 
@@ -35,13 +35,14 @@ final class CurlLoop: Sendable {
 
     init(_ set: OpaquePointer) {
       self.set = set
-      // This wake-up also ends the first wait, which does no harm.
+      // This wake-up also ends the first wait, which is harmless.
       isWakeable = pk_curl_multi_wakeup(set) == 0
     }
 
     deinit { pk_curl_multi_cleanup(set) }
 
-    /// Wakes the thread. If the first wake-up succeeded, later ones succeed, too: libcurl wakes up even if the buffer for wake-ups is full.
+    /// Wakes the thread. If the first wake-up succeeded, later ones succeed, too, because libcurl wakes up even if the buffer for wake-ups
+    /// is full.
     func wake() { pk_curl_multi_wakeup(set) }
   }
 

@@ -10,7 +10,7 @@ import Synchronization
 /// Everything else is guarded by the lock. libcurl's pointer to the transfer is valid because the loop retains the transfer for as long as
 /// libcurl has the handle.
 final class CurlTransfer: @unchecked Sendable {
-  /// The data and events that have arrived since the reader last looked.
+  /// The data and events that have arrived since the reader last took them.
   struct News {
     /// The number of bytes of the request's body that libcurl has taken so far.
     var sentCount: Int64?
@@ -245,7 +245,8 @@ final class CurlTransfer: @unchecked Sendable {
       (pauses.1.isReceivingPaused ? PK_CURL_PAUSE_RECEIVE : 0) | (pauses.1.isSendingPaused ? PK_CURL_PAUSE_SEND : 0))
   }
 
-  /// Wakes the reader and the supplier if there is news for them. Returns the action that ``CurlLoop`` must take next for the transfer.
+  /// Wakes the reader and the supplier if something has changed for them. Returns the action that ``CurlLoop`` must take next for the
+  /// transfer.
   func publish(at now: ContinuousClock.Instant) -> CurlTransferMachine.Turn {
     let isActive = hasNews
     hasNews = false

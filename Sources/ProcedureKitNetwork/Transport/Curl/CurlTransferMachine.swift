@@ -27,8 +27,8 @@ struct CurlTransferMachine: Equatable {
     /// The response has a transfer coding other than `chunked`. libcurl would decode every layer of such a coding before any limit took
     /// effect.
     case unexpectedCoding
-    /// A proxy responded to `CONNECT` with more than ``Limits/stepsPerTurn`` bytes at once. libcurl would read a response of any length in
-    /// a single call.
+    /// A proxy responded to `CONNECT` with more than ``Limits/stepsPerTurn`` bytes in one turn. libcurl would read a response of any length
+    /// in a single call.
     case proxyResponseTooLong
     /// A proxy responded to `CONNECT` with this status, which refuses the connection.
     case refusedByProxy(status: Int)

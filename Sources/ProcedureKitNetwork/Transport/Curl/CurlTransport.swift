@@ -13,15 +13,16 @@ import ProcedureKit
 /// host name lookup blocks, libcurl starts a thread for each name that it looks up; a cancelled transfer does not wait for that thread.
 ///
 /// - *Protocols:* HTTP/1.1, and HTTP/2 over TLS if ``Configuration/offersHTTP2`` is set. TLS certificates are verified. IPv6 is supported.
-///   Proxies are configured through the environment, as with curl (`https_proxy`, `no_proxy`, …). A running transfer does not share its
-///   connection. The connection is reused afterwards.
+///   Proxies are configured through the environment, as with curl (`https_proxy`, `no_proxy`, …). A connection is used by only one transfer
+///   at a time, and is reused afterwards.
 /// - *Limits:* A head and its trailers may have at most ``Configuration/maxHeadSize`` bytes in total. The `timeoutInterval` of a request
 ///   limits how long a transfer may be idle, including the time that it takes to connect; see also ``Configuration/connectTimeout``.
 /// - *Fairness:* A server that sends TLS messages or HTTP/2 frames as fast as they can be processed delays other transfers, time limits and
 ///   cancellations by a fraction of a second. The delay is this short only if libcurl uses OpenSSL 1.1.1 or later, as it does on common
 ///   distributions. With any other TLS library, such a server can stall all transfers of the transport. For the same reason, the slow key
-///   exchange `DHE` of TLS 1.2 is not offered; browsers do not offer it, either. A transfer fails if a proxy sends more than 64 KB at once
-///   in response to `CONNECT`. The task that reads or produces a body lets other tasks run after each piece, however fast the server is.
+///   exchange `DHE` of TLS 1.2 is not offered; browsers do not offer it, either. A transfer fails if a proxy sends more than 64 KB in one
+///   burst in response to `CONNECT`. The task that reads or produces a body lets other tasks run after each piece, however fast the server
+///   is.
 /// - *Back pressure:* A transfer is paused while 128 KB are waiting to be read. A transfer uses at most 512 KB of memory, in addition to
 ///   the data that your code keeps.
 /// - *Uploads:* If a server responds with a status of 300 or more before it has received the whole body, no more of the body is sent, and
@@ -36,7 +37,7 @@ import ProcedureKit
 /// - *Truncated responses:* A truncated head or body is an error, with one exception. A body that has neither a length nor chunks ends when
 ///   the connection ends, and libcurl does not report whether the server closed a TLS connection properly.
 ///
-/// Only connections are kept between requests; in particular, no cookies or credentials are kept. On a reused connection, a malicious
+/// Between requests, the transport keeps connections, but no cookies or credentials. On a reused connection, a malicious
 /// server could send a response before it receives the next request, but such a response can only reach a request to the same host and
 /// port.
 ///
