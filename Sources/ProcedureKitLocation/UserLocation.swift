@@ -17,8 +17,8 @@ public struct UserLocation: InputlessProcedure {
   /// The largest ``Location/horizontalAccuracy`` that is accepted, in metres. If it is `nil`, every location is accepted; otherwise, a
   /// location whose accuracy is unknown does not meet the requirement.
   public var accuracy: Double?
-  /// The time after which the most accurate location so far is accepted or, if there is none yet, the next one that arrives. If it is
-  /// `nil`, the procedure waits for the required accuracy.
+  /// The time after which the most accurate location so far is accepted. If there is no location yet, the next location is accepted. If the
+  /// value is `nil`, the procedure waits for the required accuracy.
   public var patience: Duration?
   /// The clock that measures ``patience``.
   public var clock: any Clock<Duration>

@@ -1,4 +1,4 @@
-/// A graph of numbered nodes, each of which adds up the values of its inputs. The number of a node is larger than those of its inputs.
+/// A graph of numbered nodes, each of which adds the values of its inputs. The number of a node is larger than the numbers of its inputs.
 ///
 /// Shapes are for the contestants that work with any graph. The floor and ProcedureKit have code for each graph.
 struct Shape: Sendable {

@@ -7,8 +7,8 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// The rules that the crawler follows for one host: a rate limit, a circuit breaker that stops requests to a failing host, and the pauses
-/// that the host requests, up to ten minutes.
+/// The rules that the crawler follows for one host. They consist of a rate limit, a circuit breaker that stops requests to a failing host,
+/// and the pauses that the host requests, up to ten minutes.
 final class Manners: Sendable {
   typealias Download = ProcedureTask<URLRequest, HTTPPayloadResponse<URL>>
 

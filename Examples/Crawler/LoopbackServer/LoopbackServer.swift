@@ -87,7 +87,7 @@ public final class LoopbackServer: Sendable {
 
   /// Closes the port and all connections, and returns once all threads of the server have ended.
   ///
-  /// Responses that are waiting at a gate, that are pausing, or that never arrive are abandoned. The function waits for handlers that are
+  /// Responses that are waiting at a gate, are pausing, or never arrive are abandoned. The function waits for handlers that are
   /// executing.
   public func stop() {
     core.beginStop()

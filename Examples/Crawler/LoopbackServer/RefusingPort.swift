@@ -2,7 +2,7 @@ public import Foundation
 
 /// A port on 127.0.0.1 that refuses connections for as long as the object exists.
 ///
-/// The port is bound but has no listener, so no other process can use it in the meantime.
+/// The port is bound but has no listener, so no other process can use it while the object exists.
 public final class RefusingPort: Sendable {
   private let socket: Socket
 

@@ -2,7 +2,7 @@ import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
 
-/// The output directory, and those of its parent directories that did not exist at the start.
+/// The output directory, and any of its parent directories that did not exist at the start.
 struct OutputDirectory: Sendable {
   let path: SystemText
 

@@ -10,7 +10,7 @@ import Synchronization
 /// line with the new record is added. A command that was interrupted therefore has no record. An incomplete line has a different length,
 /// and is ignored.
 ///
-/// A line with 16 instead of 64 digits in its second part contains the number of milliseconds that the task took. It remains when the
+/// A line with 16 instead of 64 digits in its second part contains the number of milliseconds that the task took. The line remains when the
 /// record is removed.
 final class TaskRecords: Sendable {
   private struct Contents {

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The data that all tasks in a run share.
 final class RunContext: Sendable {
-  /// The environment variable that contains the grace period, in milliseconds, for a runner that is run as a command of this one.
+  /// The environment variable that passes the grace period, in milliseconds, to a runner that runs as a command of another runner.
   private static let graceVariable: SystemText = "TASKRUNNER_GRACE"
   private static let usualGrace = 5_000
 

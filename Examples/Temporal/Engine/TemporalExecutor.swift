@@ -21,7 +21,7 @@ public struct TemporalExecutor: ProcedureExecutor {
   ///
   /// - Parameter call: The call.
   /// - Returns: The encoded value.
-  /// - Throws: `RemoteFailure`; `RemoteError`; `CancellationError`.
+  /// - Throws: `RemoteFailure`, `RemoteError`, or `CancellationError`.
   public func execute(_ call: RemoteCall) async throws -> [UInt8] {
     guard call.key.description.utf8.count <= 1_000 else {
       throw RemoteError(.refused, procedure: call.procedure, reason: "its key has more than 1000 bytes")

@@ -8,7 +8,7 @@ struct GRPCClient: Sendable {
 
   /// Calls a method. Cancelling the caller ends the call immediately.
   ///
-  /// - Throws: ``GRPCError``; `CancellationError`.
+  /// - Throws: ``GRPCError`` or `CancellationError`.
   func call(_ method: String, timeout: Duration, _ build: (inout MessageWriter) -> Void) async throws -> MessageReader {
     var message = MessageWriter()
     build(&message)

@@ -225,7 +225,7 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
     sum = sum.addingSaturated(other.sum)
   }
 
-  /// Returns the smallest bound that at least the given fraction of the durations do not exceed.
+  /// Returns the smallest bound such that at least the given fraction of the durations do not exceed it.
   ///
   /// - Parameter part: The fraction, from 0 to 1. Values outside of this range are clamped. For example, the result for 0.99 is the
   ///   smallest bound that at most a hundredth of the durations exceed.

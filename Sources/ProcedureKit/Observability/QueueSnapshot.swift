@@ -36,14 +36,14 @@ public struct QueueSnapshot: Sendable {
     public let procedure: ProcedureIdentity
     /// The state of the run.
     public let state: ProcedureState
-    /// The run whose body called or produced this run, or, for a node, the graph; `nil` for a top-level run.
+    /// The run whose body called or produced this run. For a node, this is the graph; for a top-level run, the value is `nil`.
     public let parent: ProcedureIdentity?
     /// The description of the run's key, or of the key of the enclosing run; see ``Procedure/keyed(by:weight:)``.
     public let key: String?
     /// The number of the slot in which the body executes; see ``ProcedureEvent/slot``.
     ///
     /// The value is `nil` if the body has no slot, or if the queue has no subscriber and collects no totals. A node uses the slot of its
-    /// graph's worker; this slot is shown only for a node with modifiers.
+    /// graph's worker. This slot is shown only for a node with modifiers.
     public let slot: Int?
     /// The progress of the run, if progress is being reported or read; see ``ProgressReporter``. The value is `nil` for nodes without
     /// modifiers.

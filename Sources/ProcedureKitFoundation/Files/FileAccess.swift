@@ -16,8 +16,8 @@ public import ProcedureKit
 /// `conditionFailed`, whose `underlying` is the `CapabilityError`. On macOS, the system asks the user only when a file in a protected
 /// folder is first opened. Access to a path outside the app's sandbox is refused.
 ///
-/// The status describes what the process's real user may do at the time of the check. On Linux, the root user can read and write every
-/// file. Permissions can change between the check and the moment when the file is opened, so opening the file can still fail.
+/// The status describes what the process's real user is permitted to do at the time of the check. On Linux, the root user can read and
+/// write every file. Permissions can change between the check and the moment when the file is opened, so opening the file can still fail.
 public struct FileAccess: Capability, Hashable {
   /// The path of the file or the folder. A path without a leading slash is relative to the working directory.
   public let path: SystemText

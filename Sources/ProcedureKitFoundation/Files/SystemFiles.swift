@@ -152,7 +152,8 @@ package enum SystemFiles {
   /// - Parameters:
   ///   - path: The path to which the complete file will be moved. The temporary file is created in the same folder.
   ///   - prefix: The beginning of the temporary file's name. The name ends with `.partial`.
-  ///   - mode: The permissions of the file. The system removes those that the process's file mode creation mask (`umask`) contains.
+  ///   - mode: The permissions of the file. The system removes the permissions that are set in the process's file mode creation mask
+  ///     (`umask`).
   /// - Returns: The path of the temporary file, and a descriptor for writing to it.
   /// - Throws: `POSIXError`.
   package static func makePartial(

@@ -16,7 +16,7 @@ public import ProcedureKit
 /// procedures that a body runs on its own queue do not have their own rows. Their progress counts towards that of the procedure to which
 /// they belong.
 ///
-/// A failure that a row shows counts as observed, even if no code reads the procedure's handle, so it is not passed to
+/// A failure that a row shows is considered observed, even if no code reads the procedure's handle, so it is not passed to
 /// `onUnobservedFailure`.
 ///
 /// The model retains its queue, but no task. After ``run()`` returns, releasing the model also releases the queue.
@@ -108,7 +108,7 @@ public import ProcedureKit
   /// The maximum number of rows for runs that have ended.
   public nonisolated let maxFinishedRows: Int
 
-  /// The time after which the model is updated even if no event has been published.
+  /// The maximum time between two updates if no event is published.
   ///
   /// Some changes cause no event: a run can begin to wait for something else, and other code can suspend the queue.
   nonisolated static let refreshInterval: Duration = .milliseconds(500)

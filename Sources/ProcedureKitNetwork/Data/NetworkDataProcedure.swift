@@ -39,7 +39,7 @@ public struct NetworkDataProcedure: Procedure {
   ///
   /// - Parameter request: The request, for an `http` or `https` URL.
   /// - Returns: The response and its body.
-  /// - Throws: ``NetworkError``; `CancellationError`.
+  /// - Throws: ``NetworkError`` or `CancellationError`.
   @concurrent public func execute(_ request: URLRequest) async throws -> HTTPPayloadResponse<Data> {
     try await settings.hidingCredentials {
       let body = CollectedBody(limit: settings.sizeLimit)

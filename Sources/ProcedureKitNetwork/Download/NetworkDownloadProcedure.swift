@@ -60,7 +60,7 @@ public struct NetworkDownloadProcedure: Procedure {
   ///
   /// - Parameter request: The request, for an `http` or `https` URL.
   /// - Returns: The response and the file.
-  /// - Throws: ``NetworkError``; `CancellationError`.
+  /// - Throws: ``NetworkError`` or `CancellationError`.
   @concurrent public func execute(_ request: URLRequest) async throws -> HTTPPayloadResponse<URL> {
     let file = PartialFile(for: destination(request), limit: settings.sizeLimit)
     defer { file.remove() }

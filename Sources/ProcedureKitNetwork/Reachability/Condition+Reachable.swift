@@ -51,7 +51,7 @@ extension Condition {
 
   /// Connects to a host and closes the connection immediately.
   ///
-  /// - Throws: ``ReachabilityError``; `CancellationError`.
+  /// - Throws: ``ReachabilityError`` or `CancellationError`.
   private static func connect(
     to host: String, _ port: UInt16, within limit: Duration, on clock: any Clock<Duration>
   ) async throws {

@@ -28,7 +28,7 @@ final class RunningExchange: Sendable {
     state.withLock { $0.continuation = continuation }
   }
 
-  /// Returns whether a task should be created. If not, the exchange has already ended.
+  /// Returns whether a task should be created. If the exchange was stopped, the function ends it and returns `false`.
   func mayStart() -> Bool {
     guard state.withLock({ $0.reason != nil }) else { return true }
     end(nil)

@@ -20,7 +20,7 @@ struct Transfer: Sendable {
 
   /// Sends a request and passes the body of an accepted response to `sink`.
   ///
-  /// - Throws: ``NetworkError``; `CancellationError`.
+  /// - Throws: ``NetworkError`` or `CancellationError`.
   func perform(_ request: URLRequest, body: HTTPBody? = nil, into sink: any BodySink) async throws -> ReceivedResponse {
     try request.check(hasBody: body != nil)
     let first = request

@@ -38,7 +38,7 @@ public struct NetworkUploadProcedure: Procedure {
   ///
   /// - Parameter request: The request, for an `http` or `https` URL, with a method that allows a body.
   /// - Returns: The response and its body.
-  /// - Throws: ``NetworkError``; `CancellationError`.
+  /// - Throws: ``NetworkError`` or `CancellationError`.
   @concurrent public func execute(_ request: HTTPPayloadRequest) async throws -> HTTPPayloadResponse<Data> {
     try await settings.hidingCredentials {
       try request.body.checkFile(request.urlRequest)

@@ -1,8 +1,8 @@
 public import Foundation
 import ProcedureKit
 
-/// The configuration that determines how a ``WebServiceCapability`` obtains its tokens: with the client-credentials grant or with a refresh
-/// token (OAuth 2.0, RFC 6749).
+/// The configuration that determines how a ``WebServiceCapability`` obtains its tokens. It uses either the client-credentials grant or a
+/// refresh token (OAuth 2.0, RFC 6749).
 ///
 /// Neither the secret nor the refresh token appears in a description or a mirror.
 public struct OAuthConfiguration: Sendable {

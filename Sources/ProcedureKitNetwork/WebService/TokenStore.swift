@@ -69,7 +69,7 @@ final class TokenStore: Sendable {
 
   /// Returns the token, renewing it if necessary. If the caller is cancelled, the wait ends immediately.
   ///
-  /// - Throws: ``OAuthError``; ``NetworkError``; `CancellationError`.
+  /// - Throws: ``OAuthError``, ``NetworkError``, or `CancellationError`.
   func token() async throws -> BearerToken {
     while true {
       if let token = validToken { return token }

@@ -132,6 +132,7 @@ final class OutputPoller: Sendable {
   // MARK: The thread
 
   /// Waits until output arrives, a program ends, or `wake` is called.
+  ///
   /// - Parameter waits: Whether to wait if there are no events yet.
   /// - Returns: The events to handle.
   func next(waits: Bool) -> [Int] {

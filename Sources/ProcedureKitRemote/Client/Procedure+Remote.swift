@@ -30,7 +30,7 @@ extension Procedure {
   ///   - coder: The coder for the input, the value, and errors. The workers must use the same coder.
   ///   - limits: The time limits of each call.
   ///   - key: A closure that returns a name for the work that an input requires. The name must be the same in every process, so that a
-  ///     restarted process finds the execution that it started earlier. If `key` is `nil`, each call is separate work.
+  ///     restarted process finds the execution that it started earlier. If `key` is `nil`, each call is treated as separate work.
   ///   - onProgress: A closure that is called each time the current worker reports progress. If another worker takes over, its progress
   ///     starts from the beginning. The closure must return quickly.
   /// - Returns: The procedure that the worker executes. It throws a ``RemoteError`` if the call fails for a reason other than an error
@@ -79,7 +79,7 @@ extension Procedure {
   ///   - signature: The signature under which the procedure is registered with the workers.
   ///   - limits: The time limits of each call.
   ///   - key: A closure that returns a name for the work that an input requires. The name must be the same in every process. If `key` is
-  ///     `nil`, each call is separate work.
+  ///     `nil`, each call is treated as separate work.
   ///   - onProgress: A closure that is called each time the current worker reports progress. It must return quickly.
   /// - Returns: The procedure.
   public func remote(

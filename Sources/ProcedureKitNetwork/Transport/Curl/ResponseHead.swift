@@ -115,7 +115,7 @@ struct ResponseHead {
     return names.map { $0 == "x-gzip" ? "gzip" : $0 }
   }
 
-  /// The codings that are registered with IANA, and those that are in preparation.
+  /// The codings that are registered with IANA, and the codings whose registration is pending.
   private static let knownCodings: Set = [
     "aes128gcm", "br", "compress", "x-compress", "dcb", "dcz", "deflate", "exi", "gzip", "x-gzip", "pack200-gzip",
     "zstd",
