@@ -66,7 +66,7 @@ public final class ActivityCounter: Sendable {
     return stream
   }
 
-  /// Calls a function that counts as work in progress until it returns.
+  /// Calls a function and counts it as work in progress until it returns.
   ///
   /// - Parameter body: The function.
   /// - Returns: The result of the function.
@@ -87,7 +87,7 @@ public final class ActivityCounter: Sendable {
       defer { state.idling = nil }
       return state.idling
     }
-    // The task is cancelled while the lock is not held, because cancelling can call a clock that the user provides.
+    // The task is cancelled after the lock has been released, because cancellation can call the code of a user-defined clock.
     idling?.cancel()
   }
 

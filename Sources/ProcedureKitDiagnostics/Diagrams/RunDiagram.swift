@@ -1,6 +1,7 @@
 import ProcedureKit
 
-/// A diagram that shows which runs waited for which other runs, or requested their values by key. Colours show outcomes, and thick lines show the critical path.
+/// A diagram that shows which runs waited for which other runs, or requested their values by key. Colours show outcomes, and thick lines
+/// show the critical path.
 ///
 /// ```swift
 /// let diagram = RunDiagram(await recorder.finish())
@@ -43,7 +44,7 @@ public struct RunDiagram: Sendable {
     let steps = Set(zip(path, path.dropFirst()).map { [$0, $1] })
     self.runs = runs
     omittedCount = recording.runs.count - runs.count
-    // Runs are sorted by their beginning, so parents precede their children. If a parent follows its child, there is an error in the
+    // Runs are in the order in which they began, so parents precede their children. A parent that follows its child is an error in the
     // recording.
     parts = Dictionary(grouping: runs.indices) { index in
       runs[index].parent.flatMap { positions[$0] }.flatMap { $0 < index ? $0 : nil } ?? -1

@@ -17,7 +17,7 @@ final class FeedReaders: Sendable {
   private let state = Mutex(State())
   private let priority: TaskPriority?
 
-  /// Creates an object that does not read any feeds yet.
+  /// Creates an object that does not have any feeds to read yet.
   ///
   /// - Parameter priority: The priority of the tasks. If it is `nil`, each task has the priority of the task that calls ``read(_:_:)``.
   init(priority: TaskPriority? = nil) {
@@ -28,11 +28,11 @@ final class FeedReaders: Sendable {
     for reader in state.withLock({ $0.readers.values }) { reader.feed.stop() }
   }
 
-  /// Starts reading a feed, which continues until the feed ends or `stop` is called. Calling this function after `stop` has no effect.
+  /// Starts reading a feed. Reading continues until the feed ends or `stop` is called. Calling this function after `stop` has no effect.
   ///
   /// - Parameters:
   ///   - feed: The feed.
-  ///   - read: A closure that reads the feed. It is called with the number of the feed, counted from 1, and must call the feed's `next`
+  ///   - read: A closure that reads the feed. It is called with the number of the feed, starting at 1, and must call the feed's `next`
   ///     until it returns `nil`.
   func read(_ feed: QueueFeed, _ read: @escaping @Sendable (_ number: Int) async -> Void) {
     state.withLock { state in

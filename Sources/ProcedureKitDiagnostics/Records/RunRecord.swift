@@ -6,7 +6,7 @@ public import ProcedureKit
 public struct RunRecord: Sendable, Identifiable {
   /// The execution of the body in one attempt.
   public struct Execution: Sendable {
-    /// The number of the attempt, counted from 1.
+    /// The number of the attempt, starting at 1.
     public var attempt: Int
     /// The number of the slot; `nil` if the body executed without a slot.
     public var slot: Int?
@@ -73,7 +73,7 @@ public struct RunRecord: Sendable, Identifiable {
   public var dependencies: [ProcedureID] = []
   /// The runs that compute the values that the body has requested by key, in the order of the requests.
   ///
-  /// A record contains the first 10,000 requests of a run. A body that requests a value twice has two of them.
+  /// A record contains the first 10,000 requests of a run. If a body requests a value twice, the record contains both requests.
   public var requests: [ProcedureID] = []
   /// The body's waits for other runs, in the order in which they ended.
   ///

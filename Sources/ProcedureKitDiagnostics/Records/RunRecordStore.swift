@@ -25,7 +25,7 @@ struct RunRecordStore {
   /// - Parameters:
   ///   - event: The event.
   ///   - queue: The name of the queue.
-  ///   - offset: The time in the recording when the queue's clock was at zero.
+  ///   - offset: The time in the recording at which the queue's clock was at zero.
   ///   - reason: The ``reason(in:)`` of the event.
   mutating func take(_ event: ProcedureEvent, of queue: String, offset: Duration, reason: String?) {
     let time = event.instant.sinceStart + offset
@@ -76,7 +76,7 @@ struct RunRecordStore {
   }
 
   private static let reasonLimit = 2_000
-  /// The maximum number of waits, and of requests, that are kept for one run, because a body can wait any number of times.
+  /// The maximum number of waits, and of requests, that are kept for each run. A body can wait any number of times.
   private static let awaitLimit = 10_000
 
   private mutating func update(_ id: ProcedureID, _ new: RunRecord, _ change: (inout RunRecord) -> Void) {

@@ -2,11 +2,11 @@ public import ProcedureKit
 
 /// The chain of runs that determined the duration of a recording. Shortening any other run would not have shortened the recording.
 ///
-/// The path is found by going backwards in time, starting with the run that ended last. Whenever a run waited for another run, the path
-/// continues with that other run: the awaited run if a body awaited a run, the run that released the slot if a run waited for a slot, or
-/// the dependency that ended last if a run waited for dependencies. At the beginning of a nested run, child or node, the path continues
-/// with the enclosing run. The durations of all steps add up to the total time. If a run waited for something other than a run, such as a
-/// resource, a condition or a pause, the wait is part of that run's step.
+/// The path is found by going backwards in time, starting with the run that ended last. If a body awaited a run, the path continues with
+/// the awaited run. If a run waited for a slot, the path continues with the run that released the slot. If a run waited for dependencies,
+/// it continues with the dependency that ended last. At the beginning of a nested run, child or node, the path continues with the enclosing
+/// run. The durations of all steps add up to the total time. If a run waited for something other than a run, such as a resource, a
+/// condition or a pause, the wait is part of that run's step.
 public struct CriticalPath: Sendable {
   /// A part of the path, during which it follows one run.
   public struct Step: Sendable {

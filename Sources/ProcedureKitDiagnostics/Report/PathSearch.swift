@@ -230,7 +230,7 @@ struct PathSearch {
       add(time - release.time, to: \.waiting, of: id)
       return (release.run, release.time)
     }
-    // If the run started, but no wait for its slot was recorded, the whole wait counts as waiting for the slot.
+    // If the run started, but no wait for its slot was recorded, the whole wait is treated as a wait for the slot.
     let isPending = start.map { $0.slotWait != nil } ?? run.executions.isEmpty
     addWaits(time - ready, slotWait: start?.slotWait, of: id, otherwise: isPending ? \.pending : \.waiting)
     reached = ready
@@ -242,7 +242,7 @@ struct PathSearch {
   ///
   /// - Parameters:
   ///   - mark: The moment at which the run received the slot.
-  ///   - earliest: The moment from which the run may have been waiting for its slot.
+  ///   - earliest: The earliest moment at which the run can have begun to wait for its slot.
   /// - Returns: The run, and the moment at which it released the slot.
   private func release(before mark: Mark, after earliest: Duration) -> (run: ProcedureID, time: Duration)? {
     guard let slot = mark.slot, let position = mark.position, position > 0, mark.slotWait != .zero,

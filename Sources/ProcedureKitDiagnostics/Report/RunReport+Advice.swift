@@ -53,7 +53,7 @@ extension RunReport {
             + "critical path, \(row.count) of them executed in sequence, for \(amount(row.times.executing)).")
     }
     if recording.droppedCount > 0 {
-      advice.append("Create the recorder with a higher limit, so that it drops no runs.")
+      advice.append("Create the recorder with a higher limit so that no runs are dropped.")
     }
     return advice
   }

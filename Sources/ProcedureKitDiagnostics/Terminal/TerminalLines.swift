@@ -39,7 +39,7 @@ struct TerminalLines {
     for (name, percent) in status.firstExecuting(limit / 2) {
       let suffix = percent.map { " \($0)%" } ?? ""
       let room = limit - columns - suffix.count
-      // A few letters of a name would not be enough to identify it.
+      // A name that is cut off after a few letters would not identify the run.
       guard room > separator.count + 3 else { break }
       let (part, width) = TerminalText.line(separator + name, columns: room)
       text += part + suffix

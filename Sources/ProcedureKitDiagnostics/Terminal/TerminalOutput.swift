@@ -19,7 +19,7 @@ public struct TerminalOutput: Sendable {
   ///   - isLive: Whether a line can be erased with `"\r\u{1b}[K"`.
   ///   - usesColor: Whether failures are printed in red.
   ///   - columnCount: A closure that returns the number of columns.
-  ///   - write: A closure that writes text. While the closure is waiting, nothing is drawn, but no queue is delayed.
+  ///   - write: A closure that writes text. While the closure is waiting, nothing is drawn, but the queues are not delayed.
   public init(
     isLive: Bool, usesColor: Bool, columnCount: @escaping @Sendable () -> Int = { 80 },
     write: @escaping @Sendable (String) async -> Void

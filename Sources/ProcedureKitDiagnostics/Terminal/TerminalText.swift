@@ -1,6 +1,6 @@
 import ProcedureKit
 
-/// The functions that prepare text for one line on a terminal. They remove control characters and measure the width in columns.
+/// Functions that prepare text for one line on a terminal. They remove control characters and measure the width in columns.
 enum TerminalText {
   /// Returns the text as a line of limited width that contains only characters that can be displayed.
   ///

@@ -1,7 +1,7 @@
 import ProcedureKit
 
 /// An assignment of colours to procedures. Procedures whose names begin with the same word, such as "load cat" and "load dog", have the
-/// same colour. The colour of the elements of a `map` depends on the name of the `map`.
+/// same colour. For the elements of a `map`, the name of the `map` is used instead.
 ///
 /// The colour for a word depends on the other words only if two words would otherwise have the same colour. Procedures therefore usually
 /// have the same colours in the pictures of two recordings.
@@ -16,7 +16,7 @@ struct TimelineColours {
   private let names: [ByteText: String]
   /// The names and styles of the procedures that have a colour, in the order in which the runs began.
   let entries: [(name: String, style: String)]
-  /// Whether there are runs without a colour of their own.
+  /// Whether some runs are drawn in the colour for all other procedures.
   let hasOthers: Bool
 
   /// Assigns colours to the runs that were executed.
@@ -35,7 +35,8 @@ struct TimelineColours {
     var numbers: [ByteText: Int] = [:]
     var free = Set(0..<Self.count)
     for word in coloured.sorted() {
-      // The first free number after the hash of the word (FNV-1a, which is the same in every process).
+      // The hash of the word (FNV-1a, which is the same in every process) selects a number. If that number is taken, the next free one is
+      // used.
       let hash = word.text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
       var number = Int(hash % UInt64(Self.count))
       while free.remove(number) == nil { number = (number + 1) % Self.count }
@@ -49,7 +50,7 @@ struct TimelineColours {
   /// Returns the name of the style for a run.
   func style(of run: RunRecord) -> String { numbers[Self.word(of: run)].map { "c\($0)" } ?? "other" }
 
-  /// Returns the name of all procedures that have the colour of a run.
+  /// Returns the name for all procedures that have the same colour as a run.
   func name(of run: RunRecord) -> String { names[Self.word(of: run)] ?? run.name.shortened(to: Self.nameLimit) }
 
   /// Returns the first word of the name of the `map` to which a run belongs, or of its own name.

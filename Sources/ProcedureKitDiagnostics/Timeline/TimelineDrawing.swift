@@ -7,7 +7,7 @@ import ProcedureKit
 struct TimelineDrawing {
   /// The maximum number of drawn lanes.
   private static let laneLimit = 200
-  /// The maximum number of lanes that are drawn high enough for names.
+  /// The maximum number of lanes that are drawn tall enough for names.
   private static let highLaneLimit = 40
   /// The maximum number of lines from a bar to its dependencies.
   private static let linkLimit = 50
@@ -17,7 +17,7 @@ struct TimelineDrawing {
   private static let narrowest = 368.0
   /// The space for the names of the lanes.
   private static let gutter = 48
-  /// The part of the width that the time axis occupies. Even in the narrowest picture, there is room for the gutter and the axis.
+  /// The fraction of the width that the time axis occupies. It leaves room for the gutter even in the narrowest picture.
   private static let axisPart = 0.85
   private static let (lineHeight, queueHeight, axisHeight) = (16, 20, 24)
 
@@ -171,8 +171,7 @@ struct TimelineDrawing {
     }
   }
 
-  /// Returns whether a part of a bar is wide enough for an outline. For example, the part for the time that a graph takes between two nodes
-  /// is too narrow.
+  /// Returns whether a part of a bar is wide enough for an outline. For example, the part of a graph's bar between two nodes is too narrow.
   private func isVisible(_ period: Range<Duration>, in bar: TimelineLanes.Bar) -> Bool {
     let length = period.upperBound - period.lowerBound
     return points(period) >= 4 || length * 10 >= (bar.end - bar.begin) * 9
@@ -264,7 +263,7 @@ struct TimelineDrawing {
     let minimum = isInside ? inside : beside
     guard minimum > 0, minimum <= Double(width) else { return "" }
     var style = isInside ? "name" : "name beside"
-    // A name has a border unless it is entirely on the plain colour.
+    // A name needs a border unless the part of the bar behind it has a plain colour.
     let end = bar.begin + recording.duration * (needed / Double(width) / Self.axisPart)
     let isPlain = TimelineStyle.pattern(of: outcome) == nil && !nested.contains { $0.overlaps(bar.begin..<end) }
     if isInside && !isPlain { style += " across" }

@@ -43,7 +43,7 @@ public enum Diagnostics {
         return new
       }
     } catch {
-      // The lock must not be held here, because the log may call the user's code.
+      // The lock must not be held here, because the log can call the user's code.
       ProcedureLog.shared.log(level: .error, "PROCEDURE_TRACE: \(error)")
       return
     }
@@ -56,7 +56,7 @@ public enum Diagnostics {
   private static func finish() {
     guard let recorder = recorder.withLock({ $0 }) else { return }
     let finished = DispatchSemaphore(value: 0)
-    // This thread does not belong to Swift's thread pool, so it may be blocked here. If the pool itself is blocked, the process ends with
+    // This thread does not belong to Swift's thread pool, so it can be blocked here. If the pool itself is blocked, the process ends with
     // an incomplete trace.
     _ = ReaderTask.start {
       do {

@@ -3,7 +3,7 @@ import ProcedureKit
 /// A value type that converts the events of queues to the lines of a trace. It stores only unfinished runs.
 struct TraceDrawing {
   private struct Queue {
-    /// The time in the recording when the queue's clock was at zero.
+    /// The time in the recording at which the queue's clock was at zero.
     let offset: Int64
     var lanes = TraceLanes()
     var runs: Set<ProcedureID> = []
@@ -39,9 +39,9 @@ struct TraceDrawing {
   /// Adds a queue.
   ///
   /// - Parameters:
-  ///   - number: The number of the queue, counted from 1.
+  ///   - number: The number of the queue, starting at 1.
   ///   - name: The name of the queue.
-  ///   - offset: The time in the recording, in nanoseconds, when the queue's clock was at zero.
+  ///   - offset: The time in the recording, in nanoseconds, at which the queue's clock was at zero.
   mutating func add(queue number: Int, name: String, offset: Int64) {
     queues[number] = Queue(offset: offset)
     let place = TraceLines.Place(queue: number, lane: 0, time: max(offset, 0))

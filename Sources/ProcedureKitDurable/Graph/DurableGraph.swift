@@ -22,7 +22,7 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// The name of the graph.
   public var name: String { graph.name }
 
-  /// Runs the graph without a queue; if a body calls this function, the graph becomes part of that body's run.
+  /// Runs the graph without a queue. If a body calls this function, the graph becomes part of that body's run.
   ///
   /// Cancelling the caller cancels the graph. The function returns when all nodes that are executing have ended.
   ///
@@ -99,15 +99,15 @@ extension ProcedureGraph where Input: Encodable {
   ///
   /// The journal stores a value only if it is `Codable`. For a node without a value, the journal records that the node finished. A node
   /// whose value is not `Codable` is executed again if a node that is executed needs the value, or if no node depends on it. Nothing is
-  /// stored for a cancelled node. A nested graph counts as one node; the values of its own nodes are stored only if the nested graph is
-  /// durable as well. The modifier `keyed(by:)` has no effect on a node.
+  /// stored for a cancelled node. A nested graph is treated as a single node. The values of its own nodes are stored only if the nested
+  /// graph is durable as well. The modifier `keyed(by:)` has no effect on a node.
   ///
   /// A value that a body requests by key (`ProcedureContext.value(of:)`) is stored if both the key and the value are `Codable`, together
-  /// with the values that its own computation has requested. A node or a value whose entry contains requests is executed again only if one
-  /// of the requested values has changed: they are requested first, in the same order. A volatile value is computed in each run that
-  /// requests it, but if it is the same as before, the bodies that have requested it are not executed. If a key is not `Codable`, belongs to
-  /// a graph around this one, or is a volatile key of a graph within the body, nothing is stored for the body. In a graph that declares types
-  /// of keys, a node whose value is not `Codable` is executed in each run.
+  /// with the values that its own computation has requested. If an entry contains requests, a later run first requests the same values in
+  /// the same order. It executes the body again only if one of them has changed. A volatile value is computed in each run that requests it,
+  /// but if it is the same as before, the bodies that have requested it are not executed. If a key is not `Codable`, belongs to an
+  /// enclosing graph, or is a volatile key of a graph within the body, nothing is stored for the body. In a graph that declares types of
+  /// keys, a node whose value is not `Codable` is executed in each run.
   ///
   /// Each body is executed at least once: if a body was executing when the process was killed, it is executed again.
   ///

@@ -79,7 +79,8 @@ struct KeyedValueCodec<Value: Sendable>: Sendable {
 }
 
 extension KeyedProcedure {
-  /// The name of the type of the keys. It does not contain the module, and therefore no address if the type is local to a function.
+  /// The name of the type of the keys, without the module. For a type that is local to a function, a name with the module would contain an
+  /// address, which differs between processes.
   var keyTypeName: String { "\(Key.self)" }
 }
 

@@ -112,7 +112,7 @@ final class DurablePlan: Sendable {
     }
   }
 
-  /// Returns the fingerprint of something without a comparable value: it changes when one of the requested values does.
+  /// Returns a fingerprint to use if a value cannot be compared with an earlier one. It changes whenever a requested value changes.
   static func fingerprint(of fingerprint: Fingerprint, with requests: [JournalRecord.Request]) -> Fingerprint {
     if requests.isEmpty { return fingerprint }
     return Fingerprint { parts in
@@ -149,8 +149,8 @@ extension DurablePlan {
 }
 
 extension DurablePlan {
-  /// Returns how long the latest remembered execution of a node took; `nil` if this is unknown. An entry that cannot be read is no reason
-  /// to fail, because the duration affects only the order of nodes.
+  /// Returns how long the latest remembered execution of a node took; `nil` if this is unknown. An entry that cannot be read is ignored,
+  /// because the duration affects only the order of nodes.
   nonisolated(nonsending) func lastDuration(of node: Int32) async -> Duration? {
     guard let key = try? await journal.latestKey(at: paths[Int(node)]), let bytes = try? await journal.read(key)
     else { return nil }

@@ -2,9 +2,9 @@ internal import ProcedureKit
 
 /// The values that bodies request by key in one run of a durable graph.
 ///
-/// The values that a body requests are known only when it has been executed. They are stored in its entry, each with its fingerprint, in
-/// the order of the requests. A later run requests the same values, one after the other, before it executes the body: it uses the entry if
-/// all of them are the same. The order matters, because a body can decide by one value whether it requests the next.
+/// The values that a body requests are known only after the body has been executed. They are stored in the body's entry in the order of the
+/// requests, each with its fingerprint. Before a later run executes the body, it requests the same values one after the other. If none of
+/// them has changed, the run uses the entry. The order matters, because a body can use one value to decide whether to request the next.
 ///
 /// Fingerprints are compared instead of the causes of a change, so if a value is computed again with the same result, its dependents are
 /// not executed.
@@ -33,15 +33,15 @@ final class DurableRequests: Sendable {
 
   // MARK: Traces
 
-  /// Starts to record the requests of the current body, and returns the id of its run.
+  /// Starts recording the requests of the current body, and returns the id of its run.
   func begin() -> ProcedureID {
     let id = ProcedureContext.requireCurrent(for: plan.name).run.reported.id
     traces.withLock { $0[id] = Trace() }
     return id
   }
 
-  /// Records a request from within the graph. If the value belongs to a graph around this one, or is a volatile value of a graph within this
-  /// one, the journal of the graph cannot contain whether it has changed.
+  /// Records a request from within the graph. If the value belongs to an enclosing graph, or is a volatile value of a nested graph, the
+  /// journal cannot show whether the value has changed.
   @Sendable func requested(_ key: any GraphKey, by runs: [ProcedureID], isDeclared: Bool) {
     let id = isDeclared ? id(of: key) : nil
     traces.withLock { traces in
@@ -73,7 +73,8 @@ final class DurableRequests: Sendable {
       do {
         try await ProcedureContext.requestValue(of: key)
       } catch {
-        // If the value has failed, the body decides what that means, unless it has handled the same failure before.
+        // If the value could not be computed, the body is executed and handles the failure, unless it has handled the same failure in an
+        // earlier run.
         if ProcedureContext.isCurrentCancelled { throw error }
       }
       if fingerprint(of: ID(type: type.index, key: request.key)) != request.fingerprint { return key.name }
@@ -165,8 +166,8 @@ final class DurableRequests: Sendable {
     return value
   }
 
-  /// Returns the fingerprint of a value. If the value cannot be compared with an earlier one, it counts as changed when a requested value
-  /// has changed; the result is `nil` if this is unknown.
+  /// Returns the fingerprint of a value. If the value cannot be compared with an earlier one, the fingerprint changes whenever a requested
+  /// value changes. Returns `nil` if the requested values are unknown or the value is volatile.
   private func fingerprint<Key>(
     of key: JournalKey, _ type: KeyType<Key>, _ content: [UInt8]?, _ trace: [JournalRecord.Request]?
   ) -> Fingerprint? {

@@ -131,7 +131,7 @@ final class DurableRun: Sendable {
     let scope = requests.begin()
     do {
       try await body.execute(values)
-      // The children that the body has produced can still fail, or request values.
+      // The children that the body has started can still fail or request values.
       try await ProcedureContext.current?.run.settleChildren()
     } catch {
       let trace = requests.end(scope)
@@ -158,7 +158,7 @@ final class DurableRun: Sendable {
         underlying: error)
     }
     guard let known else { return }
-    // If a request cannot be repeated in a later run, nothing would show whether the value is up to date.
+    // If a request cannot be repeated, a later run could not determine whether the value is up to date, so the value is not stored.
     if let trace {
       let duration: Duration? = if let start, let end { start.duration(to: end) } else { nil }
       try await append(content, isFailure: false, of: node, known, trace, duration)
@@ -167,9 +167,9 @@ final class DurableRun: Sendable {
     if !plan.sinks.contains(node) { setFingerprint(of: node, to: fingerprint(of: node, content, known.key, trace)) }
   }
 
-  /// Returns the fingerprint of a node's value. It does not depend on the values that the node has requested, so that a node whose value is
-  /// the same as before affects no others. A node without a value affects others if one of the requested values has changed; the result is
-  /// `nil` if this is unknown.
+  /// Returns the fingerprint of a node's value. It does not depend on the values that the node has requested, so a node whose value is the
+  /// same as before does not affect its dependents. The fingerprint of a node without a value changes whenever a requested value changes.
+  /// It is `nil` if the requested values are unknown.
   private func fingerprint(
     of node: Int32, _ content: [UInt8], _ key: JournalKey, _ trace: [JournalRecord.Request]?
   ) -> Fingerprint? {
@@ -282,7 +282,7 @@ struct JournalScan: Sendable {
       let key = plan.key(of: node, known)
       keys[Int(node)] = key
       guard plan.isRemembered(node) else {
-        // Nothing records the values that the node has requested by key, so if there can be any, the node has to be executed.
+        // The values that the node has requested by key were not recorded, so a node that may have requested any has to be executed.
         if plan.keys.isEmpty { fingerprints[Int(node)] = key.fingerprint }
         continue
       }

@@ -116,7 +116,7 @@ struct JournalRecord: Equatable, Sendable {
 }
 
 extension Duration {
-  /// The whole nanoseconds of the duration, which are not rounded like a `Double`; zero if the duration is negative.
+  /// The duration in whole nanoseconds, without the rounding errors of a `Double`. A negative duration is converted to zero.
   fileprivate var wholeNanoseconds: UInt64 {
     self < .zero ? 0 : UInt64(components.seconds) * 1_000_000_000 + UInt64(components.attoseconds / 1_000_000_000)
   }
@@ -131,7 +131,7 @@ extension ArraySlice<UInt8> {
     return prefix(size).reversed().reduce(0) { $0 << 8 | Number($1) }
   }
 
-  /// Removes and returns bytes that are preceded by their number. Returns `nil` if there are too few bytes.
+  /// Reads a byte count, and removes and returns that many bytes. Returns `nil` if there are too few bytes.
   fileprivate mutating func readBytes() -> ArraySlice? {
     guard let length: UInt32 = readNumber(), count >= Int(length) else { return nil }
     defer { self = dropFirst(Int(length)) }

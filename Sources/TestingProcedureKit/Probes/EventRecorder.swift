@@ -141,7 +141,7 @@ extension EventRecorder {
 
     /// The awaited event and the recorded events.
     public var description: String {
-      "the stream ended without \(awaited): \(events.map { "\($0.kind) of \($0.id)" })"
+      "the stream ended without \(awaited). Recorded events: \(events.map { "\($0.kind) of \($0.id)" })"
     }
   }
 }
@@ -154,9 +154,9 @@ extension Sequence<ProcedureEvent> {
 
   /// Checks the order of each run's events and returns a description of each violation of the rules.
   ///
-  /// `didAttach` comes first; `didCancel` occurs at most once and precedes `willFinish`; `didFinish` comes last. The body ends as many
-  /// times as it starts, and instants never decrease. The events must include the first event of each run. If a run has not finished, only
-  /// the events so far are checked.
+  /// The first event must be `didAttach`, and the last must be `didFinish`. `didCancel` must occur at most once and precede `willFinish`.
+  /// The body must end as many times as it starts, and instants must never decrease. The events must include the first event of each run.
+  /// If a run has not finished, only the events so far are checked.
   public func orderViolations() -> [String] {
     let runs = Dictionary(grouping: self, by: \.id)
     return runs.keys.sorted().flatMap { id in
@@ -171,7 +171,7 @@ extension Sequence<ProcedureEvent> {
     }
     let steps = events.map(\.kind)
     func count(_ step: ProcedureEvent.Kind) -> Int { steps.count { $0 == step } }
-    expect(steps.first == .didAttach && count(.didAttach) == 1, "didAttach must come first, and only once")
+    expect(steps.first == .didAttach && count(.didAttach) == 1, "didAttach must occur once, as the first event")
     expect(count(.didCancel) <= 1, "didCancel must occur at most once")
     expect(count(.willFinish) <= 1 && count(.didFinish) <= 1, "willFinish and didFinish must occur at most once")
     if let finish = steps.firstIndex(of: .didFinish) {

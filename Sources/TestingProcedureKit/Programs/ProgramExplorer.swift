@@ -185,7 +185,7 @@ extension ExplorationProblem {
 /// try await explorePrograms(of: RegisterSpecification())
 /// ```
 ///
-/// The first failing program is simplified: tasks and commands are removed as long as the program still fails in the same way. After that,
+/// The first failing program is simplified by removing tasks and commands as long as the program still fails in the same way. After that,
 /// its schedule is simplified. Cancelling the caller ends the exploration after the current schedule. ``ProgramExplorer`` has additional
 /// settings.
 ///

@@ -120,8 +120,8 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     zip(state.positions, tasks).allSatisfy { $0 == $1.count }
   }
 
-  /// Returns the states after each call that can come next. A call can come next if no other remaining call ended before it began, and if
-  /// the model gives the recorded response.
+  /// Returns the states that follow from each possible next call. A call is possible if no other remaining call ended before it began, and
+  /// if the model gives the recorded response.
   private func successors(of state: State) -> [State] {
     let next = tasks.indices.filter { state.positions[$0] < tasks[$0].count }
     let firstEnd = next.map { tasks[$0][state.positions[$0]].interval.upperBound }.min() ?? 0

@@ -17,9 +17,10 @@
   /// `.exclusive` and `.shared`, even if the names are the same: `.exclusive("ports")` does not exclude `.units(1, of: ports)`.
   ///
   /// If the trait is applied to a suite, it applies to each test of the suite, including the tests of nested suites. A test with several of
-  /// these traits, whether its own or those of its suites, takes all resources at once, so tests never deadlock each other. If several
-  /// traits name the same resource, only the largest claim applies. Unlike the claims of a procedure, the units are not added up. Each case
-  /// of a parameterized test claims the resources separately. In a test that is explored, the resources are held for the whole exploration.
+  /// these traits, whether its own or those of its suites, takes either all of its resources or none, so tests never deadlock each other.
+  /// If several traits name the same resource, only the largest claim applies. Unlike the claims of a procedure, the units are not added
+  /// up. Each case of a parameterized test claims the resources separately. In a test that is explored, the resources are held for the
+  /// whole exploration.
   ///
   /// A resource is never left unused while a test that needs it could run. Therefore, tests that share a resource can overtake a test that
   /// is waiting to use it exclusively. If a test has been waiting for a minute, it records a warning that names the tests that hold the

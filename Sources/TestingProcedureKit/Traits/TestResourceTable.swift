@@ -2,8 +2,8 @@ internal import ProcedureKit
 
 /// The resources that tests hold while they run, and the tests that are waiting for resources.
 ///
-/// A test takes all of its resources at once, or none, so that tests cannot deadlock each other. A waiting test does not block the tests
-/// that arrive after it: a resource is never left unused while a test that is waiting could use it. Shared claims can therefore overtake an
+/// A test takes either all of its resources or none, so tests cannot deadlock each other. A waiting test does not block the tests that
+/// arrive after it, and a resource is never left unused while a test that is waiting could use it. Shared claims can therefore overtake an
 /// exclusive claim, but not forever, because each test runs only once.
 final class TestResourceTable: Sendable {
   /// A resource, which is identified by its name.

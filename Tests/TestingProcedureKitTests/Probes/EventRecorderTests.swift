@@ -35,7 +35,8 @@ import TestingProcedureKit
     let error = await #expect(throws: EventRecorder.StreamEnded.self) { try await cancel.value }
     #expect(error?.events.count == 5)
     #expect(
-      error?.description.hasPrefix("the stream ended without didCancel of \(handle.id): [\"didAttach") == true)
+      error?.description.hasPrefix("the stream ended without didCancel of \(handle.id). Recorded events: [\"didAttach")
+        == true)
     await #expect(throws: EventRecorder.StreamEnded.self) { try await six.value }
     #expect(try await recorder.wait(for: .didAttach).kind == .didAttach)
   }

@@ -42,8 +42,8 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
         : "deadlock at \(instant): tasks are waiting for each other's locks:\(members)"
     }
     var text = "deadlock at \(instant): no job is ready, no task is sleeping, and the body has not finished"
-    text += "; a wait in real time, or for work elsewhere, that takes longer than `patience` looks the same"
-    text += " (\(tasks.counting("task")) took part)"
+    text += "; this is also reported if a wait in real time, or for work elsewhere, takes longer than `patience`"
+    text += " (\(tasks.counting("task")) in the schedule)"
     switch aftermath {
     case .endedByCancelling: text += "; cancelling the body resolved it"
     case .abandoned: text += "; cancelling the body did not resolve it, and its tasks were abandoned"
@@ -54,7 +54,7 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// A task that takes part in a deadlock and has not ended.
+/// A task that has not ended because of a deadlock.
 public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
   /// The number of the task; see `ExplorationFailure.order`.
   public var task: Int

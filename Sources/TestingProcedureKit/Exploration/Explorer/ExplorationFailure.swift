@@ -76,7 +76,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     if let trace, !trace.isEmpty {
       lines.append("\(trace)")
       let isNowhere = trace.stretches.allSatisfy { $0.place == nil }
-      if isNowhere { lines.append("  the places in the code are unknown with this runtime, or in this build") }
+      if isNowhere { lines.append("  the places in the code are unknown with this runtime or in this build") }
     } else {
       lines.append("  order of tasks (\(order.count.counting("step"))): \(Self.abridged(order))")
     }

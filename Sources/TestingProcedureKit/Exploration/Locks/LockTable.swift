@@ -23,7 +23,7 @@ struct LockTable {
   /// The first cycle that was found in the order in which locks were acquired.
   private(set) var possibleDeadlock: LockCycle?
 
-  /// Acquires a lock, or adds the task to those that are waiting for the lock.
+  /// Acquires a lock if it is free, and otherwise adds the task to the waiting tasks.
   mutating func willLock(_ use: LockUse) -> Answer {
     if known[use.lock] == nil { known[use.lock] = known.count }
     let outer = held[ObjectIdentifier(use.worker), default: []]

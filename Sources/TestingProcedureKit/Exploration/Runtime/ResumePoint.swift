@@ -4,8 +4,8 @@ import Synchronization
   @_spi(Internal) import Runtime
 #endif
 
-/// The code in which a job of a task continues, or in which a task is parked in the middle of a job, as addresses of instructions. The
-/// innermost function comes first, followed by the functions that await it, or that have called it.
+/// The instruction addresses at which a job of a task continues, or at which a task is parked in the middle of a job. The address in the
+/// innermost function comes first, followed by those in the functions that await or have called it.
 ///
 /// A suspended task contains the address at which it continues, and its innermost async context. Each context contains the address at
 /// which the awaiting function continues, and the context of that function. The layout is not documented, so a test determines `isKnown`.

@@ -1,11 +1,11 @@
 #if os(Linux) && compiler(>=6.3) && compiler(<6.4)
   @_spi(ExperimentalScheduling) import _Concurrency
 
-  // In Swift 6.3, `Task.sleep` and the system's clocks ask an executor to wait: an actor's own executor, the task's preferred executor, or
-  // the executor that is running the task. Only code that the runtime started without an executor, as in `Task.immediate`, asks the default
-  // executor of the process. The default executor is not replaced, because other threads may be using it, and the runtime does not
-  // synchronize access to it. The protocol is not public yet, so this code is compiled only for certain versions of the compiler and
-  // certain platforms, and a test determines `ScheduleExplorer.controlsRealTime`.
+  // In Swift 6.3, `Task.sleep` and the system's clocks pass each wait to an executor, which is an actor's own executor, the task's
+  // preferred executor, or the executor that is running the task. Only code that the runtime started without an executor, as in
+  // `Task.immediate`, uses the default executor of the process. The default executor is not replaced, because other threads may be using
+  // it, and the runtime does not synchronize access to it. The protocol is not public yet, so this code is compiled only for certain
+  // versions of the compiler and certain platforms, and a test determines `ScheduleExplorer.controlsRealTime`.
 
   extension ScheduleExecutor: SchedulingExecutor {
     /// Delays `job` in virtual time.

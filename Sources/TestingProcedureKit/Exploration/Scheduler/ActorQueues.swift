@@ -4,8 +4,8 @@
 /// each job that the actor could run next is a ready job of the schedule. Which jobs these are depends on how they arrived:
 ///
 /// - A task that calls the actor and suspends may be delayed arbitrarily before its call arrives. Therefore, such calls run in any order.
-/// - A job that another task has added, by starting or resuming the job's task, has arrived when that task continues. Therefore, the job
-///   runs before jobs that arrive later, unless these have a higher priority.
+/// - A job that another task has added, by starting or resuming the job's task, has already arrived by the time the other task continues.
+///   Therefore, the job runs before jobs that arrive later, unless those have a higher priority.
 struct ActorQueues {
   /// A job that is waiting for an actor.
   private struct Visit {

@@ -25,9 +25,9 @@ struct RealSleeps {
 
   /// Returns the virtual duration for a real sleep that would end after `remaining`, and whose end was computed at most `elapsed` ago.
   ///
-  /// The runtime provides only the end of a sleep in real time, some time after the code computed it. Therefore, the duration in the code
-  /// is between `remaining` and `remaining + elapsed`. The function returns the shortest duration in whole milliseconds that is not below
-  /// `remaining`. Usually, this is the only one in the range. Otherwise, `isExact` is `false`.
+  /// The runtime provides only the end of a sleep in real time, and only some time after the code has computed it. Therefore, the duration
+  /// in the code is between `remaining` and `remaining + elapsed`. The function returns the shortest duration in whole milliseconds that is
+  /// not below `remaining`. Usually, this is the only such duration in the range. Otherwise, `isExact` is `false`.
   static func virtualDuration(remaining: Duration, elapsed: Duration) -> (duration: Duration, isExact: Bool) {
     guard remaining < .seconds(Int64(1) << 40) else { return (remaining, true) }
     let least = max(1, milliseconds(remaining + .nanoseconds(999_999)))
@@ -60,8 +60,8 @@ enum RealSleepTest {
 
 /// A moment on a thread, in real time and in the processor time of the thread.
 ///
-/// `Task.sleep` reads the clock immediately before it asks the executor to wait. Therefore, hardly any processor time passes in between,
-/// but the system can suspend the thread for some time.
+/// `Task.sleep` reads the clock immediately before it passes the wait to the executor. It uses very little processor time in between, but
+/// the system can suspend the thread for a while.
 struct ThreadMoment {
   /// An estimate, with a wide margin, of the processor time that `Task.sleep` uses after it has read the clock.
   private static let processorTimeOfSleep: Duration = .microseconds(300)

@@ -188,8 +188,8 @@ final class ScheduleExecutor: TaskExecutor {
     let executor = asUnownedTaskExecutor()
     switch job.isolation {
     case .actor(let actor):
-      // It is safe to retain the actor only for the job of a task, because the task keeps its actor in memory. Any other job destroys an
-      // actor to which nothing refers.
+      // It is safe to retain the actor only for the job of a task, because the task keeps its actor in memory. Any other job may destroy
+      // the actor when it has no more references.
       guard JobIdentities.taskID(of: job.job) != nil else { return visit(actor, job) }
       return actor.retained { visit(actor, job) }
     case .mainActor:
@@ -253,7 +253,7 @@ final class ScheduleExecutor: TaskExecutor {
     let isDriver = worker === pool.driver
     if !isDriver { pool.didBecomeIdle(worker) }
     switch next {
-    case .job, .advance: preconditionFailure("\(#function): a job is left")
+    case .job, .advance: preconditionFailure("\(#function): a worker cannot stop while a job is ready")
     case .parked(let other): other.send(.resume)
     case .waiting: break
     case .nothing:
@@ -424,7 +424,8 @@ extension ScheduleExecutor {
     return true
   }
 
-  /// Ends the waits in real time that are due at `instant`, or all of them if `instant` is `nil`, and makes their jobs ready.
+  /// Ends the waits in real time whose deadlines are not later than `instant`, or all waits if `instant` is `nil`, and makes their jobs
+  /// ready.
   ///
   /// - Returns: Whether any waits were ended.
   @discardableResult

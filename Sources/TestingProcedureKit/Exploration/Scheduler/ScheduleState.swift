@@ -73,7 +73,7 @@ struct ScheduleState {
   /// The task that ran the last step, and the number of its consecutive steps.
   private var lastTask: Int?
   private var stepsInARow = 0
-  /// The time before which the running job cannot have computed the end of a wait in real time.
+  /// The earliest time at which the running job can have computed the end of a wait in real time.
   private var latestMoment = ThreadMoment()
   /// Whether the processor time of threads is measured, because the exploration contains waits in real time.
   var measuresProcessorTime = false
@@ -280,12 +280,12 @@ extension ScheduleState {
     return duration
   }
 
-  /// Records that the running job cannot yet have computed the end of its next wait in real time.
+  /// Records that the running job has not yet computed the end of its next wait in real time.
   mutating func noteMoment() {
     latestMoment = ThreadMoment(measuresProcessorTime: measuresProcessorTime)
   }
 
-  /// Removes and returns the jobs whose sleeps are due at `instant`, or all sleeping jobs if it is `nil`.
+  /// Removes and returns the jobs whose sleeps end at or before `instant`, or all sleeping jobs if `instant` is `nil`.
   mutating func takeSleeps(through instant: VirtualClock.Instant?) -> [(job: ReadyJob, sleeper: Int?)] {
     sleeps.removeAll(through: instant)
   }

@@ -3,8 +3,8 @@ import Synchronization
 /// The threads of one exploration, which are separate from those in the runtime's thread pool.
 ///
 /// The explorer's own task runs on the driver, and so do the jobs of a schedule until a waker is preempted. The waker's thread is then
-/// parked in the middle of its job, and another worker gets the run token. The pool also records the wakes that, as a collision has shown,
-/// happen under a lock, and at which the explorer therefore makes no choice.
+/// parked in the middle of its job, and another worker gets the run token. The pool also records the wakes that were found, in a collision,
+/// to happen under a lock. The explorer makes no choice at these wakes.
 final class ThreadPool: TaskExecutor {
   private struct State {
     var idle: [WorkerThread] = []

@@ -4,9 +4,9 @@
 /// event gets a new priority. When an event happens, the events that race with it also get new priorities, because otherwise their order
 /// would depend on their order with other events. The explorer knows only races between jobs of one actor, so other priorities are kept.
 ///
-/// Yuan, Yang and Gu prove a lower bound on the probability with which each partial order is sampled. The bound is exponentially higher than
-/// that of a random walk (*Partial Order Aware Concurrency Sampling*, CAV 2018). In contrast to PCT, the number of steps and the depth of
-/// the bug need not be known.
+/// Yuan, Yang and Gu prove a lower bound on the probability with which each partial order is sampled. The bound is exponentially higher
+/// than that of a random walk (*Partial Order Aware Concurrency Sampling*, CAV 2018). In contrast to PCT, the method does not need to know
+/// the number of steps or the depth of the bug.
 struct PartialOrderChooser: ScheduleChooser {
   private var generator: SeededGenerator
   /// The priorities of the tasks' next events.

@@ -8,7 +8,7 @@
 ///
 /// The bound of the paper holds if the numbers of events are known and no task waits for another one: each of the `N` orders of the
 /// interesting events has a probability of `1/N`. Here, the numbers are those of an earlier schedule, and the events of tasks that have not
-/// been started belong to the tasks that start them. In each schedule, the visits to one actor are interesting, or all events are.
+/// been started belong to the tasks that start them. In each schedule, either the visits to one actor or all events are interesting.
 struct UniformChooser: ScheduleChooser {
   private var generator: SeededGenerator
   private let profile: ScheduleProfile

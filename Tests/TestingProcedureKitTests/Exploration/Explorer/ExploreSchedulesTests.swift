@@ -167,7 +167,7 @@ import TestingProcedureKit
     let ended = try #require(obedient.deadlock)
     #expect(ended.aftermath == .endedByCancelling)
     #expect(ended.tasks == 1)
-    #expect("\(ended)".contains("(1 task took part)"))
+    #expect("\(ended)".contains("(1 task in the schedule)"))
     let stubborn = try await requireError(ExplorationFailure.self) {
       try await exploreSchedules(10) { env in
         try await env.clock.sleep(for: .seconds(3))
