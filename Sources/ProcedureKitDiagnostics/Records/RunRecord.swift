@@ -77,7 +77,7 @@ public struct RunRecord: Sendable, Identifiable {
   public var requests: [ProcedureID] = []
   /// The body's waits for other runs, in the order in which they ended.
   ///
-  /// A record contains the first 10,000 waits of a run. The time that a run spends in later waits counts as execution time.
+  /// A record contains the first 10,000 waits of a run. The time that a run spends in later waits is included in its execution time.
   public var awaits: [Await] = []
   /// The name of the `map`, if the run is one of its elements.
   public var collection: String?

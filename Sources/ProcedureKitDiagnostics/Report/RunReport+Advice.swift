@@ -58,7 +58,7 @@ extension RunReport {
     return advice
   }
 
-  /// Advice on which failures to fix first: those that caused the most runs to be skipped.
+  /// Advice on which failures to fix first, based on how many runs each failure caused to be skipped.
   private var failureAdvice: [String] {
     let causes = Dictionary(grouping: others.compactMap(\.cause), by: \.id).values
       .sorted { ($1.count, $0[0].id) < ($0.count, $1[0].id) }

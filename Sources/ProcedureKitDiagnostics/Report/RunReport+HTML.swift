@@ -7,7 +7,8 @@ extension RunReport {
   /// The report as a self-contained HTML page, which includes the timeline, but no scripts or external resources. It fits any window or
   /// sheet of paper that is at least 400 points wide.
   ///
-  /// Each list shows its first rows, and up to a hundred rows when it is opened, followed by the number of rows that are left out.
+  /// Each list shows only its first rows until it is expanded. It then shows up to a hundred rows, followed by the number of rows that are
+  /// left out.
   public var html: String {
     let drawing = TimelineDrawing(Timeline(recording), path: criticalPath, hasTitle: false)
     var body = "<h1>\(MarkupText.escape(recording.summary))</h1>\n"

@@ -10,7 +10,7 @@ struct TerminalLines {
   private static let reasonLines = 20
 
   /// Returns the lines that report the end of a run, or `nil` if the end is not reported. Failures are reported if `showsFailures` is
-  /// `true`; finished runs are reported only if there is no live line.
+  /// `true`. Finished runs are reported only if there is no live line.
   func lines(for ending: TerminalStatus.Ending, reason: String?) -> String? {
     let head = number(ending.number, of: ending.total) + " " + line(ending.name)
     switch ending.outcome {

@@ -7,8 +7,8 @@ public import ProcedureKit
 /// let report = try await progress.show(queue) { try await queue.run(job) }
 /// ```
 ///
-/// On a terminal, the last line shows how many of the procedures have ended, how many are executing, and the names of those that are
-/// executing. The procedure that started first is listed first. If a procedure reports progress, its name is followed by the completed
+/// On a terminal, the last line shows how many of the procedures have ended, how many are executing, and the names of the executing
+/// procedures. The procedure that started first is listed first. If a procedure reports progress, its name is followed by the completed
 /// percentage. Failures and their reasons stay above this line:
 ///
 /// ```

@@ -7,7 +7,7 @@ struct TraceLanes {
   struct Lane: Hashable {
     /// The number of the slot; -1 for bodies without a slot.
     let slot: Int
-    /// The position of the lane among the lanes for the slot, counted from 0.
+    /// The position of the lane among the lanes for the slot, starting at 0.
     let depth: Int
 
     /// The name of the lane in a viewer.

@@ -29,7 +29,7 @@ public final class TraceRecorder: Sendable {
   private let start = ContinuousClock.now
   private let readers = FeedReaders()
 
-  /// Creates the file or empties the file if it already exists.
+  /// Creates the file, or truncates it if it already exists.
   ///
   /// - Throws: ``TraceError`` if the file cannot be opened for writing.
   public convenience init(file: URL) throws {
@@ -39,8 +39,8 @@ public final class TraceRecorder: Sendable {
     try self.init(path: SystemText(file.path), file)
   }
 
-  /// Creates the file or empties the file if it already exists. The path does not have to be valid UTF-8, because it may come from the
-  /// command line.
+  /// Creates the file, or truncates it if it already exists. The path does not have to be valid UTF-8, because it may come from the command
+  /// line.
   ///
   /// - Throws: ``TraceError`` if the file cannot be opened for writing.
   public convenience init(path: SystemText) throws {

@@ -9,7 +9,7 @@ public import ProcedureKitFoundation
 ///
 /// - Once ``append(_:for:)`` returns, ``read(_:)`` returns the bytes, even in a process that is started after this one was killed.
 /// - If an entry exists, so do all entries whose `append` had returned before the `append` of this entry was called.
-/// - Reading a damaged entry throws an error. It never returns bytes other than those that were appended.
+/// - Reading an entry returns exactly the bytes that were appended. Reading a damaged entry throws an error.
 ///
 /// All functions can be called concurrently.
 public protocol ProcedureJournal: Sendable {

@@ -22,7 +22,7 @@ final class IdleTrackingExecutor: TaskExecutor {
     self.didBecomeIdle = didBecomeIdle
   }
 
-  /// Whether the executor is idle: no job is ready or running.
+  /// Whether the executor is idle, which means that no job is ready or running.
   var isIdle: Bool { state.withLock { !$0.isDriven } }
 
   func enqueue(_ job: consuming ExecutorJob) {

@@ -10,7 +10,7 @@ public import ProcedureKit
 /// try await done
 /// ```
 ///
-/// Sleepers wake in the order of their deadlines; sleepers with equal deadlines wake in the order in which their sleeps began. `advance`
+/// Sleepers wake in the order of their deadlines. Sleepers with equal deadlines wake in the order in which their sleeps began. `advance`
 /// moves the clock immediately. ``run(for:)`` moves the clock from deadline to deadline, and waits between these steps until the tasks on
 /// ``executor`` have done their work. Within `exploreSchedules`, the clock moves automatically: it jumps to the next deadline when no job
 /// is ready.

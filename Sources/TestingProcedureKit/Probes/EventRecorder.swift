@@ -147,7 +147,7 @@ extension EventRecorder {
 }
 
 extension Sequence<ProcedureEvent> {
-  /// Returns the kinds of all events, or only of those that belong to the run `id`, in order.
+  /// Returns the kinds of the events in order, for the run `id` or for all runs.
   public func steps(of id: ProcedureID? = nil) -> [ProcedureEvent.Kind] {
     filter { id == nil || $0.id == id }.map(\.kind)
   }

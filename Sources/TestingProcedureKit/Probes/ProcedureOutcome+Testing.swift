@@ -34,7 +34,7 @@ extension ProcedureOutcome {
     error(as: ProcedureError.self) ?? cancellationReason(as: ProcedureError.self)
   }
 
-  /// The reason why a run was cancelled; `nil` if there is no reason, and for every other outcome.
+  /// The reason why a run was cancelled; `nil` if there is no reason or the run was not cancelled.
   public var cancellationReason: (any Error)? {
     if case .cancelled(let reason) = self { reason } else { nil }
   }

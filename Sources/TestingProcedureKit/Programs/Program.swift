@@ -53,7 +53,7 @@ struct GeneratedProgram: Sendable, Equatable, LosslessStringConvertible {
 
 /// A failing program after simplification, with its failing schedule.
 public struct ProgramFailure<Command: Sendable>: Error, CustomStringConvertible {
-  /// The number of the generated program, counted from `0`; `nil` for a program that was not generated.
+  /// The number of the generated program, starting at `0`; `nil` for a program that was not generated.
   public var number: Int?
 
   /// The seed of the programs and schedules.

@@ -35,7 +35,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
 
   /// Returns a generated program, for example so that you can execute it outside an exploration.
   ///
-  /// - Parameter number: The number of the program, counted from `0`.
+  /// - Parameter number: The number of the program, starting at `0`.
   /// - Returns: The program, which depends only on the seed, the limits and the number.
   public func program(_ number: Int) -> Program<Command> {
     var random = SeededGenerator(seed: seed(of: number))

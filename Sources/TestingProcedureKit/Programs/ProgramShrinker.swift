@@ -30,7 +30,7 @@ struct ProgramShrinker<Command: Sendable> {
     candidates.removeLast()
   }
 
-  /// Returns the simplifications of `program`, starting with those that have the greatest effect.
+  /// Returns the simplifications of `program`, starting with the largest.
   private func simplifications() -> [Program<Command>] {
     let tasks = program.tasks
     var simpler: [[[Command]]] = []

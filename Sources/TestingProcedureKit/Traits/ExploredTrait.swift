@@ -34,8 +34,8 @@ internal import Synchronization
   /// | `PROCEDUREKIT_SEED` | the seed, which is a number, or `random` for a new seed in each run |
   /// | `PROCEDUREKIT_SCHEDULES` | the number of schedules of each exploration |
   /// | `PROCEDUREKIT_SECONDS` | the time limit for each exploration, in real time, instead of a number of schedules |
-  /// | `PROCEDUREKIT_REPLAY` | a replay string: the only schedule to run |
-  /// | `PROCEDUREKIT_PROGRAM` | `seed:number`: the only generated program to explore; see ``ProgramExplorer`` |
+  /// | `PROCEDUREKIT_REPLAY` | the replay string of the only schedule to run |
+  /// | `PROCEDUREKIT_PROGRAM` | the only generated program to explore, in the form `seed:number`; see ``ProgramExplorer`` |
   /// | `PROCEDUREKIT_CORPUS` | a text file with failing seeds, which are tried first; each failure is added to it |
   ///
   /// If the trait is applied to a suite, each test of the suite is explored. If several of these traits apply to a test, the last one is

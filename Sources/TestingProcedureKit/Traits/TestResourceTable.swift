@@ -131,7 +131,8 @@ final class TestResourceTable: Sendable {
     list.withLock { state, _ in state.pools[key]?.holders.map(\.test) ?? [] }
   }
 
-  /// Returns the resources that a claim is waiting for, with the tests that hold them; an empty string if it no longer waits.
+  /// Returns a description of the resources that a claim is waiting for, and of the tests that hold them. Returns an empty string if the
+  /// claim is no longer waiting.
   private func blockers(of claim: Claim) -> String {
     list.withLock { state, _ in
       guard state.line.contains(where: { $0.claim.number == claim.number }) else { return "" }

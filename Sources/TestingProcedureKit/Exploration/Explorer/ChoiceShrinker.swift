@@ -9,7 +9,7 @@
 /// the same way.
 struct ChoiceShrinker {
   private enum Phase {
-    /// The shortest failing prefix has at most `upper` choices; prefixes with fewer than `lower` choices have passed.
+    /// The shortest failing prefix has at most `upper` choices. Prefixes with fewer than `lower` choices have passed.
     case bisecting(lower: Int, upper: Int)
     /// Replaces `size` deviations at a time, starting with the deviation at `position`.
     case zeroing(size: Int, position: Int)
@@ -19,7 +19,7 @@ struct ChoiceShrinker {
   }
 
   /// The variants of a replacement. `width` is the number of consecutive deviations to replace. `zeros` is the number of zeros to insert
-  /// after the first of them; if it is negative, choices are dropped instead. The later choices have to be moved, because replacing a
+  /// after the first of them. If `zeros` is negative, choices are dropped instead. The later choices have to be moved, because replacing a
   /// choice usually changes the number of choices before the next switch.
   private static let variants: [(width: Int, zeros: Int)] =
     [(2, 0)] + [-1, 1, -2, 2, -3, 3].flatMap { [(1, $0), (2, $0)] }

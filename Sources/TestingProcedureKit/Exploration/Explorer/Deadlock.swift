@@ -66,10 +66,11 @@ public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
   /// exploration.
   public var starter: String?
 
-  /// The step at which the task was started, counted from `1`; `0` for the body.
+  /// The number of the step at which the task was started, counting from `1`; `0` for the body.
   public var firstStep: Int
 
-  /// The last step of the task, counted from `1`. The task has been waiting since that step. The number is `0` if the task never ran.
+  /// The number of the task's last step, counting from `1`. The task has been waiting since that step. The number is `0` if the task never
+  /// ran.
   public var lastStep: Int
 
   /// The last event of the task, such as starting or waking another task, a note, a check or a sleep; `nil` if there was no event.

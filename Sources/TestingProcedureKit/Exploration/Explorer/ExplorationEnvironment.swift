@@ -21,7 +21,7 @@ public final class ExplorationEnvironment: Sendable {
   /// does not control.
   public static var current: ExplorationEnvironment? { ScheduleExecutor.current?.environment }
 
-  /// The number of the schedule, counted from `0`.
+  /// The number of the schedule, starting at `0`.
   public let schedule: Int
 
   /// The seed for the random numbers.

@@ -3,7 +3,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The seed of the exploration.
   public var seed: UInt64
 
-  /// The number of the failing schedule, counted from `0`.
+  /// The number of the failing schedule, starting at `0`.
   public var schedule: Int
 
   /// The strategy of the exploration.
@@ -83,7 +83,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     lines += notes.map { "  note: \($0)" }
     lines += files.map { "  file: \($0)" }
     if let attachment {
-      lines.append("  page: \(attachment), attached to the test; swift test --attachments-path . writes it")
+      lines.append("  page: \(attachment), attached to the test; to save it, run swift test --attachments-path .")
     }
     if let failsAgain {
       lines.append("  when the explorer repeated this order, it \(failsAgain ? "failed again" : "did not fail again")")

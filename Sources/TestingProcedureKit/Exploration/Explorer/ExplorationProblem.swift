@@ -120,7 +120,7 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
 /// `ExplorationEnvironment.random`, the time of day, the order of a `Set` or `Dictionary`, state that outlives a schedule, or work on other
 /// threads.
 public struct ReplayDiverged: Error, Sendable, CustomStringConvertible {
-  /// The step, counted from `1`, at which the orders begin to differ, or a step shortly afterwards.
+  /// The step, counting from `1`, at which the orders begin to differ, or a step shortly afterwards.
   public var step: Int
 
   /// The number of steps in the failure.

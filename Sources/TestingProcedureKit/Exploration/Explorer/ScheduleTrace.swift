@@ -1,8 +1,8 @@
-/// The trace of a failing schedule: the order in which its tasks ran, and the events of each task.
+/// The trace of a failing schedule, with the order in which its tasks ran and the events of each task.
 public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
   /// Consecutive steps that one task took at the same place in the code.
   public struct Stretch: Hashable, Sendable {
-    /// The numbers of the steps, counted from `1`.
+    /// The numbers of the steps, counting from `1`.
     public var steps: ClosedRange<Int>
 
     /// The task; see `ExplorationFailure.order`.
@@ -49,7 +49,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
 
   /// An event in which one task starts or wakes another.
   public struct Wake: Hashable, Sendable {
-    /// The step of the waker, counted from `1`.
+    /// The step of the waker, counting from `1`.
     public var step: Int
 
     /// The task that starts or wakes `task`.

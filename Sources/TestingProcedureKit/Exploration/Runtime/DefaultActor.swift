@@ -10,9 +10,9 @@ import Synchronization
 /// The state of the actor is in two words after the actor's header: the flags and the most recent caller. The layout is not documented, so
 /// a test determines `isKnown`. The runtime changes both words in a single atomic operation, and so does this type.
 ///
-/// Invariant: Each address comes from a job that the runtime has passed to the exploration and that has not run yet. Such a job is in
-/// memory, and so is the actor that it is waiting for; a visit also retains the actor (`retained`). An `UnownedJob` is the address of the
-/// job, so it can be converted to and from the words in which the runtime stores jobs.
+/// Invariant: Each address comes from a job that the runtime has passed to the exploration and that has not run yet. The job and the actor
+/// that it is waiting for are in memory, and a visit also retains the actor (see `retained`). An `UnownedJob` is the address of the job, so
+/// it can be converted to and from the words in which the runtime stores jobs.
 struct DefaultActor: Hashable, Sendable {
   private typealias State = Atomic<WordPair>
 

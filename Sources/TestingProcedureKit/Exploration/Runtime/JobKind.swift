@@ -46,7 +46,7 @@ enum JobKind {
     id != nil && isKnown && kind(of: job) == task
   }
 
-  /// An executor that does not run its jobs itself: the code that uses the executor takes them with `next` and runs them with `run`.
+  /// An executor that does not run its jobs. The code that uses the executor takes each job with `next` and runs it with `run`.
   final class Probe: TaskExecutor {
     private let jobs = Mutex<[UnownedJob]>([])
 

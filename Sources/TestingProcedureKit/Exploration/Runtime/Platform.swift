@@ -96,7 +96,7 @@ enum Platform {
     #endif
   }
 
-  /// Returns the addresses of the calls on the stack of the calling thread, up to `limit`; an empty array on systems without this function.
+  /// Returns the addresses of up to `limit` calls on the stack of the calling thread; an empty array if the system cannot provide them.
   ///
   /// The system finds the calls by using the unwind tables. Frame pointers would not suffice, because parts of the runtime do not have
   /// them.

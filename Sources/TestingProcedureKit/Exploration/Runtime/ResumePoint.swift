@@ -83,7 +83,8 @@ struct CodeMap {
 
   /// The results of all lookups in this process.
   private struct Known {
-    /// The functions at each address. There are several if the compiler has inlined one into another; the innermost comes first.
+    /// The functions at each address. There are several if the compiler has inlined one function into another. The innermost function comes
+    /// first.
     var symbols: [UInt: [Symbol]] = [:]
     /// The addresses whose places have been looked up.
     var located: Set<UInt> = []

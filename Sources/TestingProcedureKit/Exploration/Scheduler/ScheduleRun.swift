@@ -14,7 +14,7 @@ struct ScheduleRun: Sendable {
     /// The number of jobs in which the runtime determined which caller an actor served next.
     var unorderedVisits = 0
 
-    /// Whether running the same choices again fails reliably and at a reasonable cost.
+    /// Whether running the same choices again reproduces the failure reliably and at a reasonable cost.
     var isReproducible: Bool {
       problems.allSatisfy { problem in
         switch problem {

@@ -34,7 +34,7 @@ struct ScheduleState {
     case advance(VirtualClock)
     /// Pass the run token to a parked worker.
     case parked(WorkerThread)
-    /// No job may run.
+    /// No job can run.
     case nothing
     /// Another worker has the run token.
     case waiting
@@ -480,7 +480,7 @@ extension ScheduleState {
     return entry
   }
 
-  /// Inserts an entry before those that became ready later.
+  /// Inserts an entry before the entries that became ready later.
   private mutating func insert(_ entry: Ready, _ task: Int) {
     let later = ready.reversed().prefix { $0.number > entry.number }.count
     ready.insert(entry, at: ready.count - later)
@@ -495,7 +495,7 @@ extension ScheduleState {
     return entry
   }
 
-  /// Removes and returns the entry at `index`; its task runs next.
+  /// Removes and returns the entry at `index`, whose task runs next.
   private mutating func take(_ index: Int) -> Ready {
     steps += 1
     events += 1

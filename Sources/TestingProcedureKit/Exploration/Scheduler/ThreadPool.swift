@@ -97,7 +97,7 @@ final class ThreadPool: TaskExecutor {
   }
 }
 
-/// A thread of an exploration. One worker at a time has the run token and runs jobs; all others wait for orders.
+/// A thread of an exploration. One worker at a time has the run token and runs jobs, while all others wait for orders.
 final class WorkerThread: Sendable {
   enum Order: Sendable {
     /// Run the explorer's own job.

@@ -47,7 +47,7 @@ struct FirstChooser: ScheduleChooser {
 /// without preemption.
 struct RandomChooser: ScheduleChooser {
   private var generator: SeededGenerator
-  /// On average, one in `preemptionOdds` wakers is preempted; `0` means that none is.
+  /// On average, one in `preemptionOdds` wakers is preempted. If the value is `0`, no waker is preempted.
   private let preemptionOdds: Int
 
   init(generator: SeededGenerator) {

@@ -19,7 +19,7 @@ struct UniformChooser: ScheduleChooser {
   private var started: Set<Int> = []
   /// The task of the next interesting event.
   private var intended: Int?
-  /// On average, one in `preemptionOdds` wakers is preempted; `0` means that none is.
+  /// On average, one in `preemptionOdds` wakers is preempted. If the value is `0`, no waker is preempted.
   private let preemptionOdds: Int
 
   init(generator: SeededGenerator, profile: ScheduleProfile) {
