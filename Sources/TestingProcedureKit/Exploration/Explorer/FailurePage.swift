@@ -29,7 +29,7 @@ struct FailurePage {
       </header>
       \(lanes)
       <details>
-      <summary>The whole report as text</summary>
+      <summary>The complete report as text</summary>
       <pre>\(Self.escaped("\(failure)"))</pre>
       </details>
       <script>
@@ -172,9 +172,9 @@ struct FailurePage {
       byId('details').replaceChildren(
         line('Step ' + steps + ': task ' + facts.task + ' runs' + (facts.actor ? ' on the actor ' + facts.actor : '')
           + (facts.procedure ? ' in the procedure “' + facts.procedure + '”' : '') + '.'),
-        line(facts.function ? 'Resumed, or created, in ' + facts.function + ' at ' + facts.file
+        line(facts.function ? 'Resumed or created in ' + facts.function + ' at ' + facts.file
           : isFirst ? 'This is the first step of the task.' : 'The place at which the task was resumed is unknown.'),
-        line(events.length ? 'It does this: ' + events.join('; ') + '.' : 'It starts and wakes no other task.'));
+        line(events.length ? 'Events: ' + events.join('; ') + '.' : 'The task has no events in this step.'));
     }
     if (rows.length) {
       byId('first').onclick = () => show(0);
