@@ -2,7 +2,7 @@ public import ProcedureKit
 internal import Synchronization
 
 extension Procedure {
-  /// Returns a procedure that takes a single input and executes this one once for the inputs of many runs.
+  /// Returns a procedure with a single input that collects the inputs of many runs and executes this procedure once for all of them.
   ///
   /// ```swift
   /// let user = FetchUsers().batched(maxSize: 100, within: .milliseconds(5))  // one request for up to 100 users
@@ -20,8 +20,8 @@ extension Procedure {
   /// the run that executes it is cancelled or times out: that run ends after the batch. A batch is cancelled when all of its runs are
   /// cancelled.
   ///
-  /// All copies of the returned procedure share their batches, so apply the modifier once: a procedure to which the modifier is applied for
-  /// each request shares nothing. Each queue has its own batches, and runs without a queue have batches of their own.
+  /// All copies of the returned procedure share their batches, so apply the modifier only once: if each request applies it again, every
+  /// batch contains a single input. Each queue has its own batches, and runs without a queue have separate batches.
   ///
   /// - Parameters:
   ///   - maxSize: The maximum number of inputs in a batch. Passing a number below 1 traps.
@@ -38,7 +38,7 @@ extension Procedure {
     }
   }
 
-  /// Returns a procedure that takes a single input and executes this one once for the inputs of many runs.
+  /// Returns a procedure with a single input that collects the inputs of many runs and executes this procedure once for all of them.
   ///
   /// This variant of `batched` is for a procedure that returns one value for each input, in the same order, so no input can fail
   /// separately.
@@ -92,7 +92,7 @@ private final class Batches<Element: Sendable, Value: Sendable>: Sendable {
       if maxSize > 1 {
         try await run.withSlotAndResourcesReleased {
           await batch.waitForTurn(of: member, run)
-          // Another member leads from now on, or executes the batch without this input.
+          // Leaving withdraws the input unless the batch has started, and makes another member the leader if necessary.
           if run.isCancelled { leave(batch, member, queue) }
           if let refusal = batch.refusal(of: member) { throw refusal }
         }
@@ -280,7 +280,7 @@ private final class Batch<Element: Sendable, Value: Sendable>: Sendable {
       if !state.hasStarted {
         left = state.members.removeValue(forKey: member)
         if state.leader == member {
-          // The members that still wait store new signals, so those of cancelled members are not sent again and again.
+          // The members that are still waiting store new signals, so the signals of cancelled members are not sent repeatedly.
           signals = state.signals.sorted { $0.key < $1.key }.map(\.value)
           state.signals = [:]
           while state.leader <= state.joinedCount, state.members[state.leader] == nil { state.leader += 1 }

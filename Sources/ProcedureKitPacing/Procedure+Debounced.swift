@@ -16,8 +16,8 @@ extension Procedure {
   ///
   /// A superseded run is not reinstated: if the run that superseded it is cancelled or times out while waiting, neither run executes.
   ///
-  /// The order of the runs is that in which they were added or called, even if their bodies start in a different order. The attempts of a
-  /// run, and the executions of a repetition, do not supersede a later run that waits, but are ignored, which ends the repetition.
+  /// Runs are ordered by when they were added or called, even if their bodies start in a different order. If a later run is waiting, an
+  /// attempt of an earlier run, or an execution of an earlier repetition, does not supersede it but is ignored, which ends the repetition.
   ///
   /// All copies of the returned procedure share their keys, on all queues, so apply the modifier once: if each request applies it again, no
   /// run supersedes another.

@@ -10,27 +10,26 @@ extension Procedure {
   /// The copies behave as with `hedged(after:)` in `ProcedureKit`, but the delay adapts to the procedure: it is a percentile of the durations
   /// of the latest successful runs. With a percentile of 95, about one run in twenty starts a second copy, however fast the runs are.
   ///
-  /// The duration of a run is the time until its first copy to succeed has succeeded, including waits for slots. It is measured from the
-  /// start of the first copy, even if the second one succeeds. A run with a second copy has therefore always taken longer than the delay,
-  /// so second copies do not shorten the delay of later runs. Runs that fail or are cancelled do not count. Times are measured on the clock
-  /// of the queue.
+  /// The duration of a run is the time until one of its copies succeeds, including waits for slots. It is measured from the start of the
+  /// first copy, even if the second one succeeds. A run with a second copy has therefore always taken longer than the delay, so second
+  /// copies do not shorten the delay of later runs. Runs that fail or are cancelled do not count. Times are measured on the clock of the
+  /// queue.
   ///
   /// If a server suddenly becomes slow, all runs take longer than the delay, and their second copies would double its load. The share of
   /// second copies is therefore limited, and the delay grows with the durations of the slow runs.
   ///
-  /// All copies of the returned procedure share their durations and their share, on all queues. Apply the modifier once, and not in
-  /// `configured(_:)`, which is called for each run.
+  /// All copies of the returned procedure share the recorded durations and the limit on second copies, on all queues. Apply the modifier
+  /// once, and not in `configured(_:)`, which is called for each run.
   ///
   /// - Parameters:
   ///   - percentile: The percentage of the latest successful runs that have taken no longer than the delay. The delay is the shortest
-  ///     duration for which this is true. Passing a number that is not above 0, or is above 100, traps.
+  ///     duration for which this is true. The number must be above 0 and at most 100; any other number traps.
   ///   - initialDelay: The delay until `minSamples` runs have succeeded.
-  ///   - minSamples: The number of successful runs from which the percentile is used. Passing a number below 1 traps.
-  ///   - maxSamples: The maximum number of durations that are kept, which are those of the latest successful runs. Passing a number below
-  ///     `minSamples` traps.
-  ///   - maxShare: The maximum share of second copies: while fewer than `maxSamples` runs start, at most this share of `maxSamples` second
-  ///     copies start, or one if the share is smaller. The first copy of a run without a second copy continues. Passing a number that is
-  ///     not above 0, or is above 1, traps.
+  ///   - minSamples: The number of successful runs after which the percentile is used. Passing a number below 1 traps.
+  ///   - maxSamples: The number of latest successful runs whose durations are kept. Passing a number below `minSamples` traps.
+  ///   - maxShare: The maximum share of runs that start a second copy, counted over any `maxSamples` runs. At least one of these runs can
+  ///     start a second copy. If a run cannot start a second copy, its first copy continues. The number must be above 0 and at most 1; any
+  ///     other number traps.
   /// - Returns: The procedure with the second copy.
   public func hedged(
     afterPercentile percentile: Double, initialDelay: Duration, minSamples: Int = 20, maxSamples: Int = 200,
@@ -38,15 +37,15 @@ extension Procedure {
   ) -> ProcedureTask<Input, Output> {
     require(
       percentile > 0 && percentile <= 100,
-      "\"\(name)\": hedged(afterPercentile:) needs a percentile above 0 and up to 100, got \(percentile)")
+      "\"\(name)\": the percentile of a hedge must be above 0 and at most 100, got \(percentile)")
     require(
-      minSamples >= 1, "\"\(name)\": hedged(afterPercentile:) needs a minSamples of at least 1, got \(minSamples)")
+      minSamples >= 1, "\"\(name)\": minSamples must be at least 1, got \(minSamples)")
     require(
       maxSamples >= minSamples,
-      "\"\(name)\": hedged(afterPercentile:) needs a maxSamples of at least \(minSamples), got \(maxSamples)")
+      "\"\(name)\": maxSamples must be at least minSamples (\(minSamples)), got \(maxSamples)")
     require(
       maxShare > 0 && maxShare <= 1,
-      "\"\(name)\": hedged(afterPercentile:) needs a maxShare above 0 and up to 1, got \(maxShare)")
+      "\"\(name)\": maxShare must be above 0 and at most 1, got \(maxShare)")
     let task = procedureTask
     let hedging = Locked(
       HedgingMachine(
@@ -101,7 +100,7 @@ struct HedgingMachine: Sendable {
     guard ascending.count >= minSamples else { return initialDelay }
     // The product can be slightly above the intended integer, because percentiles such as 99.9 are rounded.
     let rank = Int((percentile * Double(ascending.count) / 100).nextDown.rounded(.up))
-    // A run that ends exactly then has not taken longer, so the second copy starts a nanosecond later.
+    // A run that takes exactly this long has not exceeded the duration, so the second copy starts a nanosecond later.
     return ascending[min(max(rank, 1), ascending.count) - 1].addingSaturated(.nanoseconds(1))
   }
 
@@ -131,7 +130,7 @@ struct HedgingMachine: Sendable {
     ascending.insert(duration, at: place(of: duration))
   }
 
-  /// Returns the number of durations that are shorter than a duration.
+  /// Returns the number of recorded durations that are shorter than `duration`.
   private func place(of duration: Duration) -> Int {
     var range = 0..<ascending.count
     while !range.isEmpty {

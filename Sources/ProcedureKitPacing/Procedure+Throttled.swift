@@ -17,19 +17,19 @@ extension Procedure {
   /// reinstated. The modifier counts a start when the wait ends, even if the run then has to wait for a slot or resources. Executions can
   /// overlap; apply `exclusive(_:_:)` to prevent that.
   ///
-  /// The order of the runs is that in which they were added or called, even if their bodies start in a different order. A run that arrives
-  /// too early to start, although a later run waits or has started, is ignored. This also applies to the attempts of a run and to the
-  /// executions of a repetition, which end with it.
+  /// Runs are ordered by when they were added or called, even if their bodies start in a different order. A run that cannot start
+  /// immediately is ignored if a later run is already waiting or has started. This also applies to the attempts of a run and to the
+  /// executions of a repetition; the run or the repetition then ends.
   ///
   /// To let all runs wait for their turn, use `rateLimited(_:)` instead. All copies of the returned procedure share their keys, on all
   /// queues, so apply the modifier once: if each request applies it again, the limit has no effect. The procedure remembers up to `count`
-  /// starts for each key; it forgets the keys that are no longer used after as many further runs as there are keys.
+  /// starts for each key. Keys that are no longer used are forgotten after as many further runs as there are keys.
   ///
   /// - Parameters:
   ///   - count: The number of executions per interval. Passing a number below 1 traps.
   ///   - interval: The length of the interval, which is a sliding window.
-  ///   - clock: The clock that measures the intervals. If the queue has its own clock, as in a test, pass that clock: the waits use the
-  ///     clock of the queue, and a run waits again until its interval has passed on this clock.
+  ///   - clock: The clock that measures the intervals. The waits use the clock of the queue, but a run starts only when its interval has
+  ///     passed on `clock`. If the queue has its own clock, as in a test, pass that clock.
   ///   - key: A closure that returns the key of a run. Runs with different keys do not affect each other. Strings are compared byte by
   ///     byte.
   /// - Returns: The procedure with the limit.
@@ -183,7 +183,7 @@ private final class RecentStarts: Sendable {
     state.arrivalCount += 1
     guard state.arrivalCount >= max(64, state.entries.count) else { return [:] }
     state.arrivalCount = 0
-    // Of a key's starts, the latest one is the last to become outdated.
+    // The latest start of a key is the last to become outdated.
     let unused = state.entries.filter { _, entry in
       let isRing = entry.starts.count == maxCount
       let latest = isRing ? entry.starts[(entry.first + maxCount - 1) % maxCount] : entry.starts.last

@@ -224,10 +224,10 @@ struct HedgedTests {
     let messages = [percentile, samples, none, share].map {
       String(decoding: $0?.standardErrorContent ?? [], as: UTF8.self)
     }
-    #expect(messages[0].contains("\"read\": hedged(afterPercentile:) needs a percentile above 0"))
-    #expect(messages[0].contains("up to 100, got 0.0"))
-    #expect(messages[1].contains("needs a maxSamples of at least 9, got 8"))
-    #expect(messages[2].contains("needs a minSamples of at least 1, got 0"))
-    #expect(messages[3].contains("needs a maxShare above 0 and up to 1, got nan"))
+    #expect(messages[0].contains("\"read\": the percentile of a hedge must be above 0"))
+    #expect(messages[0].contains("at most 100, got 0.0"))
+    #expect(messages[1].contains("maxSamples must be at least minSamples (9), got 8"))
+    #expect(messages[2].contains("minSamples must be at least 1, got 0"))
+    #expect(messages[3].contains("maxShare must be above 0 and at most 1, got nan"))
   }
 }

@@ -83,7 +83,7 @@ extension Condition {
   }
 }
 
-/// The error with which a negated condition, or a group of alternative conditions, fails.
+/// The error that a negated condition, or a group of alternative conditions, throws.
 @nonexhaustive
 public enum ConditionError: Error, Sendable, CustomStringConvertible {
   /// A negated condition was satisfied.

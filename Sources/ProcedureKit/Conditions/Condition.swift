@@ -52,8 +52,8 @@ public struct Condition: Sendable {
 
   /// Evaluates the condition once, and calls `decide` as soon as the result is certain.
   ///
-  /// The function returns when all tasks of the evaluation have ended. If an operand of `||` or `&&` ignores cancellation, this happens
-  /// after the decision. Cancelling the caller cancels the evaluation, but `decide` is still called.
+  /// The function returns when all tasks of the evaluation have ended. If an operand of `||` or `&&` ignores cancellation, `decide` can be
+  /// called long before that. Cancelling the caller cancels the evaluation, but `decide` is still called.
   ///
   /// - Parameters:
   ///   - prepares: Whether the `prepare` step is performed.

@@ -24,14 +24,14 @@ public enum FailurePolicy: Sendable, Hashable {
 public struct ProcedureFailure: Sendable {
   /// The run that failed.
   public let procedure: ProcedureIdentity
-  /// The error with which the run failed.
+  /// The error that caused the run to fail.
   public let error: any Error
 
   /// Creates a failure from a run and its error.
   ///
   /// - Parameters:
   ///   - procedure: The run that failed.
-  ///   - error: The error with which the run failed.
+  ///   - error: The error that caused the run to fail.
   public init(procedure: ProcedureIdentity, error: any Error) {
     self.procedure = procedure
     self.error = error

@@ -42,7 +42,7 @@ public struct ProcedureError: Error, Sendable {
     /// Either the procedure was waiting for a resource, in which case its body was not executed, or its body was waiting for the procedure
     /// itself or for another procedure that was in turn waiting for it.
     public static let exclusionDeadlock = Kind("exclusionDeadlock")
-    /// The procedure and another one declare a ``Resource`` with different capacities. The body was not executed.
+    /// The procedure and another one declare the same ``Resource`` with different capacities. The body was not executed.
     public static let resourceConflict = Kind("resourceConflict")
     /// The procedure needs more units of a resource than exist, and would have waited forever. The body was not executed.
     public static let capacityExceeded = Kind("capacityExceeded")
@@ -329,8 +329,8 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
   /// Returns a statement of what happened to the procedure, and the reason, if one is known.
   ///
   /// - Parameters:
-  ///   - name: A function that returns the words for a run.
-  ///   - words: A function that returns the words for an error.
+  ///   - name: A function that returns the description of a run.
+  ///   - words: A function that returns the description of an error.
   /// - Returns: What happened and why it happened.
   package func statement(
     naming name: (ProcedureIdentity) -> String, _ words: (any Error) -> String

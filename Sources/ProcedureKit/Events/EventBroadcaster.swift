@@ -217,7 +217,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
 enum EventEffect: Sendable {
   /// Resumes a waiting reader.
   case resume(Waiter)
-  /// Releases an object that may refer to the user's values: the details of a dropped event, or the end of a run.
+  /// Releases an object that can refer to the user's values: the details of a dropped event, or the record of a run that ended.
   case release(any Sendable)
 
   /// Performs the effect. The caller must not hold any locks.
@@ -231,7 +231,7 @@ enum EventEffect: Sendable {
 
 /// An event that a broadcaster delivers.
 protocol BroadcastEvent: Sendable {
-  /// The object that may refer to the user's values, if there is one.
+  /// The object that can refer to the user's values, if there is one.
   var details: ProcedureEvent.Details? { get }
 }
 

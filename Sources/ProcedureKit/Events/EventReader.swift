@@ -1,6 +1,6 @@
 /// The reading side of one subscription. The subscription ends when the last reference to the reader is released.
 ///
-/// Several tasks may read at the same time; each event is delivered to only one of them.
+/// Several tasks can read at the same time. Each event is delivered to only one of them.
 protocol EventReader: AnyObject, Sendable {
   associatedtype Event: Sendable
 
@@ -32,7 +32,7 @@ extension EventReader {
   /// Creates the stream of this subscription. The stream's closure owns the reader: the subscription ends when the stream is released, or
   /// when a task that is iterating over the stream is cancelled.
   ///
-  /// - Parameter surround: A function that receives, wraps and calls the wait for the next event.
+  /// - Parameter surround: A function that receives a closure that waits for the next event, calls the closure, and returns the event.
   /// - Returns: The stream.
   func stream(waiting surround: @escaping WaitSurrounding) -> AsyncStream<Event> {
     AsyncStream {

@@ -77,8 +77,8 @@ public struct ProcedureEvent: Sendable {
     /// The body has requested a value by key, which the run ``ProcedureEvent/requested`` computes or has computed; see
     /// ``ProcedureContext/value(of:)-swift.method``.
     ///
-    /// If the body then waits for the value, ``didAwait`` follows. Like that event, this one is published for each request, and only code
-    /// that is subscribed at that moment receives it.
+    /// If the body then waits for the value, ``didAwait`` follows. An event of this kind is published for each request, but is delivered
+    /// only to code that is subscribed at that moment.
     public static var didRequest: Kind { Kind(name: .didRequest) }
     /// The progress of the run has increased by at least one percent; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
     public static var progress: Kind { Kind(name: .progress) }
@@ -87,7 +87,7 @@ public struct ProcedureEvent: Sendable {
     /// The ``ProcedureEvent/outcome`` is available. The run has released its slot, unless it is a node of a graph, in which case the worker
     /// of the graph keeps the slot.
     public static var didFinish: Kind { Kind(name: .didFinish) }
-    /// A subscriber to a queue was too slow, and the oldest events were dropped; ``ProcedureEvent/lostCount`` is the number of dropped
+    /// A subscriber to a queue was too slow, and the oldest events were dropped. ``ProcedureEvent/lostCount`` is the number of dropped
     /// events.
     ///
     /// A gap does not belong to a run: its ``ProcedureEvent/id`` identifies no run, its ``ProcedureEvent/name`` is the name of the queue,
@@ -112,13 +112,13 @@ extension ProcedureEvent {
     case didAttach
     /// The body is about to start this attempt; see ``Kind-swift.struct/willExecute``.
     case willExecute(attempt: Int)
-    /// This attempt of the body ended.
+    /// This attempt to execute the body has ended.
     case didExecute(attempt: Int)
     /// An existing value is used, so the body is not executed; see ``Kind-swift.struct/reused``.
     case reused(by: String)
     /// The attempt failed, and the next one follows after the delay; see ``Kind-swift.struct/retrying``.
     case retrying(attempt: Int, delay: Duration, error: any Error)
-    /// The run was cancelled, with this reason if a reason was given; see ``Kind-swift.struct/didCancel``.
+    /// The run was cancelled. The reason is `nil` if none was given; see ``Kind-swift.struct/didCancel``.
     case didCancel(reason: (any Error)?)
     /// The body is about to add this child.
     case willProduce(ProcedureIdentity)
@@ -134,7 +134,7 @@ extension ProcedureEvent {
     case willFinish(ProcedureOutcome<Void>)
     /// The outcome is available; see ``Kind-swift.struct/didFinish``.
     case didFinish(ProcedureOutcome<Void>)
-    /// The subscriber was too slow and missed this number of events; see ``Kind-swift.struct/gap``.
+    /// The subscriber was too slow and missed this many events; see ``Kind-swift.struct/gap``.
     case gap(lostCount: Int)
   }
 
@@ -396,7 +396,8 @@ public enum ExecutionCause: Hashable, Sendable, CustomStringConvertible {
   case dependenciesChanged([String])
   /// These dependencies are being executed, so their values are not known yet.
   case dependenciesExecuted([String])
-  /// The caller, or a node that is being executed, needs the value, but the value's type, which has this name, is not `Codable`.
+  /// The caller, or a node that is being executed, needs the value, but its type is not `Codable`. The associated value is the name of the
+  /// type.
   case notCodable(String)
 
   /// The reason in words, such as "the journal has no value for it".

@@ -47,19 +47,19 @@ extension ProcedureGraph {
     return graph
   }
 
-  /// Whether the order of ready nodes matters to a run of the graph in a context, so that it is worth finding out the expected durations.
+  /// Returns whether the order of ready nodes matters in a run of the graph. If so, it is worth looking up the expected durations.
   package func ordersNodes(in context: ProcedureContext) -> Bool {
     GraphRun.ordersNodes(of: plan, in: context.run, limit: width)
   }
 }
 
 extension Duration {
-  /// The duration as it is stored in the traits of a node.
+  /// The duration in seconds, as it is stored in the traits of a node.
   package var expectedSeconds: Float { Float(max(self / .seconds(1), 0)) }
 }
 
 extension GraphShape {
-  /// Returns the rank of each node (Q8): the lower the rank, the longer is the longest path from the node to the end of the graph.
+  /// Returns the rank of each node (Q8). The node with the longest path to the end of the graph has the lowest rank.
   ///
   /// The length of a path is the sum of the expected durations of its nodes, including the first one. A node whose duration is unknown is
   /// expected to take the mean of the known durations. If none is known, the length is the number of nodes.

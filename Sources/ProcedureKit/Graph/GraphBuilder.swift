@@ -6,8 +6,9 @@ public final class GraphBuilder {
   /// The identity that the builder uses to recognize its own nodes.
   @usableFromInline let identity = ProcedureID.reserve()
   let graphName: String
-  // Invariant: no function of the draft calls the builder or the user's code, so accesses to the draft never overlap. A builder cannot be sent
-  // to another task while it is used. Checking this at run time would take a fifth of the time for building a graph.
+  // Invariant: no function of the draft calls the builder or the user's code, so accesses to the draft never overlap. A builder cannot be
+  // sent to another task while it is in use. Checking this at run time would account for a fifth of the time that it takes to build a
+  // graph.
   @exclusivity(unchecked) private var draft = GraphDraft()
   private var isBuilt = false
 

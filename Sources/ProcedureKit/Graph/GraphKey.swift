@@ -13,7 +13,7 @@ public protocol GraphKey: Hashable, Sendable {
   /// The type of the value that belongs to a key.
   associatedtype Value: Sendable
 
-  /// The name, in errors, events and diagrams, of the run that computes the value. The default is the description of the key.
+  /// The name of the run that computes the value, for errors, events and diagrams. The default is the description of the key.
   var name: String { get }
 }
 
@@ -23,7 +23,7 @@ extension GraphKey {
 }
 
 extension GraphBuilder {
-  /// Declares the procedure that computes the values that the bodies of the graph request by keys of a type.
+  /// Declares the procedure that computes values for keys of one type, so that the bodies of the graph can request them.
   ///
   /// ```swift
   /// let build = ProcedureGraph("build") { (g, sources: Node<[String]>) in
@@ -35,17 +35,18 @@ extension GraphBuilder {
   /// }
   /// ```
   ///
-  /// A body requests a value with ``ProcedureContext/value(of:)-swift.method``. The first request for a key starts the procedure, as a child
-  /// of the graph's run on the queue of the graph (``ProcedureQueue/shared`` if it has none), in a slot of its own. Later requests in the
-  /// same run of the graph wait for the same value, and so get the same error if the procedure fails. The procedure can itself request
-  /// values. In graphs within a body of this graph, both their own declarations and those of this graph are available.
+  /// A body requests a value with ``ProcedureContext/value(of:)-swift.method``. The first request for a key starts the procedure as a child
+  /// of the graph's run. The child has its own slot on the queue of the graph, or on ``ProcedureQueue/shared`` if the graph has no queue.
+  /// Later requests in the same run of the graph wait for the same value, and receive the same error if the procedure fails. The procedure
+  /// can itself request values. A graph that executes within a body of this graph can use the declarations of both graphs.
   ///
-  /// The limit ``ProcedureGraph/maxConcurrentNodes(_:)`` applies only to nodes, which count even while they wait for a value. The width of
-  /// the queue, and modifiers of the procedure such as ``Procedure/uses(_:units:)``, limit the values.
+  /// The limit ``ProcedureGraph/maxConcurrentNodes(_:)`` applies only to nodes, and a node counts towards it even while it waits for a
+  /// value. The number of values that are computed concurrently is limited by the width of the queue, and by modifiers of the procedure
+  /// such as ``Procedure/uses(_:units:)``.
   ///
   /// - Parameters:
   ///   - keys: The type of the keys. Declaring a type twice in one graph traps.
-  ///   - isVolatile: Whether a value can change between runs of the graph although all values that it has requested are the same, for
+  ///   - isVolatile: Whether a value can change between runs of the graph even if all values that the procedure requests stay the same, for
   ///     example because the procedure reads a file. In a durable graph (`ProcedureKitDurable`), such a value is computed again in each run
   ///     that needs it.
   ///   - procedure: The procedure, whose input is the key.
@@ -55,13 +56,13 @@ extension GraphBuilder {
     addKeys(KeyProcedure<Key>(task: procedure.procedureTask, isVolatile: isVolatile))
   }
 
-  /// Declares the function that computes the values that the bodies of the graph request by keys of a type; see
+  /// Declares the function that computes values for keys of one type, so that the bodies of the graph can request them; see
   /// ``values(for:isVolatile:with:)``.
   ///
   /// - Parameters:
   ///   - keys: The type of the keys. Declaring a type twice in one graph traps.
-  ///   - isVolatile: Whether a value can change between runs of the graph although all values that it has requested are the same.
-  ///   - operation: The function, which never executes on the caller's actor. Its arguments are the key, and the context by which it can
+  ///   - isVolatile: Whether a value can change between runs of the graph even if all values that the function requests stay the same.
+  ///   - operation: The function, which never executes on the caller's actor. Its arguments are the key and the context, with which it can
   ///     request other values.
   public func values<Key: GraphKey>(
     for keys: Key.Type, isVolatile: Bool = false,
@@ -78,18 +79,19 @@ extension ProcedureContext {
   /// Returns the value for a key. The procedure that the enclosing graph declares for the type of the key computes the value once for each
   /// run of the graph; see ``GraphBuilder/values(for:isVolatile:with:)``.
   ///
-  /// The body releases its slot while it waits. Cancelling the body ends the wait immediately. The computation is cancelled when no body
-  /// waits for its value any longer, or when the graph is cancelled, and the graph ends after it.
+  /// The body releases its slot while it waits. Cancelling the body ends the wait immediately. The computation is cancelled when no body is
+  /// waiting for its value any longer, or when the graph is cancelled. The graph does not end before the computation does.
   ///
   /// The procedures that a body of the graph calls, runs or produces belong to the graph, too. A procedure that the body adds to a queue does
   /// not, but it can use the context of the body. The conditions and end hooks of the graph itself cannot request its values.
   ///
   /// - Parameter key: The key.
   /// - Returns: The value.
-  /// - Throws: The error with which the computation has failed; ``GraphKeyError`` if the value is itself waiting for the value that the
-  ///   caller computes, or if no enclosing graph declares the type of the key; `CancellationError`, or the reason for the cancellation;
+  /// - Throws: The error of the computation, if it fails; ``GraphKeyError`` if the value is itself waiting for the value that the caller
+  ///   computes, or if no enclosing graph declares the type of the key; `CancellationError`, or the reason for the cancellation;
   ///   ``ProcedureError/Kind/exclusionDeadlock`` if the computation is waiting for the caller in another way.
-  /// - Complexity: O(d) for d enclosing runs, plus O(w) for w waits that follow from the value, if the caller computes a value itself.
+  /// - Complexity: O(d) for d enclosing runs, plus O(w) for w waits that are reachable from the value, if the caller computes a value
+  ///   itself.
   public func value<Key: GraphKey>(of key: Key) async throws -> Key.Value {
     guard let request = GraphRequests.Request(key, from: run) else { throw GraphKeyError(.undeclared, [key]) }
     return try await request.value()
@@ -104,14 +106,14 @@ extension ProcedureContext {
   }
 }
 
-/// An error of a request for the value of a ``GraphKey``.
+/// An error that is thrown when a body requests the value of a ``GraphKey``.
 public struct GraphKeyError: Error, CustomStringConvertible {
   /// The kind of an error.
   @nonexhaustive
   public enum Kind: Hashable, Sendable {
     /// The requested value is waiting, directly or through other values, for the value that the requesting procedure computes.
     case cycle
-    /// No graph around the request declares a procedure for the type of the key.
+    /// No enclosing graph declares a procedure for the type of the key.
     case undeclared
   }
 
@@ -128,10 +130,10 @@ public struct GraphKeyError: Error, CustomStringConvertible {
     let names = keys.map { $0.name.quoted }
     return switch kind {
     case .cycle:
-      "the value of \(names[0]) needs itself: \(names[0]) needs "
+      "the value of \(names[0]) depends on itself: \(names[0]) needs "
         + names.dropFirst().joined(separator: ", which needs ")
     case .undeclared:
-      "\(names[0]) was requested, but no graph around the request declares values for \("\(type(of: keys[0]))".quoted)"
+      "\(names[0]) was requested, but no enclosing graph declares values for \("\(type(of: keys[0]))".quoted)"
     }
   }
 }

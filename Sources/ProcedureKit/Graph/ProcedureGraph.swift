@@ -11,9 +11,9 @@
 /// ```
 ///
 /// A graph is built once and can run many times, even concurrently. A node executes as soon as its dependencies have finished. Independent
-/// nodes execute concurrently, as far as the width of the queue permits. If more nodes are ready, those with the longest path to the end of
-/// the graph start first; see ``expected(durations:)``. The graph finishes when all nodes have finished. A value is released when its last
-/// consumer takes it.
+/// nodes execute concurrently, as far as the width of the queue permits. If more nodes are ready than can execute, the nodes with the
+/// longest paths to the end of the graph start first; see ``expected(durations:)``. The graph finishes when all nodes have finished. A
+/// value is released when its last consumer takes it.
 ///
 /// When a graph is cancelled, it cancels the executing nodes, starts no further ones, and waits for the executing nodes to end. A node can
 /// execute in the task that called ``ProcedureQueue/run(_:input:)``. If the queue cancels the graph, that task itself is not cancelled, so
@@ -146,22 +146,21 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     return graph
   }
 
-  /// Runs the graph without a queue or as part of the calling body.
+  /// Runs the graph without a queue, or, within a body, as part of that body.
   ///
   /// If the caller is cancelled, the graph is cancelled, and the function returns once all executing nodes have ended.
   ///
   /// - Parameter input: The input of the graph.
   /// - Returns: The value of the output node.
-  /// - Throws: The first failure, or, with ``FailurePolicy/collect``,
-  ///   ``ProcedureError/Kind/childrenFailed`` with all failures. A failure that all consumers take as
-  ///   ``Node/catchingErrors()`` does not fail the graph.
-  /// - Complexity: O(n + e) for n nodes and e edges. If priorities differ, or if more nodes can be ready than can execute, an additional
-  ///   O(log n) for each node.
+  /// - Throws: The first failure, or, with ``FailurePolicy/collect``, ``ProcedureError/Kind/childrenFailed`` with all failures. The graph
+  ///   does not fail if all consumers of a failed node use its ``Node/catchingErrors()``.
+  /// - Complexity: O(n + e) for n nodes and e edges. If priorities differ, or if more nodes can be ready than can execute, each node takes
+  ///   an additional O(log n).
   @concurrent public func execute(_ input: Input) async throws -> Output {
     try await procedureTask.execute(input)
   }
 
-  /// The graph as a task, in which ``maxConcurrentNodes(_:)`` and ``onFailure(_:)`` are already applied.
+  /// The graph as a task, including the limit from ``maxConcurrentNodes(_:)`` and the policy from ``onFailure(_:)``.
   public var procedureTask: ProcedureTask<Input, Output> {
     ProcedureTask(name) { input in try await execute(input, in: .requireCurrent(for: name)) }
   }
@@ -178,7 +177,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// The nodes whose values form the value of the graph, where -1 represents the graph's input. Empty for a graph without a value.
   package var outputNodes: [Int32] { outputSlots.map { $0 - 1 } }
 
-  /// Whether the output is taken as the `Result` of a node. If so, the output exists even if the node failed.
+  /// Whether the output is the `Result` of a node. If so, the graph has an output even if the node failed.
   var isAcceptedOutput: Bool {
     plan.shape.acceptedOutput >= 0
   }

@@ -1,5 +1,5 @@
 extension ProcedureContext {
-  /// Executes an operation that is not affected by cancellation of the procedure or its task, whether before or during the operation.
+  /// Executes an operation that is not affected if the procedure or its task is cancelled, whether before or during the operation.
   ///
   /// ```swift
   /// try await context.shielded { try await connection.close() }

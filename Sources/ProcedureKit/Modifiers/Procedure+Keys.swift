@@ -5,16 +5,16 @@ extension Procedure {
   /// and ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey`` set limits for each key, and a full queue replaces only procedures
   /// with the same key; see ``QueueOverflow``. With the default configuration, a key has no effect. String keys are compared byte by byte.
   ///
-  /// The weight is the number of procedures that start in each turn of the key, if the key has as many waiting procedures of one priority.
-  /// Two keys with weights 1 and 3 whose procedures are always waiting therefore start one procedure and three procedures in turn. A key
-  /// waits for at most as many starts as the weights of the other keys add up to, so no key starves, however small its weight is. If the
-  /// procedures with one key have different weights, the weight of the one that was admitted last applies to the key. A weight has no
-  /// effect on a queue whose keys do not take turns.
+  /// The weight is the number of procedures that start in each turn of the key, if that many procedures of the same priority are waiting.
+  /// For example, if procedures with two keys of weights 1 and 3 are always waiting, one procedure with the first key starts, then three
+  /// procedures with the second key, and so on. Between two turns of a key, the number of starts is at most the sum of the weights of the
+  /// other keys, so no key starves, however small its weight is. If procedures with the same key have different weights, the weight of the
+  /// procedure that was admitted last applies. A weight has no effect on a queue whose keys do not take turns.
   ///
-  /// If several keys are set, the last one applies. The key of a procedure that is passed to ``then(_:)``, or that serves as a fallback,
-  /// has no effect; set the key on the returned procedure instead. Produced children, nested runs and nodes of graphs that have no key use
-  /// the key of the enclosing body; procedures that a body adds to a queue do not. A node with a key can execute only in a slot for that
-  /// key. Keys are compared as `AnyHashable` values. Their `==` and `hash(into:)` are called while no lock is held.
+  /// If several keys are set, the last one applies. The key of a procedure that is passed to ``then(_:)``, or used as a fallback, has no
+  /// effect; set the key on the returned procedure instead. Produced children, nested runs and nodes of graphs that have no key use the key
+  /// of the enclosing body; procedures that a body adds to a queue do not. A node with a key can execute only in a slot for that key. Keys
+  /// are compared as `AnyHashable` values. Their `==` and `hash(into:)` are called while no lock is held.
   ///
   /// - Parameters:
   ///   - key: The key.
@@ -34,8 +34,8 @@ extension Procedure {
   /// The first run executes the procedure. Runs with the same key that start during this execution receive its value or its error. By
   /// default, an execution is shared only by procedures on the same queue that have the same name and the same type of value. A procedure
   /// that a body calls without a queue is treated as if it were on the body's queue; all calls that are made without a queue and outside of
-  /// any body are treated as if they were on one queue. Inputs are not compared: equal keys mean equal work. If a `scope` is given, all
-  /// procedures with this scope and the same type of value share executions, regardless of their names and queues.
+  /// any body are treated as if they were on one queue. Inputs are not compared, so use equal keys only for equal work. If a `scope` is
+  /// given, all procedures with this scope and the same type of value share executions, regardless of their names and queues.
   ///
   /// A pause in an execution, such as the one between two attempts, does not end the execution: all runs receive the same result. A waiting
   /// run holds neither a slot nor any of the procedure's resources. If the executing run is cancelled, the next waiting run executes the

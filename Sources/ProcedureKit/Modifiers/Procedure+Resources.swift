@@ -2,12 +2,12 @@ extension Procedure {
   /// Returns the procedure with mutual exclusion: the body executes only while no other run holds any of the categories.
   ///
   /// A category can be any hashable value, such as a string or an enum case. Strings are compared byte by byte. Categories apply to the
-  /// whole process, whether or not a procedure runs on a queue, unless a queue has a separate ``ResourceTable``. If adjacent modifiers
-  /// declare several resources, a run claims all of them at once, and holds either all or none. It releases them when the body ends. Claims
-  /// are granted in order of arrival.
+  /// whole process, whether or not a procedure runs on a queue, unless the queue has a separate ``ResourceTable``. If adjacent modifiers
+  /// declare several resources, a run claims all of them together, and holds either all or none. The run releases them when the body ends.
+  /// Claims are granted in order of arrival.
   ///
   /// During a pause for a retry, a repetition or a rate limiter, the run releases all resources that the modifiers of the procedure
-  /// claimed. Afterwards, it claims them again, all at once. Resources are not released if they are held by a graph that contains the
+  /// claimed. Afterwards, it claims them all together again. Resources are not released if they are held by a graph that contains the
   /// procedure as a node, by a hedge that wraps it, or by another procedure whose body calls it.
   ///
   /// Procedures that a body runs, produces or executes as graph nodes can claim the body's own categories. They do not wait for the

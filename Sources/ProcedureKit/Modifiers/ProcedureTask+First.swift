@@ -3,8 +3,8 @@ extension ProcedureTask {
   ///
   /// The procedures are children of the run: each has its own id, events and modifiers, and waits in line for its own slot, like a child
   /// that a body produces (``ProcedureContext/produce(_:input:)``). The result is certain when `count` procedures have succeeded, or when
-  /// so many have failed that `count` can no longer succeed. The other procedures are then cancelled and awaited. A procedure that is
-  /// ignored, or cancelled by other code, counts as failed.
+  /// too many have failed for `count` to succeed. The other procedures are then cancelled and awaited. A procedure that is ignored, or
+  /// cancelled by other code, counts as failed.
   ///
   /// If too few procedures succeed, the run fails with ``ProcedureError/Kind/childrenFailed``, whose ``ProcedureError/Details/failures``
   /// contain all errors. Cancelling the run cancels all procedures, and the run awaits them.

@@ -54,7 +54,7 @@ package final class ModifierLayer: Sendable {
     package init(value: any Sendable) { self.value = value }
   }
 
-  /// A key, and the number of its runs that start in each turn of the key.
+  /// A key and its weight, which is the number of runs that start in each turn of the key.
   struct WeightedKey: Sendable {
     let value: InternedKey
     let weight: Int

@@ -5,7 +5,7 @@ public enum ProcedureOutcome<Output> {
   case finished(Output)
   /// The body threw this error, or the framework failed the run with a ``ProcedureError``.
   case failed(any Error)
-  /// The run was cancelled, with this reason if a reason was given.
+  /// The run was cancelled. The reason is `nil` if none was given.
   case cancelled(reason: (any Error)?)
   /// The condition with this name, which belongs to the run or to one of its dependencies, was not satisfied.
   case ignored(by: String)

@@ -76,7 +76,7 @@ struct RateLimiterMachine {
     latest = nil
   }
 
-  /// Grants the tickets that are due, in order.
+  /// Grants, in order, the tickets for which tokens have become available.
   @discardableResult
   mutating func timePassed(to now: Duration) -> [Ticket] {
     var granted: [Ticket] = []
@@ -127,14 +127,14 @@ struct TokenBucket: Equatable {
     capacity > 0 ? fullAt - interval * (capacity - 1) : nil
   }
 
-  /// Takes a token. Returns whether there was one.
+  /// Takes a token. Returns whether a token was available.
   mutating func take(at now: Duration) -> Bool {
     guard let nextToken, nextToken <= now else { return false }
     fullAt = max(fullAt, now) + interval
     return true
   }
 
-  /// Adds a token divided by `parts`. This fraction of a token is lost if the bucket is full.
+  /// Adds the fraction 1/`parts` of a token. The fraction is lost if the bucket is full.
   mutating func add(oneOf parts: Int, at now: Duration) {
     let part = Duration(attoseconds: interval.attoseconds / Int128(max(parts, 1)))
     fullAt = max(fullAt - part, now)

@@ -201,7 +201,7 @@ private enum GraphWay: CaseIterable {
     let path = [keys[keys.count - 1]] + keys
     #expect(errors.values == keys.map { _ in path })
     let needs = path.dropFirst().map { "\"\($0)\"" }.joined(separator: ", which needs ")
-    #expect(error.map { "\($0)" } == "the value of \"\(path[0])\" needs itself: \"\(path[0])\" needs \(needs)")
+    #expect(error.map { "\($0)" } == "the value of \"\(path[0])\" depends on itself: \"\(path[0])\" needs \(needs)")
   }
 
   @Test("If several bodies request the values of a cycle at the same time, all of them end, and a path is reported")
@@ -292,7 +292,7 @@ private enum GraphWay: CaseIterable {
       let error = await #expect(throws: GraphKeyError.self) { try await request() }
       #expect(error?.kind == .undeclared)
       #expect(
-        error.map { "\($0)" } == "\"a\" was requested, but no graph around the request declares values for \"Cell\"")
+        error.map { "\($0)" } == "\"a\" was requested, but no enclosing graph declares values for \"Cell\"")
     }
   }
 

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The values that bodies have requested by key in one run of a graph.
 ///
-/// A child of the graph's run computes each value, so the graph ends after it, and cancels it. The failure of the child concerns only the
-/// bodies that request the value.
+/// Each value is computed by a child of the graph's run. The graph therefore waits for the child to end, and cancels the child if the graph
+/// itself is cancelled. A failure of the child affects only the bodies that request the value.
 final class GraphRequests: Sendable {
   private struct ID: Hashable, Sendable {
     let type: ObjectIdentifier
@@ -34,8 +34,8 @@ final class GraphRequests: Sendable {
   private let run: Run
   private let procedures: [any KeyedProcedure]
   private let state = Mutex(State())
-  /// For each run that computes a value, the values for which its body is waiting. A graph within the body of a value shares the waits with
-  /// the enclosing graph, because a cycle can lead through both.
+  /// For each run that computes a value, the values for which its body is waiting. A graph that executes while a value is computed shares
+  /// the waits with the enclosing graph, because a cycle can involve both graphs.
   private let waits: Locked<[ProcedureID: [Value]]>
 
   init(_ procedures: [any KeyedProcedure], in run: Run) {
@@ -59,7 +59,7 @@ final class GraphRequests: Sendable {
       for run in run.ancestors {
         if let graph = run.graph {
           if let found {
-            // To a graph around the one that declares it, a volatile value is like a file that the body reads: no request shows a change.
+            // The graphs around the declaring graph are notified only of volatile values, because no other request reveals a changed value.
             if found.procedure.isVolatile { graph.plan.requestObserver?(key, passed, false) }
           } else {
             let procedure = graph.requests?.procedures.lazy.compactMap { $0 as? KeyProcedure<Key> }.first
@@ -182,7 +182,7 @@ package protocol KeyedProcedure: Sendable {
   /// The procedure that computes a value.
   var task: ProcedureTask<Key, Key.Value> { get }
 
-  /// Whether a value can change between runs although all values that it has requested are the same.
+  /// Whether a value can change between runs even if all values that its computation requests stay the same.
   var isVolatile: Bool { get }
 }
 
@@ -198,9 +198,10 @@ package struct KeyProcedure<Key: GraphKey>: KeyedProcedure {
   package var version: UInt32 { task.layer.traits.version }
 }
 
-/// A function that is called for each request from within a graph, with the key, the ids of the runs between the request and the run of the
-/// graph, innermost first, and whether the graph itself declares the type of the key. If the key belongs to a graph within this one, the
-/// function is called only if the value is volatile.
+/// A function that is called for each request from within a graph.
+///
+/// The function receives the key, the ids of the runs between the request and the run of the graph (innermost first), and whether the graph
+/// itself declares the type of the key. If a nested graph declares the type, the function is called only for a volatile value.
 package typealias RequestObserver = @Sendable (_ key: any GraphKey, _ runs: [ProcedureID], _ isDeclared: Bool) -> Void
 
 extension Run {

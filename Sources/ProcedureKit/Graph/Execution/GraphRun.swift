@@ -54,9 +54,8 @@ final class GraphRun: Sendable {
         progress: GraphProgress(countdown, ranks: ranks, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))
   }
 
-  /// Returns whether the order of ready nodes matters (Q8): more nodes can be ready than the queue or the graph can execute, and the order
-  /// can change how long the graph takes, which is not the case if only one node executes at a time. A later change of the width
-  /// does not affect the run.
+  /// Returns whether the order of ready nodes matters (Q8): more nodes can be ready than can execute, and more than one node can execute at
+  /// a time, so the order affects how long the graph takes. A later change of the width does not affect the run.
   static func ordersNodes(of plan: GraphPlan, in run: Run, limit: Int) -> Bool {
     let count = plan.bodies.count
     guard count > 2, limit > 1 else { return false }

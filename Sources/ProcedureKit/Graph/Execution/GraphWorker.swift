@@ -81,8 +81,7 @@ extension Run {
     if isCancelled || adoption == .cancelled { cancelLikeParent() }
   }
 
-  /// Finishes the run of a node whose body has ended: awaits the children of the run, and returns the error with which the node ends, if
-  /// any.
+  /// Finishes the run of a node whose body has ended: awaits the children of the run, and returns the error of the node, if any.
   func finishAsNode(_ failure: (any Error)?) async -> (any Error)? {
     core.update { $0[self].details.result = failure.map { .failure($0) } ?? .success(()) }
     await finish()
