@@ -10,10 +10,10 @@ extension Procedure {
   /// async let second = queue.run(user, input: 2)
   /// ```
   ///
-  /// The first run opens a batch, and later runs join it. When the batch is full or `delay` has passed, and the first run has a slot and its
-  /// resources again, the batch executes as part of that run, with the task-local values of that run. Until then, other runs can still join,
-  /// unless the batch is full. Each run ends with the result at the position of its input: a value, or an error that concerns only this
-  /// input. If the batch itself fails, each of its runs fails with that error.
+  /// The first run opens a batch, and later runs join it. When the batch is full or `delay` has passed, and the first run has a slot and
+  /// its resources again, the batch executes as part of that run, with the task-local values of that run. Until then, other runs can still
+  /// join, unless the batch is full. Each run ends with the result at the position of its input: a value, or an error for this input only.
+  /// If the batch itself fails, each of its runs fails with that error.
   ///
   /// A waiting run holds neither a slot nor resources, as in a pause. Cancelling a run ends its wait and withdraws its input, unless the
   /// batch has started. If the first run is cancelled, the next one takes its place. Once the batch has started, it is not interrupted if

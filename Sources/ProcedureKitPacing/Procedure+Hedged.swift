@@ -1,7 +1,7 @@
 public import ProcedureKit
 
 extension Procedure {
-  /// Returns the procedure with a second copy, which starts once the first copy has taken longer than most of the recent runs.
+  /// Returns the procedure with a second copy, which starts once the first copy has taken longer than most recent runs.
   ///
   /// ```swift
   /// let read = Read().hedged(afterPercentile: 95, initialDelay: .milliseconds(300))
@@ -65,7 +65,7 @@ extension Procedure {
   }
 }
 
-/// A state machine that decides when the second copy of a run starts, and whether it may start.
+/// A state machine that decides whether and when the second copy of a run starts.
 struct HedgingMachine: Sendable {
   private let percentile: Double
   private let initialDelay: Duration
@@ -116,7 +116,7 @@ struct HedgingMachine: Sendable {
     return true
   }
 
-  /// Records the duration of a successful run, and forgets the oldest one if there are too many.
+  /// Records the duration of a successful run, and discards the oldest duration if too many are recorded.
   ///
   /// - Complexity: O(n) for n durations.
   mutating func runSucceeded(after duration: Duration) {

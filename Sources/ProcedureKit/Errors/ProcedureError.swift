@@ -116,7 +116,7 @@ public struct ProcedureError: Error, Sendable {
     public var otherCapacity: Int?
     /// The parent, which had already ended, for ``Kind/producerFinished``.
     public var producer: ProcedureIdentity?
-    /// The number of procedures that may wait on the queue, or that may wait with the same ``key``, for ``Kind/queueFull``.
+    /// The maximum number of procedures that can wait on the queue, or that can wait with the same ``key``, for ``Kind/queueFull``.
     public var limit: Int?
     /// The description of the key to which the limit applies, for ``Kind/queueFull``; `nil` if the limit applies to the whole queue.
     public var key: String?
@@ -404,7 +404,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .circuitOpen:
       return "its circuit breaker \((self.breaker ?? "").quoted) is open because too many calls have failed"
         + (self.retryAfter.map { "; the next call is allowed in \($0.inWords)" }
-          ?? "; a call that may close it is in progress")
+          ?? "; a call that tests the service is in progress")
     case .rateExceeded:
       return "its rate limiter "
         + (self.retryAfter.map { "would admit it only after \($0.inWords)" } ?? "admits no further calls")

@@ -16,7 +16,7 @@ protocol EventReader: AnyObject, Sendable {
 
 /// The result of registering a waiter.
 enum EventWait {
-  /// An event is available, so the task need not wait.
+  /// An event is available, so the task does not have to wait.
   case notAtAll
   /// The waiter is stored.
   case forEvents

@@ -28,7 +28,7 @@ extension GraphBuilder {
     return add(work.task.named("compactMap \(work.task.name)").map { $0.compactMap(\.self) }, from: elements)
   }
 
-  /// Adds a node that keeps the elements for which a procedure returns `true`, in their order; see
+  /// Adds a node that keeps the elements for which a procedure returns `true`, in their original order; see
   /// ``map(_:with:maxConcurrentElements:onFailure:elementName:)``.
   public func filter<Element, P: Procedure>(
     _ elements: Node<[Element]>, with predicate: P, maxConcurrentElements limit: Int = .max,
@@ -152,7 +152,7 @@ extension GraphBuilder {
     return add(work.task.map { $0.compactMap(\.self) }, from: elements)
   }
 
-  /// Adds a node that keeps the elements for which a function returns `true`, in their order; see
+  /// Adds a node that keeps the elements for which a function returns `true`, in their original order; see
   /// ``map(_:_:maxConcurrentElements:onFailure:elementName:operation:)``.
   public func filter<Element>(
     _ name: String, _ elements: Node<[Element]>, maxConcurrentElements limit: Int = .max,

@@ -1,4 +1,4 @@
-/// A key by which the bodies of a graph request a value that is computed on demand.
+/// A key that the bodies of a graph use to request a value that is computed on demand.
 ///
 /// ```swift
 /// struct Header: GraphKey {
@@ -47,8 +47,8 @@ extension GraphBuilder {
   /// - Parameters:
   ///   - keys: The type of the keys. Declaring a type twice in one graph traps.
   ///   - isVolatile: Whether a value can change between runs of the graph even if all values that the procedure requests stay the same, for
-  ///     example because the procedure reads a file. In a durable graph (`ProcedureKitDurable`), such a value is computed again in each run
-  ///     that needs it.
+  ///     example because the procedure reads a file. In a durable graph (`ProcedureKitDurable`), a volatile value is computed again in each
+  ///     run that needs it.
   ///   - procedure: The procedure, whose input is the key.
   public func values<Key: GraphKey, P: Procedure>(
     for keys: Key.Type, isVolatile: Bool = false, with procedure: P
@@ -56,8 +56,7 @@ extension GraphBuilder {
     addKeys(KeyProcedure<Key>(task: procedure.procedureTask, isVolatile: isVolatile))
   }
 
-  /// Declares the function that computes values for keys of one type, so that the bodies of the graph can request them; see
-  /// ``values(for:isVolatile:with:)``.
+  /// Declares the function that computes the values for keys of one type; see ``values(for:isVolatile:with:)``.
   ///
   /// - Parameters:
   ///   - keys: The type of the keys. Declaring a type twice in one graph traps.

@@ -3,8 +3,8 @@ extension Procedure {
   ///
   /// The hook receives the input. It is called when the conditions are satisfied and the run holds its resources and a slot. If the hook
   /// throws, the procedure fails without executing the body. If the hook calls ``ProcedureContext/cancel(_:)``, the procedure is cancelled
-  /// without executing the body. If there are several hooks, the last one applied is called first, because each modifier wraps the ones
-  /// before it. A hook never runs concurrently with the body or another hook of the run.
+  /// without executing the body. If there are several hooks, the hook that was applied last is called first, because each modifier wraps
+  /// the earlier modifiers. A hook never runs concurrently with the body or another hook of the run.
   public func onWillExecute(
     _ hook: @escaping @concurrent @Sendable (Input) async throws -> Void
   ) -> ProcedureTask<Input, Output> {
@@ -13,8 +13,8 @@ extension Procedure {
 
   /// Returns the procedure with a hook that is called and awaited after the body, while the run still holds its slot and resources.
   ///
-  /// The hook receives the outcome of the body. Cancellation during the hook does not change this outcome. If there are several hooks, the
-  /// first one applied is called first. If a hook throws, the procedure fails.
+  /// The hook receives the outcome of the body. Cancellation during the hook does not change this outcome. If there are several hooks, they
+  /// are called in the order in which they were applied. If a hook throws, the procedure fails.
   public func onDidExecute(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async throws -> Void
   ) -> ProcedureTask<Input, Output> {

@@ -37,7 +37,7 @@ extension Procedure {
   /// any body are treated as if they were on one queue. Inputs are not compared, so use equal keys only for equal work. If a `scope` is
   /// given, all procedures with this scope and the same type of value share executions, regardless of their names and queues.
   ///
-  /// A pause in an execution, such as the one between two attempts, does not end the execution: all runs receive the same result. A waiting
+  /// A pause in an execution, for example between two attempts, does not end the execution, so all runs receive the same result. A waiting
   /// run holds neither a slot nor any of the procedure's resources. If the executing run is cancelled, the next waiting run executes the
   /// procedure. Cancelling a waiting run ends its wait immediately and does not affect the other runs.
   ///

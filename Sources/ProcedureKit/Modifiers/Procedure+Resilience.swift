@@ -104,7 +104,7 @@ extension Run {
   /// Waits until `leader` sends a signal or this run is cancelled. The search for deadlocks includes the wait. The caller must already have
   /// released the slot.
   ///
-  /// - Throws: The error with which the wait is refused if it is part of a deadlock (R4).
+  /// - Throws: An error if the wait is refused because it is part of a deadlock (R4).
   package func wait(for leader: Run, at signal: OneShotSignal) async throws {
     leader.setAwaited()
     addWait(.run(leader), signal)

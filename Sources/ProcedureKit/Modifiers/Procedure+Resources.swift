@@ -15,8 +15,8 @@ extension Procedure {
   ///
   /// A procedure that a body adds to a queue is not part of the body. A body must therefore not wait for an added procedure that needs a
   /// resource that the body holds, nor for the queue on which the body executes. The framework detects such deadlocks, even across queues
-  /// and tables, and fails one procedure in the cycle. A task that a body creates with `Task { }` inherits the body's context, and its
-  /// waits count as waits by the body. For a task that the body does not await, use `Task.detached`, or create the task inside
+  /// and tables, and causes one procedure in the cycle to fail. A task that a body creates with `Task { }` inherits the body's context, and
+  /// its waits count as waits by the body. For a task that the body does not await, use `Task.detached`, or create the task inside
   /// ``ProcedureContext/detached(_:)``.
   ///
   /// A category's `==`, `hash(into:)` and `description` are called while no lock is held, and can use queues.

@@ -88,7 +88,7 @@ extension ProcedureContext {
         for other in handles { other.cancel() }
         return error
       }
-      // A procedure may have finished before its observer above is called.
+      // A procedure may have finished before the observer that was added above is called.
       await isOver.waitUntilResolved()
       return nil
     }

@@ -99,7 +99,7 @@ package final class ModifierLayer: Sendable {
   let reuses: Bool
   /// Whether the body can be executed again after a pause.
   let repeats: Bool
-  /// Whether a run that has its slot only has to execute its body, possibly with a timeout, because it has no hooks, pauses or policies.
+  /// Whether a run that has a slot only needs to execute its body, possibly with a timeout, because it has no hooks, pauses or policies.
   let canStartInline: Bool
   /// Whether a run in its caller's task needs only resources and a slot. A body with a timeout executes in a child of that task.
   let canStartInCallersTask: Bool

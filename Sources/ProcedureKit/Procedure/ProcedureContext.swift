@@ -79,8 +79,8 @@ public struct ProcedureContext: Sendable {
 
   /// Whether the procedure or its task was cancelled, or the procedure is being stopped because one of its produced children failed.
   ///
-  /// In a procedure that a cancelled body calls to clean up, the earlier cancellation does not count, although `Task.isCancelled` is
-  /// `true`.
+  /// In a procedure that a cancelled body calls to clean up, the value does not reflect the earlier cancellation, even though
+  /// `Task.isCancelled` is `true`.
   public var isCancelled: Bool {
     switch frame {
     case .run(let run): run.isCancelled

@@ -3,7 +3,7 @@
 public enum ProcedureOutcome<Output> {
   /// The body returned this value.
   case finished(Output)
-  /// The body threw this error, or the framework failed the run with a ``ProcedureError``.
+  /// The body threw this error, or the run failed with a ``ProcedureError`` from the framework.
   case failed(any Error)
   /// The run was cancelled. The reason is `nil` if none was given.
   case cancelled(reason: (any Error)?)

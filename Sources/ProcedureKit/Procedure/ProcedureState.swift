@@ -38,7 +38,7 @@ public enum ProcedureState: Sendable, CaseIterable {
 }
 
 extension ProcedureState: Codable {
-  /// The name with which the state is encoded. It does not change if the case is renamed.
+  /// The encoded name of the state, which stays the same even if the case is renamed.
   private var encodedName: String {
     switch self {
     case .pending: "pending"

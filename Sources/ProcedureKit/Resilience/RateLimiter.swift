@@ -34,7 +34,7 @@ public final class RateLimiter: Sendable {
   ///   - period: The length of a period. A value of zero or less disables the limit.
   ///   - burst: The number of calls that can be admitted together after a period without calls. Values below 1 count as 1. The default is
   ///     `count`.
-  ///   - longestWait: The maximum time that a call may wait. A call that would wait longer is refused immediately; if the value is zero,
+  ///   - longestWait: The maximum time that a call can wait. A call that would wait longer is refused immediately; if the value is zero,
   ///     every call that would have to wait is refused. If the value is `nil`, no call is refused for this reason.
   ///   - clock: The clock for the period and the waits.
   public init(

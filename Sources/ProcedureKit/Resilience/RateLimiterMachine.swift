@@ -1,4 +1,4 @@
-/// A state machine that decides when waiting calls may proceed, in order of arrival. Instants are durations since an arbitrary epoch.
+/// A state machine that decides when waiting calls can proceed, in order of arrival. Instants are durations since an arbitrary epoch.
 ///
 /// A call that has to wait gets a ticket. A ticket is considered granted at the instant at which its token became available, even if the
 /// event that grants it is processed later, so the delay does not postpone later tickets. Processing an event takes amortized O(1) time.
@@ -14,7 +14,7 @@ struct RateLimiterMachine {
   }
 
   private var bucket: TokenBucket
-  /// The longest time that a call may wait; `nil` if there is no limit.
+  /// The longest time that a call can wait; `nil` if there is no limit.
   private let longestWait: Duration?
   /// The ticket that is granted next.
   private(set) var head: Ticket = 0

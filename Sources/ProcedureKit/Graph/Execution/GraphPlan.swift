@@ -10,8 +10,8 @@ package final class GraphPlan: Sendable {
   /// The other properties of each node.
   package let traits: ContiguousArray<NodeTraits>
   package let layout: ValueLayout
-  /// The inputs of the first node, followed by those of the second, and so on. An input is encoded as twice its slot number, plus one if
-  /// the node accepts a failure.
+  /// The inputs of all nodes, in the order of the nodes. An input is encoded as twice its slot number, plus one if the node accepts a
+  /// failure.
   package let inputs: ContiguousArray<Int32>
   /// For each node, the index in `inputs` at which its inputs end.
   package let inputEnds: ContiguousArray<Int32>
@@ -248,7 +248,7 @@ struct GraphDraft {
   private(set) var bodies: ContiguousArray<NodeBody> = []
   private var traits: ContiguousArray<NodeTraits> = []
   private var priorities: ContiguousArray<UInt8> = []
-  /// The inputs of the first node, followed by those of the second, and so on, encoded as in `GraphPlan`.
+  /// The inputs of all nodes, in the order of the nodes, encoded as in `GraphPlan`.
   private var inputs: ContiguousArray<Int32> = []
   /// For each node, the index in `inputs` at which its inputs end.
   private var inputEnds: ContiguousArray<Int32> = []

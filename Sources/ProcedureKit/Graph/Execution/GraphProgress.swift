@@ -81,9 +81,9 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// Records that a node succeeded, and returns the next node for its worker. If all priorities are equal, the next node is the one with
-  /// the lowest rank in `released`, so that the worker soon consumes the values that it produced. Otherwise, the next node is the first in
-  /// the queue of ready nodes.
+  /// Records that a node succeeded, and returns the next node for its worker. If all priorities are equal, the next node is the node in
+  /// `released` with the lowest rank, so that the worker soon consumes the values that it produced. Otherwise, the next node is the first
+  /// in the queue of ready nodes.
   mutating func nodeSucceeded(releasing released: GraphCountdown.Released) -> Advance {
     let continuesAtOnce = released.first >= 0 && shape.priorities.isEmpty && !isStopping
     if continuesAtOnce {

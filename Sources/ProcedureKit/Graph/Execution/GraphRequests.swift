@@ -93,7 +93,7 @@ final class GraphRequests: Sendable {
     }
   }
 
-  /// Joins the computation of a value, or starts it. The caller has to call `left`.
+  /// Joins the computation of a value, or starts it. The caller must call `left` afterwards.
   private func join<Key: GraphKey>(_ key: Key, _ procedure: KeyProcedure<Key>) throws -> Value {
     let id = ID(type: ObjectIdentifier(Key.self), key: .of(key))
     if let value = state.withLock({ $0.join(id) }) { return value }
