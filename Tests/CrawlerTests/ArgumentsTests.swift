@@ -17,7 +17,7 @@ import Testing
     #expect(try Arguments(parsing: ["--bad", "1", "--help"].dropFirst(2)).action == .printHelp)
   }
 
-  @Test("A path that begins with ~/ is in the home folder, whichever way the option is written")
+  @Test("A path that begins with ~/ is in the home folder, however the option is written")
   func home() throws {
     let home = String(cString: getenv("HOME"))
     for line: [SystemText] in [["--output=~/kit", "~/list"], ["--output", "~/kit", "~/list"]] {

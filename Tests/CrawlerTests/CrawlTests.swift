@@ -27,7 +27,7 @@ import TestingProcedureKit
     (try? FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()) ?? []
   }
 
-  @Test("The lines for the user have no passwords")
+  @Test("The lines for the user contain no passwords")
   func passwords() throws {
     let address = try #require(URL(string: "http://me:secret@127.0.0.1:9/kitten?size=2"))
     #expect(address.shown == "http://127.0.0.1:9/kitten?size=2")

@@ -98,7 +98,7 @@ import Testing
     #expect(await RawClient.get(server, "/").code == ECONNRESET)
   }
 
-  @Test("A connection can be closed without a response, and garbage is sent as it is")
+  @Test("A connection can be closed without a response, and garbage is sent unchanged")
   func noHTTP() async throws {
     let server = try LoopbackServer { request in request.path == "/closes" ? .closes : .garbage(Data("miaow".utf8)) }
     defer { server.stop() }

@@ -17,7 +17,7 @@ struct BatchedTests {
     }
   }
 
-  @Test("Each run receives its own value or error, in whichever way it is run", arguments: Way.allCases)
+  @Test("Each run receives its own value or error, however it is run", arguments: Way.allCases)
   func ways(way: Way) async throws {
     try await exploreRace("two batches", "more batches", schedules: TestDepth.count(500)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: env.random.below(2) == 0 ? 1 : .max)
@@ -159,7 +159,7 @@ struct BatchedTests {
     }
   }
 
-  @Test("A batch is part of a run: it needs no room in line, and its failure does not cancel a scope")
+  @Test("A batch is part of a run: it does not count as waiting, and its failure does not cancel a scope")
   func partOfRun() async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1, maxWaitingProcedures: 1)

@@ -6,7 +6,7 @@ import TestingProcedureKit
 
 @Suite("Debounce and throttle", .timeLimit(.atDepth))
 struct DebouncedTests {
-  @Test("Of several runs, the latest one executes, in whichever way it is run", arguments: Way.allCases)
+  @Test("Of several runs, the latest one executes, however it is run", arguments: Way.allCases)
   func debounced(way: Way) async throws {
     try await exploreRace("1", "2", "3", schedules: TestDepth.count(300)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: env.random.below(2) == 0 ? 1 : .max)
@@ -179,7 +179,8 @@ struct DebouncedTests {
     }
   }
 
-  @Test("The first runs execute at once, and the latest of the others when it may", arguments: Way.allCases)
+  @Test(
+    "The first runs execute immediately, and the latest of the others in the next interval", arguments: Way.allCases)
   func throttled(way: Way) async throws {
     try await exploreSchedules(TestDepth.count(200)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: env.random.below(2) == 0 ? 1 : .max)

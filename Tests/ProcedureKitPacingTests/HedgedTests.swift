@@ -89,7 +89,7 @@ struct HedgedTests {
     }
   }
 
-  @Test("A slow run has a second copy, in whichever way it is run", arguments: Way.allCases)
+  @Test("A slow run has a second copy, however it is run", arguments: Way.allCases)
   func ways(way: Way) async throws {
     try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: env.random.below(2) == 0 ? 1 : .max)
@@ -182,7 +182,8 @@ struct HedgedTests {
     }
   }
 
-  @Test("About one run in twenty has a second copy, although second copies shorten the slow runs", arguments: [1, 10])
+  @Test(
+    "About one run in twenty has a second copy, even though second copies shorten the slow runs", arguments: [1, 10])
   func stability(slowness: Double) {
     var random = SeededGenerator(seed: 7)
     func time() -> Double {
@@ -207,7 +208,7 @@ struct HedgedTests {
     #expect(share > 0.04 && share < 0.065, "\(share)")
   }
 
-  @Test("A percentile, a number of samples, or a share that makes no sense traps")
+  @Test("An invalid percentile, number of samples, or share traps")
   func mistakes() async {
     let percentile = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = ProcedureTask("read") {}.hedged(afterPercentile: 0, initialDelay: .seconds(1))

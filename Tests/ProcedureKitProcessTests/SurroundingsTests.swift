@@ -47,7 +47,7 @@ import Testing
     }
   #endif
 
-  @Test("A working directory is treated as a path, whatever its name and CDPATH are")
+  @Test("A working directory is treated as a path, regardless of its name and CDPATH")
   func oddFolders() async throws {
     try await withProgram("-/program") { (folder) async throws -> Void in
       var request = ProcessRequest("pwd", environment: ["CDPATH": "/", "OLDPWD": "/"], workingDirectory: "\(folder)/-")
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test("Names that are not UTF-8 reach the system as they are: the program, arguments, variables and folders")
+  @Test("Names that are not UTF-8 reach the system unchanged: the program, arguments, variables and folders")
   func bytes() async throws {
     let latin = SystemText(bytes: Array("caf".utf8) + [0xe9])
     let folder = SystemText(folder.path)

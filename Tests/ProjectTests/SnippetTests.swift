@@ -59,7 +59,7 @@ import Testing
     #expect(Self.findings(in: page, comparedWith: [Self.example]).count == count)
   }
 
-  @Test("A block that is not closed is found")
+  @Test("An unclosed block is found")
   func unclosed() {
     for text in ["```swift\nlet a = 1", "```sh\nls\n```swift\nlet a = 2\n```\n"] {
       #expect(!Self.findings(in: TextFile("A.md", text), comparedWith: [Self.example]).isEmpty)

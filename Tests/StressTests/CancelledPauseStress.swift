@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 extension StressTests {
-  @Test("Procedures that pause and claim end, although they are cancelled as their pauses end")
+  @Test("Procedures that pause and claim end, even if they are cancelled just as their pauses end")
   func cancelledPauses() async throws {
     let clock = VirtualClock()
     try await Stress.run("cancelled pauses", width: 64, clock: clock) { queue, ledger, _ in

@@ -51,7 +51,7 @@ extension StressTests {
     }
   }
 
-  @Test("Scopes finish whose children add children to the scope and to the surrounding queue")
+  @Test("Scopes whose children add children to the scope and to the surrounding queue finish")
   func scopes() async throws {
     try await Stress.run("scopes", width: 4) { queue, ledger, seed in
       let task = ProcedureTask("group") {

@@ -5,7 +5,7 @@ import Testing
 @testable import temporal
 
 @Suite struct ArgumentsTests {
-  @Test("A path that begins with ~/ is in the home folder, whichever way the option is written")
+  @Test("A path that begins with ~/ is in the home folder, however the option is written")
   func home() throws {
     let name = "temporal-\(UUID().uuidString)"
     let folder = URL(filePath: String(cString: getenv("HOME"))).appending(path: name)

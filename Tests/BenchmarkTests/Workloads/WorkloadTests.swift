@@ -35,14 +35,15 @@ import Testing
     #expect(count == 100)
   }
 
-  @Test("A wrong result is noticed")
+  @Test("A wrong result is detected")
   func wrongResult() async {
     let trial = Trial(units: 1, expecting: 2) { 3 }
     await #expect(throws: Trial.WrongResult.self) { try await trial.run() }
   }
 
   @Test(
-    "All contestants are measured in every round, each round starts with another one, and the warm-up is not counted")
+    "All contestants are measured in every round, each round starts with a different one, and the warm-up is not counted"
+  )
   func rounds() async throws {
     let order = Mutex<[String]>([])
     let meter = Meter(samples: 2, units: 3) { execution, _ in

@@ -27,7 +27,7 @@ import Testing
     #expect(try Arguments(parsing: ["--output", "--jobs"]).output == "--jobs")
   }
 
-  @Test("Help is shown, whatever follows", arguments: ["--help", "-h"])
+  @Test("Help is shown, regardless of the arguments that follow", arguments: ["--help", "-h"])
   func help(option: SystemText) throws {
     #expect(try Arguments(parsing: [option, "--nonsense"]).action == .printHelp)
     #expect(["--sizes", "--output", "--jobs", "--graph", "--help"].allSatisfy { Arguments.help.contains($0) })

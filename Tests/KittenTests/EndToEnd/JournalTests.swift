@@ -22,7 +22,7 @@ import Testing
       ["in", "--sizes=4", "--jobs=1", "--output=out", "--journal=j"] + more, in: directory.path, onOutput: onOutput)
   }
 
-  @Test("A job that is killed partway is continued, and its journal is removed when the job has finished")
+  @Test("A job that is killed partway can be continued, and its journal is removed when the job has finished")
   func killed() async throws {
     // For a debug build, this is several seconds of work, which begins when the first picture is done.
     let raster = [UInt8](repeating: 7, count: 3 * 4_000 * 4_000)

@@ -98,7 +98,7 @@ import Testing
     #expect(try directory.names(in: "out2") == names)
   }
 
-  @Test("A path that begins with ~/ is in the home folder, whichever way the option is written")
+  @Test("A path that begins with ~/ is in the home folder, however the option is written")
   func home() throws {
     let home = try #require(getenv("HOME").map { String(cString: $0) })
     for line: [SystemText] in [["--output=~/kit"], ["--output", "~/kit"]] {
@@ -191,7 +191,7 @@ import Testing
     #expect(try PNGFile(directory.bytes(of: "a/b/kitten-64.png")).width == 64)
   }
 
-  @Test("Nothing is enlarged")
+  @Test("Pictures are never enlarged")
   func small() async throws {
     let directory = try TemporaryDirectory()
     let small = try directory.write(Array("P6 2 1 255\n".utf8) + [1, 2, 3, 4, 5, 6], to: "small.ppm")

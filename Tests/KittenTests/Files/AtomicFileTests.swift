@@ -50,7 +50,7 @@ import Testing
     #expect(throws: POSIXError(.ENOSPC)) { try AtomicFile.fill(full, with: [1]) }
   }
 
-  @Test("A cancelled task leaves neither the file nor any part of it")
+  @Test("A cancelled task leaves behind neither the file nor any part of it")
   func cancelled() async throws {
     let directory = try TemporaryDirectory()
     try directory.write([1, 2, 3], to: "old.png")

@@ -62,7 +62,7 @@ import Testing
     #expect(stride(from: 2, to: resized.samples.count, by: 3).allSatisfy { resized.samples[$0] == 32_769 })
   }
 
-  @Test("A half rounds up")
+  @Test("Halves are rounded up")
   func rounding() throws {
     let image = Image(width: 2, height: 1, depth: .eight, samples: [0, 1, 255, 1, 2, 0])
     #expect(try image.resized(toFit: 1).samples == [1, 2, 128])

@@ -26,7 +26,9 @@ import Testing
     #expect(code.lengths.reduce(0.0) { $0 + 1 / Double(1 << $1) } == 1, "The code is complete")
   }
 
-  @Test("Even no symbols, and a single symbol, have a complete code", arguments: [[0, 0, 0], [0, 7, 0], [3, 0, 0]])
+  @Test(
+    "An empty set of symbols and a single symbol also have a complete code",
+    arguments: [[0, 0, 0], [0, 7, 0], [3, 0, 0]])
   func atLeastTwo(frequencies: [Int]) {
     let code = HuffmanCode(frequencies: frequencies, limit: 15)
     #expect(code.lengths.sorted() == [0, 1, 1])

@@ -147,7 +147,8 @@ struct CriticalPathTests {
       shutDown, leader
   }
 
-  @Test("A body that awaits another run leads to that run, in every way of waiting", arguments: Way.allCases)
+  @Test(
+    "The path leads from a body that awaits another run to that run, in every kind of wait", arguments: Way.allCases)
   func nested(_ way: Way) async throws {
     let (queue, other) = (queue(width: 1), queue("other", width: 1))
     let inner = sleeping("inner", 2)
@@ -190,7 +191,7 @@ struct CriticalPathTests {
     #expect(steps(recording) == (way == .childAtTheEnd ? ["outer 1", "inner 2"] : ["outer 1", "inner 2", "outer 3"]))
   }
 
-  @Test("A body whose slot was taken by another run while it was waiting leads to that run")
+  @Test("The path leads from a body whose slot was taken during a wait to the run that took it")
   func slotOfBody() async throws {
     let (queue, other) = (queue(width: 1), queue("other", width: 1))
     let recording = try await record([queue, other]) {

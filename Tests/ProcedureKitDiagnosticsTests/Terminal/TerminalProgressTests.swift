@@ -181,7 +181,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("The terminal is drawn once per interval, however much happens")
+  @Test("The terminal is drawn once per interval, regardless of how much happens")
   func rate() async throws {
     let terminal = TerminalModel()
     let progress = progress(on: terminal)
@@ -261,7 +261,7 @@ import TestingProcedureKit
     #expect(!output.isLive && !output.usesColor && output.columnCount() == 80)
   }
 
-  @Test("Text is written to its file, and a file that cannot be written harms nothing")
+  @Test("Text is written to its file, and a file that cannot be written does no harm")
   func file() async throws {
     // The test does not use a pipe, because programs that other tests start could keep its other end open.
     let place = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).txt")

@@ -107,7 +107,7 @@ import Testing
     #expect(names[0]?.has("from400") == false && names[2]?.has("from600") == true)
   }
 
-  @Test("The elements of a map, and names that begin with the same word, have one colour, whatever else is recorded")
+  @Test("The elements of a map, and names that begin with the same word, have one colour, regardless of other runs")
   func colours() {
     func style(_ name: String, _ collection: String? = nil, among runs: [RunRecord]) -> String {
       var run = runs[0]

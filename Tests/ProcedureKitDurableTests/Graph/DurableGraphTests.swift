@@ -63,7 +63,7 @@ import TestingProcedureKit
     #expect(try await durable.resumptionPlan(for: 1).executedCount == 0)
   }
 
-  @Test("Another input executes everything, and the values for the first input are kept")
+  @Test("With another input, everything is executed, and the values for the first input are kept")
   func inputs() async throws {
     let durable = diamond().durable(in: journal)
     _ = try await durable(1)
@@ -283,7 +283,7 @@ import TestingProcedureKit
     #expect(names.take() == ["node", "node"])
   }
 
-  @Test("D3: values are released as in any graph, computed or decoded")
+  @Test("D3: values are released as in any graph, whether they were computed or decoded")
   func release() async throws {
     let graph = ProcedureGraph("release") { g in
       let first = g.add("first") { Living() }

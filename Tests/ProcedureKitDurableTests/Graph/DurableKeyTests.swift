@@ -117,7 +117,7 @@ private struct Handle: GraphKey {
     #expect(Set(requests).isSuperset(of: ["compile main > main", "main > util", "util > log", "log > text of log"]))
   }
 
-  @Test("A change without an effect on a value ends there: the bodies that have requested the value are not executed")
+  @Test("If a change does not affect a value, the bodies that have requested the value are not executed")
   func cutOff() async throws {
     _ = try await build()()
     _ = executed.take()
@@ -239,7 +239,7 @@ private struct Handle: GraphKey {
     #expect(executed.take() == ["compile", "parse gone", "parse main"])
   }
 
-  @Test("What has no value, or one that cannot be compared, counts as changed if a requested value has changed")
+  @Test("A node without a comparable value is considered changed if a requested value has changed")
   func incomparable() async throws {
     let (files, executed) = (files, executed)
     files["main"] = "main"

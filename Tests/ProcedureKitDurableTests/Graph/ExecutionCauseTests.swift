@@ -114,7 +114,7 @@ import TestingProcedureKit
     #expect(fractions.values == [0.75, 0.75])
   }
 
-  @Test("An unrelated entry at the path of a node explains nothing, and does no harm")
+  @Test("An unrelated entry at the path of a node is not given as a reason, and does no harm")
   func foreignEntry() async throws {
     let queue = ProcedureQueue("q")
     await journal.append([1], for: JournalKey(path: "graph/a", fingerprint: Fingerprint(of: [])))

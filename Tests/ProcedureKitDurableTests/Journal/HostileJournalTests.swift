@@ -134,7 +134,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A counter that is negative, huge or not a number is damage",
+    "A counter that is negative, huge or not a number is reported as damage",
     arguments: [
       number(-1), number(.min), number(.max), number(.max - 1), number(1 << 31), [], [1], number(1) + [0],
     ])
@@ -157,7 +157,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A distant start of a counted timeout leads to a timeout or to the whole time, and never to a trap",
+    "A counted timeout with an extreme start time expires or has its whole time, and never traps",
     arguments: [
       Int64.min, -1, 1, .max,
     ])

@@ -20,7 +20,7 @@ import Testing
     try files.attributesOfItem(atPath: path)[.posixPermissions] as? Int
   }
 
-  @Test("A new journal is readable and writable only for its owner, and stays so when it is compacted")
+  @Test("A new journal is readable and writable only by its owner, and remains so when it is compacted")
   func permissions() async throws {
     let journal = try FileJournal(path)
     #expect(try permissions(of: path) == 0o600)

@@ -8,7 +8,7 @@ import TestingProcedureKit
 @Suite(.timeLimit(.minutes(10))) struct CountedAttemptsTests {
   private let journal = InMemoryJournal()
 
-  @Test("After a kill in the third attempt, the fourth attempt comes next, and its failure is the last of four")
+  @Test("After a kill in the third attempt, the fourth attempt follows, and its failure is the last one")
   func attempts() async throws {
     let (attempts, decided) = (Names(), Names())
     let killed = Mutex<InMemoryJournal?>(nil)
@@ -53,7 +53,7 @@ import TestingProcedureKit
     return try #require(killed.withLock { $0 })
   }
 
-  @Test("A body that ends its process each time uses up its attempts, and another run has all attempts again")
+  @Test("A body that ends its process in each attempt uses up its attempts, and the next run has all attempts again")
   func usedUp() async throws {
     var journal = journal
     for number in 1...3 {
@@ -66,7 +66,7 @@ import TestingProcedureKit
     try await crash()
   }
 
-  @Test("A body that ends its process each time also uses up the attempts of its schedule")
+  @Test("A body that ends its process in each attempt also uses up the attempts of its schedule")
   func usedUpBySchedule() async throws {
     var journal = journal
     let schedule = Schedule.immediate.prefix(2)

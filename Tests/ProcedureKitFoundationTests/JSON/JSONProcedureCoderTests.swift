@@ -11,7 +11,7 @@ import Testing
 
   let coder = JSONProcedureCoder()
 
-  @Test("A value, even with infinity, is decoded as it was encoded, and its keys are sorted")
+  @Test("A value, even one that contains infinity, is decoded as it was encoded, and its keys are sorted")
   func roundTrip() throws {
     let tom = Kitten(name: "Tom / \u{1F63A}", lives: ["c": .infinity, "a": 1, "b": -.infinity], friend: nil)
     let bytes = try coder.encode(tom)

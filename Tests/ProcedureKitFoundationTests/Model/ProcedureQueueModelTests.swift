@@ -192,7 +192,7 @@ extension ProcedureQueueModel {
     }
   }
 
-  @Test("10,000 runs within one frame are one update, and nothing more follows")
+  @Test("10,000 runs within one frame cause one update, and no further updates follow")
   func oneFrame() async throws {
     let (queue, count) = (makeQueue(2), Locked(0))
     let model = makeModel(queue)

@@ -74,7 +74,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "The report of the shutdown is handed on, after a grace period and after a cancellation", arguments: [true, false])
+    "The report of the shutdown is passed on, after a grace period and after a cancellation", arguments: [true, false])
   func report(isCancelled: Bool) async throws {
     let (_, stuck) = try await startedProbe()
     let waiting = queue.add(ProcedureTask("waiting") {}.keyed(by: "acme"))

@@ -23,7 +23,7 @@ import Testing
     #expect(try location(fields) == nil)
   }
 
-  @Test("A fix in two dimensions has no altitude, and a time can be without a fraction")
+  @Test("A two-dimensional fix has no altitude, and a time can have no fraction")
   func flat() throws {
     let found = try location(#""mode":2,"lat":-33.5,"lon":-70,"altMSL":5,"epv":1,"time":"2026-11-08T10:35:11Z""#)
     #expect(

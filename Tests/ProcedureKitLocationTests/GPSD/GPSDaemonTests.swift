@@ -34,7 +34,7 @@ import Testing
     #expect(times == times.sorted())
   }
 
-  @Test("Of several devices, only the chosen one counts", arguments: [("/dev/pts/1", 10), ("/dev/gps7", 0)])
+  @Test("Of several devices, only the chosen one is used", arguments: [("/dev/pts/1", 10), ("/dev/gps7", 0)])
   func devices(_ device: String, count: Int) async throws {
     let daemon = try RecordedDaemon(RecordedDaemon.walkSteps)
     let (locations, _) = await read(GPSDaemon(port: daemon.port, device: device))

@@ -38,7 +38,7 @@ import Testing
     #expect(try await load(Canned(status: 200, pieces: ["a ", "kitten"])).text == "a kitten")
   }
 
-  @Test("A transport that gives no response, or throws its own error, causes an error with the address")
+  @Test("A transport that provides no response, or throws its own error, causes an error with the address")
   func failures() async throws {
     let silent = await networkError { try await load(Canned()) }
     #expect(silent?.description == "GET https://kitten.example/ failed: the server did not send an HTTP response.")

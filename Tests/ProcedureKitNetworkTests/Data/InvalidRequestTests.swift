@@ -64,7 +64,7 @@ import Testing
     #expect(transport.exchanges.isEmpty)
   }
 
-  @Test("A header field of one line is set, and replaces the previous one, whatever its case is")
+  @Test("A single-line header field is set, and replaces the previous one, regardless of case")
   func setHeader() throws {
     var request = URLRequest(url: URL(string: "https://kitten.example/")!)
     try request.setHeader("x-kitten", "Mia\tand Tom")

@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(
-    "A fault of the server is an error with the address, and leaves no connection open",
+    "A server fault causes an error with the address, and leaves no connection open",
     arguments: ["/closes", "/resets", "/middle", "/truncated", "/chunks", "/garbage"])
   func faults(_ path: String) async throws {
     let server = try LoopbackServer { request in

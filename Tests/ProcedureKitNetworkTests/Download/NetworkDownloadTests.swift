@@ -21,7 +21,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "The body becomes the file, and replaces an existing one, whatever the body's framing is",
+    "The body becomes the file, and replaces an existing one, regardless of the body's framing",
     arguments: ["/", "/chunks", "/close"])
   func whole(_ path: String) async throws {
     let bytes = Data((0..<300_000).map { UInt8($0 % 251) })

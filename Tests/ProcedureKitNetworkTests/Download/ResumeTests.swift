@@ -277,7 +277,7 @@ import TestingProcedureKit
     more.merging(["Content-Range": "bytes \(range.lowerBound)-\(range.upperBound)/\(total)"]) { $1 }
   }
 
-  @Test("A program that sends the request of a redirect itself downloads the whole file, whatever has already arrived")
+  @Test("A program that sends a redirect's request itself downloads the whole file, regardless of what has arrived")
   func redirectedPart() async throws {
     struct Redirected: Error {}
     let next = Mutex<URLRequest?>(nil)
@@ -368,7 +368,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A part that was not requested is incomplete, whatever its header says",
+    "A part that was not requested is incomplete, regardless of its header",
     arguments: [
       ["Content-Range": "bytes 0-9/1000"], ["Content-Range": "bytes 0-999/1000", "ETag": "\"1\""], [:],
       ["Content-Type": "multipart/byteranges; boundary=x"], ["Content-Range": "nonsense"],

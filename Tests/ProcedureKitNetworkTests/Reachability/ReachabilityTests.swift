@@ -48,7 +48,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "An attempt to reach a host that does not answer ends after its time, or when it is cancelled",
+    "An attempt to reach a host that does not answer ends when its time is up, or when it is cancelled",
     arguments: [true, false])
   func silent(_ isTimeout: Bool) async throws {
     let port = try SilentPort()

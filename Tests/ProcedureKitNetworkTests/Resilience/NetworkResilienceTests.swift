@@ -96,7 +96,7 @@ import TestingProcedureKit
     withExtendedLifetime(port) {}
   }
 
-  @Test("An attempt that hangs ends after its time, and the next one follows")
+  @Test("An attempt that hangs ends when its time is up, and the next one follows")
   func hanging() async throws {
     let server = try LoopbackServer { $0.attempt == 1 ? .neverAnswers : .ok("a kitten") }
     defer { server.stop() }

@@ -159,7 +159,7 @@ import Testing
     #expect(machine.failure == .badStatusLine)
   }
 
-  @Test("A refused body ends immediately, whatever is left to send, and an error of its source has no effect")
+  @Test("A refused body ends immediately, even if most of it is left to send, and an error of its source has no effect")
   func refusal() {
     var machine = started()
     let paused = machine.supplyWanted(hasBytes: false, isComplete: false)

@@ -193,7 +193,7 @@ import Testing
     try await server.waitUntilUnconnected()
   }
 
-  @Test("A body that stops does not count as the peer's silence, and a cancellation ends it")
+  @Test("A pause in a body's stream does not count as silence of the peer, and a cancellation ends the upload")
   func endlessStream() async throws {
     let server = try LoopbackServer { _ in .ok("") }
     defer { server.stop() }

@@ -90,7 +90,7 @@
     static let ends = ["Content-Length: 2\r\n\r\nno", "Transfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n"]
 
     @Test(
-      "A refusal ends the transfer, although the server stops reading and keeps the connection open",
+      "A refusal ends the transfer, even if the server stops reading and keeps the connection open",
       arguments: Source.allCases)
     func deaf(_ source: Source) async throws {
       for head in Self.heads {

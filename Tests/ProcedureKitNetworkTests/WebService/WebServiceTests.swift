@@ -326,7 +326,7 @@ import TestingProcedureKit
   ]
 
   @Test(
-    "A 401 from the token endpoint immediately refuses the client, whatever its challenge is", arguments: challenges)
+    "A 401 from the token endpoint immediately refuses the client, regardless of its challenge", arguments: challenges)
   func refusedClient(_ headers: [String: String]) async throws {
     for body in ["", "<html>", #"{"error": "invalid_client"}"#] {
       let transport = ScriptedTransport { exchange, _ in try exchange.answer(401, headers, body) }
@@ -351,7 +351,7 @@ import TestingProcedureKit
     #expect(server.forms.count == 1)
   }
 
-  @Test("A 401 leads to one new token, whatever its challenge is", arguments: challenges)
+  @Test("A 401 leads to one new token, regardless of its challenge", arguments: challenges)
   func challenge(_ headers: [String: String]) async throws {
     let server = try TokenServer()
     defer { server.server.stop() }

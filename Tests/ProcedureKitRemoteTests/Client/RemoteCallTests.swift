@@ -115,7 +115,7 @@ import TestingProcedureKit
     for text in ["", "a/b", "a/b/c", "a/b/1/2", "%/b/1", "%2f/b/1"] { #expect(RemoteCall.Key(text) == nil) }
   }
 
-  @Test("A progress is a fraction from 0 to 1, or unknown")
+  @Test("Progress is a fraction from 0 to 1, or unknown")
   func progress() {
     #expect(RemoteProgress(2).fraction == 1 && RemoteProgress(-1).fraction == 0 && RemoteProgress(.nan).fraction == nil)
   }

@@ -11,7 +11,7 @@ import Testing
 
   private final class Living: Sendable {}
 
-  @Test("A call that has ended keeps its value, but nothing of its caller")
+  @Test("A call that has ended retains its value, but nothing that belongs to its caller")
   func release() async throws {
     let engine = LocalEngine()
     var living: Living? = Living()

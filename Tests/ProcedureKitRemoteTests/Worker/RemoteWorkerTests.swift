@@ -100,7 +100,7 @@ import TestingProcedureKit
     #expect(executions.values.map(\.0) == [2] && executions.values.map(\.1) == [lost.call.key])
   }
 
-  @Test("A stopped worker that returns is refused, and the value of its successor counts")
+  @Test("A stopped worker that returns is refused, and the value of its successor is used")
   func stoppedWorker() async throws {
     let run = here.add(call, input: 4)
     let stopped = try #require(await engine.nextTask())

@@ -106,7 +106,7 @@ import TestingProcedureKit
     #expect(gap.instant == read[1].instant)
   }
 
-  @Test("Reading in between, a slow subscriber gets each event or a gap that counts it, in order", arguments: 0..<20)
+  @Test("A slow subscriber that reads in between gets each event or a gap that counts it, in order", arguments: 0..<20)
   func gapsBetween(seed: UInt64) async {
     print("seed \(seed)")
     var random = SeededGenerator(seed: seed)

@@ -79,7 +79,7 @@ import TestingProcedureKit
     #expect(await names(watched) == Self.complete)
   }
 
-  @Test("L2: a refused run has no didAttach, whatever it would have waited for")
+  @Test("L2: a refused run has no didAttach, regardless of what it would have waited for")
   func refused() async throws {
     let queue = ProcedureQueue("q")
     await queue.shutDown()
@@ -90,7 +90,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("L2: the events of a queue do not include refused runs, whichever way they were added")
+  @Test("L2: the events of a queue do not include refused runs, however they were added")
   func refusedOnQueue() async throws {
     var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1, isSuspended: true)
     configuration.maxWaitingProcedures = 1

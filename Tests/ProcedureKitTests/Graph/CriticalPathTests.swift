@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Rule Q8: the ready node with the longest path to the end of the graph comes first", .timeLimit(.minutes(10)))
+@Suite("Rule Q8: the ready node with the longest path to the end of the graph starts first", .timeLimit(.minutes(10)))
 struct CriticalPathTests {
   /// A node of a test graph: its name, the names of its dependencies, and its expected duration in seconds.
   private struct Item: Sendable {
@@ -91,7 +91,7 @@ struct CriticalPathTests {
     try await blocker.value
   }
 
-  @Test("The priority comes before the path")
+  @Test("The priority takes precedence over the length of the path")
   func priorities() async throws {
     let items = [
       Item(name: "low", expected: 100, priority: .low), Item(name: "a", expected: 1), Item(name: "b", expected: 2),

@@ -298,7 +298,7 @@ private enum GraphWay: CaseIterable {
 
   // MARK: Failures and cancellation
 
-  @Test("A failure reaches every request, also later ones, and each body can catch it", arguments: [1, 3, Int.max])
+  @Test("Every request, even a later one, throws the failure, and each body can catch it", arguments: [1, 3, Int.max])
   func failure(width: Int) async throws {
     let executed = Record<String>()
     let graph = ProcedureGraph("failure") { g in
@@ -474,7 +474,7 @@ private enum GraphWay: CaseIterable {
 
   // MARK: The queue
 
-  @Test("Q2: on a suspended queue, a request waits, and is met when the queue is resumed")
+  @Test("Q2: on a suspended queue, a request waits, and receives its value when the queue is resumed")
   func suspended() async throws {
     let queue = ProcedureQueue("q")
     let executed = Record<String>()

@@ -213,7 +213,7 @@ import TestingProcedureKit
     #expect(try await queue.map(0..<10, with: gated) == [])
   }
 
-  @Test("A limit bounds the number of concurrently executing nodes, whatever the width of the queue is")
+  @Test("A limit bounds the number of concurrently executing nodes, regardless of the width of the queue")
   func limit() async throws {
     for (limit, width) in [(3, Int.max), (8, 2), (1, 5)] {
       let running = Box((now: 0, most: 0))

@@ -194,7 +194,7 @@ import TestingProcedureKit
     func execute(_ number: Int) async throws -> String { "\(number)" }
   }
 
-  @Test("A caller can try to add a procedure, and end a queue with a grace period")
+  @Test("A caller can try to add a procedure, and shut down a queue with a grace period")
   func ending() async throws {
     var configuration = ProcedureQueue.Configuration("office", maxConcurrentProcedures: 1, isSuspended: true)
     configuration.maxWaitingProcedures = 1

@@ -174,7 +174,7 @@ struct HookTests {
   }
 
   @Test(
-    "L3, C3: a body whose caller is cancelled is cancelled, whatever it returns",
+    "L3, C3: a body whose caller is cancelled is cancelled, regardless of what it returns",
     // Cancelling a task that awaits a handle does not cancel the run.
     arguments: Way.hooked.filter { $0 != .add })
   fileprivate func cutOff(way: Way) async throws {
@@ -331,7 +331,7 @@ struct HookTests {
   }
 
   @Test(
-    "L3: a retry that is cancelled during its pause calls onDidExecute once, on each layer", arguments: [false, true])
+    "L3: a retry that is cancelled during its pause calls onDidExecute once on each layer", arguments: [false, true])
   func didExecuteInPause(isInner: Bool) async throws {
     let clock = VirtualClock()
     let (will, did) = (Box(0), Box(0))

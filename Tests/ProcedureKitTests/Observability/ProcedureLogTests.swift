@@ -28,7 +28,7 @@ import TestingProcedureKit
     #expect(message.file == #fileID && message.function == "contents()" && message.line > 0)
   }
 
-  @Test("A line of the log stays one line, whatever the text is, and has a bounded length")
+  @Test("A log message stays on one line, regardless of its text, and has a bounded length")
   func oneLine() {
     let message = ProcedureLogMessage(
       level: .warning, text: "a\nb\u{1B}[31m\u{2028}\"🐈\"</script>", metadata: ["z": "1\r\n2", "procedure.name": "x"])
@@ -83,7 +83,7 @@ import TestingProcedureKit
     #expect(collector.messages.map { $0.metadata["parent"] } == ["\(handle.id)", "\(handle.id)"])
   }
 
-  @Test("A retry is logged at the level info, with the number of the attempt and the error")
+  @Test("A retry is logged at the info level, with the number of the attempt and the error")
   func retry() async throws {
     let (queue, collector) = Self.queue()
     let failures = Box(2)
@@ -131,14 +131,14 @@ import TestingProcedureKit
     #expect(warnings.last?.hasPrefix("\"layer\" is retried") == true)
   }
 
-  @Test("A reused value is logged at the level debug")
+  @Test("A reused value is logged at the debug level")
   func reused() async throws {
     let (queue, collector) = Self.queue()
     try await queue.run(ProcedureTask("compile") {}.reusing("up to date") { () })
     #expect(collector.texts(.debug) == ["reused an existing value: up to date"])
   }
 
-  @Test("The node or child whose failure stops the others is logged at the level info")
+  @Test("The node or child whose failure stops the others is logged at the info level")
   func failFast() async throws {
     let (queue, collector) = Self.queue()
     let graph = ProcedureGraph("graph") { g in

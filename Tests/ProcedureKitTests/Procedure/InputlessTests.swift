@@ -17,7 +17,7 @@ import Testing
     func execute() async throws -> Element? { elements.first }
   }
 
-  @Test("A type declares once that it has no input, and runs in every way")
+  @Test("A type that declares that it has no input can be run in every way")
   func ways() async throws {
     let queue = ProcedureQueue("q")
     let first = First(elements: [1, 2])

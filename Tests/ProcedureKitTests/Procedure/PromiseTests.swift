@@ -5,7 +5,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.atDepth)) struct PromiseTests {
-  @Test("A promise is finished before, while and after it is run, and each run has its outcome")
+  @Test("A promise can be finished before, during or after a run, and each run has its outcome")
   func finished() async throws {
     let (queue, promise) = (ProcedureQueue("q"), Promise<Int>("reply"))
     let early = queue.add(promise)

@@ -27,7 +27,7 @@ struct AgeingTests {
   }
 
   @Test(
-    "A procedure of low priority starts after a bounded time, in whichever way it is run, however many urgent ones arrive",
+    "A low-priority procedure starts after a bounded time, however it is run and however many urgent procedures arrive",
     arguments: Way.queued)
   func bound(way: Way) async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
@@ -135,7 +135,7 @@ struct AgeingTests {
     }
   }
 
-  @Test("A body that continues after a wait rises, too, so that urgent ones cannot keep it waiting")
+  @Test("A body that continues after a wait rises in priority, too, so that urgent bodies cannot keep it waiting")
   func resumption() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       for interval in [nil, Duration.seconds(5)] {

@@ -131,7 +131,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("C2, C3: cancelAll cancels waiting and executing procedures with its reason, and no later one")
+  @Test("C2, C3: cancelAll cancels waiting and executing procedures with its reason, but no later ones")
   func cancelAll() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let started = Signal()

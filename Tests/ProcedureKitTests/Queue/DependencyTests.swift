@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test("D1: a procedure that depends on a `Result` runs whatever the outcome is")
+  @Test("D1: a procedure that depends on a `Result` runs regardless of the outcome")
   func result() async throws {
     let queue = ProcedureQueue("q")
     let failing = queue.add(ProcedureTask<Void, Int> { throw TestError(code: 1) })

@@ -82,7 +82,7 @@ import TestingProcedureKit
     #expect(await handle.outcome.isCancelled)
   }
 
-  @Test("Of two calls, the one with the shorter grace period counts, and both return when the queue is idle")
+  @Test("Of two calls, the one with the shorter grace period takes effect, and both return when the queue is idle")
   func twoCalls() async throws {
     let queue = makeQueue()
     let handle = queue.add(ProcedureTask("stuck") { await untilCancelled() })

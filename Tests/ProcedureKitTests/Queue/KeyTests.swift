@@ -192,7 +192,7 @@ struct KeyTests {
     #expect(starts.value == ["a!", "a!", "none", "a", "none", "a", "none"])
   }
 
-  @Test("By default, runs start in order of admission, whatever their keys are")
+  @Test("By default, runs start in order of admission, regardless of their keys")
   func admissionOrder() async throws {
     let queue = makeQueue(width: 1, isSuspended: true) { _ in }
     let starts = Box<[String]>([])
@@ -444,7 +444,7 @@ struct KeyTests {
     await queue.shutDown()
   }
 
-  @Test("Keys that are no longer used leave nothing behind, whatever the order in which they were used")
+  @Test("Keys that are no longer used leave nothing behind, regardless of the order in which they were used")
   func passingKeys() async throws {
     let queue = makeQueue {
       $0.fairness = .byKey
@@ -522,7 +522,7 @@ struct KeyTests {
     }
   }
 
-  @Test("A queue that replaces waiting procedures forgets the keys of finished ones, whatever its limit")
+  @Test("A queue that replaces waiting procedures forgets the keys of finished ones, regardless of its limit")
   func forgottenKeys() async throws {
     final class Key: Hashable, Sendable {
       let number: Int

@@ -58,7 +58,7 @@ import Testing
     #expect(message(late).contains("\"done\": values were declared after the graph was built"))
   }
 
-  @Test("A node of another builder traps, and so does a builder that is used after its graph has been built")
+  @Test("Using a node of another builder traps, and so does using a builder after its graph has been built")
   func foreignNode() async {
     let foreign = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = ProcedureGraph("outer") { (outer, x: Node<Int>) in

@@ -25,7 +25,7 @@ struct ProducedChildTests {
     await #expect(throws: TestError(code: 2)) { try await waiting.execute() }
   }
 
-  @Test("L1: a finished procedure cannot produce children, whichever way it was run", arguments: 0..<4)
+  @Test("L1: a finished procedure cannot produce children, however it was run", arguments: 0..<4)
   func producedTooLate(way: Int) async throws {
     let queue = ProcedureQueue("q")
     let escaped = Box<ProcedureContext?>(nil)
@@ -115,7 +115,7 @@ struct ProducedChildTests {
     try await holder.value
   }
 
-  @Test("C3: a failed child ends the waits of its parent's body, whichever way the parent is run", arguments: 0..<4)
+  @Test("C3: a failed child ends the waits of its parent's body, however the parent is run", arguments: 0..<4)
   func failedChildStopsTheBody(way: Int) async throws {
     let (queue, other) = (ProcedureQueue("q"), ProcedureQueue("other", isSuspended: true))
     let body = ProcedureTask("body") {

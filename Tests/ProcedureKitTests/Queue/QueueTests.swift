@@ -222,7 +222,7 @@ import Testing
     #expect(try await scope.value == nil)
   }
 
-  @Test("Q1: the remaining nodes of a started graph come before a procedure that was added later")
+  @Test("Q1: the remaining nodes of a started graph start before a procedure that was added later")
   func graphKeepsItsPlace() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let order = Box<[String]>([])

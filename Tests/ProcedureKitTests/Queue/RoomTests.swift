@@ -114,7 +114,7 @@ import TestingProcedureKit
     first.cancel()
   }
 
-  @Test("A cancelled caller whose key had room does not keep the next caller of its key from the room")
+  @Test("A cancelled caller whose key had room does not keep the room from the next caller with the same key")
   func leftCaller() async throws {
     let clock = VirtualClock()
     var configuration = ProcedureQueue.Configuration("q")
@@ -156,7 +156,7 @@ import TestingProcedureKit
     try await retried.value
   }
 
-  @Test("A caller whose key is full again keeps its place, although many callers were cancelled in the meantime")
+  @Test("A caller whose key is full again keeps its place, even if many callers were cancelled in the meantime")
   func placeOfCaller() async throws {
     let clock = VirtualClock()
     var configuration = ProcedureQueue.Configuration("q")
@@ -232,7 +232,7 @@ import TestingProcedureKit
     #expect(refusal()?.kind == .queueShutDown)
   }
 
-  @Test("Every refusal counts once, whichever way a procedure is added", arguments: [false, true])
+  @Test("Every refusal counts once, however a procedure is added", arguments: [false, true])
   func refusalsCount(byShutdown: Bool) async throws {
     var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1, isSuspended: true)
     configuration.collectsTotals = true

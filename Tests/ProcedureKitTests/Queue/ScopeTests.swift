@@ -59,7 +59,7 @@ import TestingProcedureKit
     #expect(value == 5)
   }
 
-  @Test("A timeout counts")
+  @Test("A timeout counts as a failure of the scope")
   func timedOut() async throws {
     let clock = VirtualClock()
     var configuration = ProcedureQueue.Configuration("scope")
@@ -91,7 +91,7 @@ import TestingProcedureKit
     #expect(ran.value == 3)
   }
 
-  @Test("The error of the body is thrown if it comes first, and not if it only follows from a failure")
+  @Test("The error of the body is thrown if it occurs first, but not if it is merely the result of a failure")
   func bodyError() async {
     await #expect(throws: TestError(code: 1)) {
       try await withProcedureQueue { queue in

@@ -123,7 +123,7 @@ struct SlotReleaseTests {
     try await other.value
   }
 
-  @Test("Q3: a graph finishes although the body that started it in a separate task has ended")
+  @Test("Q3: a graph finishes even if the body that started it in a separate task has ended")
   func escapedGraph() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let (inFirst, go) = (Signal(), Signal())

@@ -17,7 +17,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "L5: a body that makes no progress is reported, whichever way it is run",
+    "L5: a body that makes no progress is reported, however it is run",
     arguments: Way.queued.filter { $0 != .copy })
   func ways(way: Way) async throws {
     let (started, told, goOn) = (Signal(), Signal(), Signal())

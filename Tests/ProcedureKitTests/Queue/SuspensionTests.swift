@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct SuspensionTests {
-  @Test("Q2: a part of an executing body acquires the resource that it is waiting for, although its queue is suspended")
+  @Test("Q2: a part of an executing body acquires the resource that it is waiting for, even if its queue is suspended")
   func partWithClaim() async throws {
     let table = ResourceTable()
     let queue = ProcedureQueue("q", resources: table)

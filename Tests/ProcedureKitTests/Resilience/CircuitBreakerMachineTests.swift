@@ -84,7 +84,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A call that began before the state changed decides nothing")
+  @Test("A call that began before the state changed does not affect the state")
   func late() {
     var machine = Machine(Self.limits)
     let early = (0..<8).compactMap { _ in permit(&machine, at: .zero) }
@@ -118,7 +118,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("The limits accept every number")
+  @Test("The limits accept any number")
   func extremes() {
     for ratio in [Double.nan, .infinity, 2, -1, 0] {
       for length in [Duration.zero, .seconds(-1), Duration(attoseconds: .max)] {

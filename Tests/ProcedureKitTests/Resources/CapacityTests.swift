@@ -71,7 +71,7 @@ struct CapacityTests {
     try await holder.value
   }
 
-  @Test("A claim on more units than there are fails, immediately or when the capacity shrinks, and the others continue")
+  @Test("A claim for more units than exist fails, immediately or when the capacity shrinks, and other claims continue")
   func tooSmall() async throws {
     let (queue, probe) = (makeQueue(), ProbeProcedure<Void, Void>("probe"))
     let holder = try await hold(probe, 2, on: queue)

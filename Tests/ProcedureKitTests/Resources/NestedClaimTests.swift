@@ -27,7 +27,7 @@ struct NestedClaimTests {
   }
 
   @Test(
-    "R4: a layer that pauses reacquires its resource, although a child claims the same category",
+    "R4: a layer that pauses reacquires its resource, even if a child claims the same category",
     arguments: [false, true])
   func pauseBesideChild(isRetry: Bool) async throws {
     let clock = VirtualClock()

@@ -133,7 +133,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A combinator takes the same time, however many precede it",
+    "A combinator takes the same time, regardless of how many precede it",
     .enabled(if: TestDepth.isAtLeastGate), arguments: Combinator.all)
   private func costOfCombinators(_ combinator: Combinator) {
     let apply = combinator.apply

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("L5: the same rules hold, whichever way a procedure is run", .timeLimit(.minutes(10)))
+@Suite("L5: the same rules apply, however a procedure is run", .timeLimit(.minutes(10)))
 struct WayTests {
   @Test("L5/K1, K2: conditions", arguments: Rule.conditions.cases)
   func conditions(rule: Rule.Case) async { await rule.run() }

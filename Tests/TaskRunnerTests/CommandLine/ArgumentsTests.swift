@@ -18,7 +18,7 @@ import Testing
     #expect(try Arguments(parsing: ["--", "-f"]).file == "-f" && Arguments(parsing: []).file == "tasks.json")
   }
 
-  @Test("A path that begins with ~/ is in the home folder, whichever way the option is written")
+  @Test("A path that begins with ~/ is in the home folder, however the option is written")
   func home() throws {
     let home = String(cString: getenv("HOME"))
     for line: [SystemText] in [

@@ -64,7 +64,7 @@ import Testing
     #expect(throws: Problem.self) { try JSONReader.value(in: deep) }
   }
 
-  @Test("A text that is cut off, or in which a byte is changed, is read or is a problem, and never ends the process")
+  @Test("A text that is cut off, or in which a byte is changed, is read or reported as a problem, and never crashes")
   func mutations() {
     let text = Array(#"{"tasks": [{"name": "a\u00e9", "retries": 1.5e1, "env": {"K": null}}, true]}"#.utf8)
     for end in 0..<text.count { #expect(throws: Problem.self) { try JSONReader.value(in: Array(text[..<end])) } }

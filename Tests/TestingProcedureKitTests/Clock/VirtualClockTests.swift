@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.atDepth)) struct VirtualClockTests {
-  @Test("Time does not pass until it is advanced")
+  @Test("Time does not pass until the clock is advanced")
   func advance() async throws {
     let clock = VirtualClock()
     async let woken: VirtualClock.Instant = {

@@ -5,7 +5,8 @@ import TestingProcedureKit
 @Suite("Rules C1 to C6 under every order: cancelling", .timeLimit(.atDepth))
 struct CancellationRuleTests {
   @Test(
-    "C1, C3: of a cancellation and a finish, the first decides, and events and value agree", arguments: [false, true])
+    "C1, C3: the first of a cancellation and a finish decides, and the events and the value agree",
+    arguments: [false, true])
   func cancelOrFinish(isObserved: Bool) async throws {
     try await exploreRace("finished", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
@@ -99,7 +100,7 @@ struct CancellationRuleTests {
     }
   }
 
-  @Test("C2: a waiting run is cancelled promptly, whatever it waits for")
+  @Test("C2: a waiting run is cancelled promptly, whatever it is waiting for")
   func cancelWhileWaiting() async throws {
     try await exploreRace("pending", "evaluating", "waiting", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)

@@ -68,7 +68,7 @@ struct CapabilityRuleTests {
     }
   }
 
-  @Test("A request that arrives during a prompt does not prompt again, whatever the answer is")
+  @Test("A request that arrives during a prompt does not prompt again, regardless of the answer")
   func joining() async throws {
     try await exploreRace("granted", "refused", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()

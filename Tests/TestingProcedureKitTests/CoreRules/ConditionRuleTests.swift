@@ -16,7 +16,7 @@ struct ConditionRuleTests {
     }
   }
 
-  @Test("K1: of two failing conditions, the first decides and cancels the other, whatever a third returns")
+  @Test("K1: of two failing conditions, the first decides and cancels the other, regardless of what a third returns")
   func firstFailure() async throws {
     try await exploreRace("a", "b", schedules: TestDepth.count(2_000)) { env in
       let (queue, log, body) = (env.makeQueue(), Locked<[String]>([]), ProbeProcedure())

@@ -173,7 +173,8 @@ struct ProducedChildrenOfNodesTests {
     deinit { alive { $0 -= 1 } }
   }
 
-  @Test("D1, D3: a node whose child fails has failed, whatever its body returned, and its value is released once")
+  @Test(
+    "D1, D3: a node whose child fails has failed, regardless of what its body returned, and its value is released once")
   func failingChild() async throws {
     for policy in [FailurePolicy.failFast, .collect] {
       let alive = Locked(0)

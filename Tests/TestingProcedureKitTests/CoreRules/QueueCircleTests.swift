@@ -168,7 +168,7 @@ struct QueueCircleTests {
     }
   }
 
-  @Test("Q4: a child that waits for its queue to be idle does not wait for itself or its parent, but for others")
+  @Test("Q4: a child that waits for its queue to be idle waits for other runs, but not for itself or its parent")
   func idleChild() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       // The queue is suspended, so that all runs are added before the child waits.

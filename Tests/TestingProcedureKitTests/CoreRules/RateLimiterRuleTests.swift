@@ -66,7 +66,7 @@ struct RateLimiterRuleTests {
     }
   }
 
-  @Test("A jump of time admits all calls that are due, although one of them sleeps")
+  @Test("A jump in time admits all calls that are due, even if one of them is sleeping")
   func jump() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)

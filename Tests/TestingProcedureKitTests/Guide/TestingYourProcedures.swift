@@ -76,7 +76,7 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
-  @Test("K1: one condition that fails decides, although another is undecided")
+  @Test("K1: one condition that fails decides, even if another is undecided")
   func conditionProbe() async throws {
     let queue = ProcedureQueue("conditions")
     let (online, paid) = (ConditionProbe("online"), ConditionProbe("paid"))
@@ -223,7 +223,7 @@ import TestingProcedureKit
     await writer
   }
 
-  @Test("An announcement before its change is found, both at random and among all orders")
+  @Test("An announcement that precedes its change is found, both at random and among all orders")
   func announcing() async throws {
     for strategy in [ExplorationStrategy.mixed(), .exhaustive] {
       let failure = try await #require(throws: ExplorationFailure.self) {

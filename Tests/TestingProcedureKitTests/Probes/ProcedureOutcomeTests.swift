@@ -21,7 +21,7 @@ import TestingProcedureKit
     #expect(all.map(\.ignoringCondition) == [nil, nil, nil, "online"])
   }
 
-  @Test("An error of a type other than the requested one is nil")
+  @Test("The error of an outcome is nil if it has a type other than the requested one")
   func types() async {
     #expect(failed.error(as: CancellationError.self) == nil)
     #expect(failed.procedureError == nil)

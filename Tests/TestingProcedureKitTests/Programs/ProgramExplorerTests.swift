@@ -98,7 +98,7 @@ struct ProgramExplorerTests {
     }
   }
 
-  @Test("Nondeterministic programs are found, although each runs only a few schedules")
+  @Test("Nondeterministic programs are found, even though each is run in only a few schedules")
   func luck() async throws {
     let failure = try await requireError(ProgramFailure<Void>.self) { try await explorePrograms(of: Luck()) }
     guard case .nondeterminism = failure.failure.problems.first else {

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @Suite("Q3, T2: a pause holds nothing, and ends immediately when cancelled", .timeLimit(.atDepth))
 struct PauseRuleTests {
-  @Test("During a pause, others execute with the slot and the categories", arguments: [false, true])
+  @Test("During a pause, other runs can use the slot and the categories", arguments: [false, true])
   func holdsNothing(isAdded: Bool) async throws {
     try await exploreSchedules(TestDepth.count(500)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)

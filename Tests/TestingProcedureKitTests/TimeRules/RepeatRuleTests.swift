@@ -70,7 +70,7 @@ struct RepeatRuleTests {
     }
   }
 
-  @Test("Others execute between two executions, and a cancellation ends the repetition immediately")
+  @Test("Other procedures execute between two executions, and a cancellation ends the repetition immediately")
   func pauses() async throws {
     try await exploreRace("pausing", "executing", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)

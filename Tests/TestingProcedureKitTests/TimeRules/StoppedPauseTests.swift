@@ -180,7 +180,7 @@ struct StoppedPauseTests {
     }
   }
 
-  @Test("A failing run ends although its queue is suspended")
+  @Test("A failing run ends even if its queue is suspended")
   func suspended() async throws {
     try await exploreSchedules(TestDepth.count(200)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)

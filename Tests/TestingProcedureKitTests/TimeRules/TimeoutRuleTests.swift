@@ -194,7 +194,7 @@ struct TimeoutRuleTests {
     }
   }
 
-  @Test("A deadline includes waits: a run that has not ended by then is cancelled, whatever it does")
+  @Test("A deadline includes waits: a run that has not ended by then is cancelled, whatever it is doing")
   func deadline() async throws {
     try await exploreRace("waiting", "executing", "past", "in time", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)

@@ -248,7 +248,7 @@ struct OtherResourceTraitTests {
   func cases(round: Int) async { await Traced.visit(exclusively: "OtherResourceTraitTests/cases(round:)") }
 }
 
-@Suite("The traits of resources beside other traits", .timeLimit(.minutes(10)))
+@Suite("Resource traits combined with other traits", .timeLimit(.minutes(10)))
 struct ResourceTraitOrderTests {
   @Test("A test that is explored holds its resources in every schedule", .explored(20), .exclusive("one", "two"))
   func explored() async throws {

@@ -58,7 +58,7 @@ import TestingProcedureKit
     #expect(unknown.shown.remaining == .zero && unknown.shown.fraction == 1)
   }
 
-  @Test("A run that has failed stays where it was, and nothing changes after the end")
+  @Test("A failed run keeps its progress, and nothing changes after the end")
   func end() {
     var state = ProgressState()
     state.bodyReported(0.25, at: instant(1))

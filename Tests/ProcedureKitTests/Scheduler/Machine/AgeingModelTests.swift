@@ -32,7 +32,7 @@ import TestingProcedureKit
     #expect(QueueMachine.level(above: .max) == nil)
   }
 
-  @Test("Ageing: a burst of runs leaves no memory behind, and a run that does not wait is not in the order of rises")
+  @Test("Ageing: a burst of runs leaves no memory behind, and a run that is not waiting is not due to rise")
   func memory() {
     var (machine, next) = (QueueMachine(width: 1, isSuspended: false, ageingInterval: 1), QueueMachine.Next())
     var members: [MemberID] = []

@@ -90,7 +90,7 @@ import TestingProcedureKit
     #expect(try await bench.clock.nextSleep().offset == .nanoseconds(1))
   }
 
-  @Test("A timer that is set by the call of another timer is called in turn")
+  @Test("A timer can be set by the function that another timer calls")
   func nested() async throws {
     let bench = Bench()
     let called = Signal()

@@ -38,7 +38,7 @@ import Testing
     try await explorer.explore { try await LostToken.scenario(.fixed, $0) }
   }
 
-  @Test("A body that is only long ends when the tasks take turns, and the report states this")
+  @Test("A body that is merely long ends when the tasks take turns, and the report says so")
   func long() async throws {
     var explorer = ScheduleExplorer(schedules: 1)
     explorer.stepLimit = 100

@@ -119,7 +119,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "What a caller does after its visit can come before the visit of a caller that is already waiting",
+    "What a caller does after its visit can precede the visit of a caller that is already waiting",
     arguments: [ExplorationStrategy.exhaustive, .random, .priorities(), .mixed()])
   func useAfterClose(strategy: ExplorationStrategy) async throws {
     let failure = try await requireError(ExplorationFailure.self) {

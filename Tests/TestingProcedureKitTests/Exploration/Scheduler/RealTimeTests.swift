@@ -207,7 +207,7 @@ struct RealTimeTests {
     }
   }
 
-  @Test("A cancelled sleep ends immediately, and its remaining timer does no harm")
+  @Test("A cancelled sleep ends immediately, and its remaining timer is harmless")
   func cancelling() async throws {
     let summary = try await exploreSchedules(TestDepth.count(300)) { env in
       let sleeper = Task(executorPreference: env.executor) { try await Task.sleep(for: .seconds(86_400)) }
