@@ -7,9 +7,9 @@ enum Invariant: String, CaseIterable {
     with one key never hold more slots than the limit for the key allows.
     """
   case reasons =
-    "Every wait can end, because it is a wait for another run, for a timer, for a driver, or for the owner of the queue."
+    "Every wait can end: a run waits only for another run, for a timer, for a driver, or for the owner of the queue."
   case work = """
-    No slot stays free while a run that could take it is waiting: a worker is being started for the run. Workers are started one at a \
+    If a slot is free and a run that could take it is waiting, a worker is being started for the run. Workers are started one at a \
     time.
     """
   case order = """
@@ -17,7 +17,7 @@ enum Invariant: String, CaseIterable {
     order of admission, or their keys take turns.
     """
   case ageing =
-    "A run that has waited for the ageing interval gets a slot before later runs of the level to which it rises."
+    "A run that has waited for the ageing interval gets a slot before later runs at its new priority level."
   case claims = "A claim holds either all of its units or none, and no unit is held twice."
   case requests = "No claim is granted before an earlier claim that needs the same resource."
   case dependencies = "A run or a node starts only once, and only after all of its dependencies have succeeded."
