@@ -114,6 +114,9 @@ struct CodeMap {
 
   private let symbols: [UInt: [Symbol]]
 
+  /// Calls a function while no lookup is in progress. A file must be unmapped in this way, because a lookup reads all mapped files.
+  static func withoutLookups(_ body: () -> Void) { known.withLock { _ in body() } }
+
   /// Looks up the places of chains.
   init(_ chains: [[UInt]]) {
     guard let probe = ResumePoint.probe else {
@@ -148,11 +151,24 @@ extension CodeMap.Symbol {
     /// Returns the functions at `addresses`, with their places if `places` is `true`.
     static func all(at addresses: [UInt], places: Bool) -> [Self] {
       let frames = addresses.map { RichFrame.programCounter(UInt64($0)) }
-      let images = ImageMap.capture()
+      let images = images(with: addresses)
       let backtrace = Backtrace(architecture: architecture, frames: frames, images: images)
       var options: Backtrace.SymbolicationOptions = .useSymbolCache
       if places { options.formUnion([.showInlineFrames, .showSourceLocations]) }
       return backtrace.symbolicated(with: images, options: options)?.frames.compactMap(Self.init) ?? []
+    }
+
+    private static let images = Mutex<ImageMap?>(nil)
+
+    /// Returns the images of the process. They are captured again only if an address is in none of them, because capturing reads the memory of
+    /// each mapped file, and would crash if another thread unmapped a file in the meantime.
+    private static func images(with addresses: [UInt]) -> ImageMap {
+      images.withLock { images in
+        if let images, addresses.allSatisfy({ Backtrace.Address($0).flatMap(images.indexOfImage) != nil }) { return images }
+        let captured = ImageMap.capture()
+        images = captured
+        return captured
+      }
     }
 
     private init?(_ frame: SymbolicatedBacktrace.Frame) {
