@@ -3,7 +3,7 @@ public import Testing
 
 /// The depth of the random, explored and stress tests, which the environment variable `PROCEDUREKIT_DEPTH` determines.
 ///
-/// Each test names a count. The gate performs a sixth of this count, an ordinary `swift test` performs a twentieth, and `deep` performs ten
+/// Each test names a count. The gate performs a sixth of this count, an ordinary `swift test` performs a sixtieth, and `deep` performs ten
 /// times as much. The seeds are the same at each depth, so a greater depth repeats the seeds of a smaller one.
 public enum TestDepth: String, Sendable {
   /// The quick depth of an ordinary `swift test`, which is used if the variable is not set.
@@ -31,11 +31,11 @@ public enum TestDepth: String, Sendable {
   ///
   /// - Parameters:
   ///   - named: The count that the test names.
-  ///   - least: The smallest useful count, unless `named` is even smaller.
+  ///   - least: The smallest useful count at the gate, unless `named` is even smaller. An ordinary run performs at least a third of it.
   /// - Returns: The count, which is at least one if `named` is at least one.
   public static func count(_ named: Int, least: Int = 10) -> Int {
     switch current {
-    case .ordinary: max(named / 20, min(named, least))
+    case .ordinary: max(named / 60, min(named, (least + 2) / 3))
     case .gate: max(named / 6, min(named, least))
     case .deep: named * 10
     }

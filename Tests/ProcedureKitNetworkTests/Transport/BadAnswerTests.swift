@@ -3,6 +3,7 @@ import LoopbackServer
 import ProcedureKit
 import ProcedureKitNetwork
 import Synchronization
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -34,7 +35,9 @@ import Testing
 
   @Test("Each malformed response leads to the right value or a typed error, while other transfers continue")
   func table() async throws {
-    let answers = BadAnswer.all
+    // An ordinary run sends every third response, beginning with a random one.
+    let (step, first) = TestDepth.isAtLeastGate ? (1, 0) : (3, Int.random(in: 0..<3))
+    let answers = stride(from: first, to: BadAnswer.all.count, by: step).map { BadAnswer.all[$0] }
     let server = try LoopbackServer { request in
       Int(request.path.dropFirst()).map { answers[$0].response } ?? .ok("a kitten")
     }
@@ -56,7 +59,7 @@ import Testing
     // Eight malformed responses at a time share the thread with one well-formed transfer, whose share does not depend on the load of the
     // machine.
     #expect(try await innocent > answers.count / 40)
-    #expect(answers.count > 380)
+    #expect(answers.count > 380 / step)
     try await server.waitUntilUnconnected()
   }
 

@@ -30,7 +30,7 @@ struct AgeingTests {
     "A low-priority procedure starts after a bounded time, however it is run and however many urgent procedures arrive",
     arguments: Way.queued)
   func bound(way: Way) async throws {
-    try await exploreSchedules(TestDepth.count(50)) { env in
+    try await exploreSchedules(TestDepth.count(50, least: 5)) { env in
       let end = Duration.seconds(100)
       for interval in [nil, Duration.seconds(10)] {
         let began = env.clock.now.offset

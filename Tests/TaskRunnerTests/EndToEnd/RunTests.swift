@@ -200,7 +200,7 @@ import Testing
   @Test("A malformed file is an error with its location, and status 2")
   func badFile() async throws {
     let run = try await Sandbox("[{\"name\": \"a\"\n}}").run()
-    #expect(run.status == .exited(2) && run.errorText.hasPrefix("tasks.json:2:2: '}'"))
+    #expect(run.status == .exited(2) && run.errorText.hasPrefix("tasks.json:2:2: expected "))
     #expect(try await Sandbox().run("tasks.json", "b").errorText == "taskrunner: tasks.json has no task \"b\"\n")
   }
 }

@@ -127,7 +127,7 @@ struct RealTimeTests {
   @Test(
     "A task that an actor starts, also immediately, is controlled while it yields and sleeps", arguments: [false, true])
   func startedByActor(isImmediate: Bool) async throws {
-    let summary = try await exploreSchedules(TestDepth.count(300)) { env in
+    let summary = try await exploreSchedules(TestDepth.count(300, least: 60)) { env in
       let loader = Loader(isImmediate: isImmediate)
       async let first = loader.value()
       async let second = loader.value()
@@ -154,7 +154,7 @@ struct RealTimeTests {
       for task in tasks { try await task.value }
       if isControlled { env.check(env.clock.now.offset == .milliseconds(14)) }
     }
-    let summary = try await exploreSchedules(TestDepth.count(300)) { env in try await body(env, true) }
+    let summary = try await exploreSchedules(TestDepth.count(300, least: 60)) { env in try await body(env, true) }
     #expect(summary.distinctTraces > 5 && summary.unorderedVisits == 0, "\(summary)")
     var explorer = ScheduleExplorer(schedules: 1_000)
     explorer.patience = .seconds(3_600)
@@ -209,7 +209,7 @@ struct RealTimeTests {
 
   @Test("A cancelled sleep ends immediately, and its remaining timer is harmless")
   func cancelling() async throws {
-    let summary = try await exploreSchedules(TestDepth.count(300)) { env in
+    let summary = try await exploreSchedules(TestDepth.count(300, least: 60)) { env in
       let sleeper = Task(executorPreference: env.executor) { try await Task.sleep(for: .seconds(86_400)) }
       async let cancel: Void = sleeper.cancel()
       env.check(await sleeper.result.isCancelled)
