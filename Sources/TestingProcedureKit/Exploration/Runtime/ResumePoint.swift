@@ -98,43 +98,50 @@ struct CodeMap {
       if places { located.formUnion(unknown) }
     }
 
-    /// Returns the addresses in `chain` that are most likely to determine its place. Only a few addresses are looked up, because the
-    /// runtime searches the tables of all files for each place.
-    func candidates(of chain: [UInt]) -> ArraySlice<UInt> {
-      func addresses(in origin: Origin) -> ArraySlice<UInt> {
-        chain.filter { symbols[$0]?.contains { !$0.isThunk && $0.origin == origin } == true }.prefix(4)
+    /// Returns the addresses in `chain` that belong to functions with the given origin. Only the first few can determine the place.
+    func candidates(of chain: [UInt], in origin: Origin) -> ArraySlice<UInt> {
+      chain.filter { symbols[$0]?.contains { !$0.isThunk && $0.origin == origin } == true }.prefix(4)
+    }
+
+    /// Returns the innermost place of a chain in code with the given origin; `nil` if there is none.
+    ///
+    /// The places of addresses are looked up one after another, until one is found, because the runtime searches the tables of all files
+    /// for each of them.
+    mutating func place(of chain: [UInt], in origin: Origin) -> SourcePlace? {
+      // Code under test hides the code of the kit, even if its place is unknown.
+      if origin == .procedureKit, !candidates(of: chain, in: .codeUnderTest).isEmpty { return nil }
+      for address in candidates(of: chain, in: origin) {
+        lookUp([address], places: true)
+        let symbol = symbols[address]?.first { $0.place != nil && $0.origin == origin }
+        if let place = symbol?.place { return place }
       }
-      let own = addresses(in: .codeUnderTest)
-      return own.isEmpty ? addresses(in: .procedureKit) : own
+      return nil
     }
   }
 
   /// The lock is held during a lookup, because `Runtime` is not documented to be thread-safe.
   private static let known = Mutex(Known())
 
-  private let symbols: [UInt: [Symbol]]
+  private let isKnown: Bool
 
   /// Calls a function while no lookup is in progress. A file must be unmapped in this way, because a lookup reads all mapped files.
   static func withoutLookups(_ body: () -> Void) { known.withLock { _ in body() } }
 
-  /// Looks up the places of chains.
+  /// Looks up the functions of chains.
   init(_ chains: [[UInt]]) {
     guard let probe = ResumePoint.probe else {
-      symbols = [:]
+      isKnown = false
       return
     }
-    symbols = Self.known.withLock { known in
+    isKnown = Self.known.withLock { known in
       known.lookUp(Set(chains.joined()).union(probe), places: false)
-      let isCorrect = probe.contains { known.symbols[$0]?.contains { $0.mangledName.contains("startProbe") } == true }
-      guard isCorrect else { return [:] }
-      known.lookUp(Set(chains.flatMap { known.candidates(of: $0) }), places: true)
-      return known.symbols
+      return probe.contains { known.symbols[$0]?.contains { $0.mangledName.contains("startProbe") } == true }
     }
   }
 
   /// Returns the innermost place of a chain in code with the given origin; `nil` if there is none.
   func place(of chain: [UInt], in origin: Origin) -> SourcePlace? {
-    chain.lazy.flatMap { symbols[$0] ?? [] }.first { $0.place != nil && $0.origin == origin }?.place
+    isKnown ? Self.known.withLock { $0.place(of: chain, in: origin) } : nil
   }
 }
 
