@@ -119,7 +119,7 @@ extension Run {
     report(.retrying(attempt: attempt, delay: delay, error: error))
     log.log(level: .info, "attempt \(attempt) failed, retrying after \(delay.inWords): \(error)")
     core.update { runs in
-      runs[self].details.pause.currentAttempt = attempt + 1
+      runs[self].details.pause.currentAttempt = Int32(clamping: attempt + 1)
       runs[self].details.pause.isRetrying = true
     }
   }

@@ -65,7 +65,7 @@ extension Run {
   /// Returns the number of attempts that have started, in all layers.
   func attempts(_ state: borrowing QueueCore.State) -> Int {
     let pause = state.runs[self].details.pause
-    return state.runs[self].hasStarted ? pause.latestAttempt + pause.innerRetryCount : 0
+    return state.runs[self].hasStarted ? pause.latestAttempt + Int(pause.innerRetryCount) : 0
   }
 
   /// Returns how long the body waited for its slot, in nanoseconds. The result is negative if that time is not known.

@@ -125,7 +125,7 @@ extension QueueCore {
       }
       if !dependencies.isEmpty {
         state.runs[run].details.dependencies.handles = dependencies
-        state.runs[run].details.dependencies.missingCount = dependencies.count
+        state.runs[run].details.dependencies.missingCount = Int32(dependencies.count)
       }
       let step = admitted(run, priority: priority, needs: needs, after: dependencies, at: reading, &state, &effects)
       if limitsWaiting { state.limiter.addReplaceable(state.runs[run].member, of: run.keyID, state.machine) }

@@ -212,7 +212,7 @@ extension Run {
   }
 
   /// Returns the outcome of a run whose conditions are not satisfied; `nil` if they are (K1).
-  func outcome(of evaluation: ConditionEvaluation) -> RunOutcome? {
+  func outcome(of evaluation: ConditionEvaluation) -> RunOutcome.Failure? {
     switch evaluation {
     case .satisfied: nil
     case .ignored(let condition): .ignored(by: condition)

@@ -119,7 +119,7 @@ extension Run {
   /// Returns the outcome. A refusal takes precedence, followed by a cancellation, failures of produced children, and the result of the
   /// body.
   private func decidedOutcome(_ runs: borrowing RunTable) -> RunOutcome {
-    if let refusal = runs[self].details.refusal { return refusal }
+    if let refusal = runs[self].details.refusal { return RunOutcome(refusal) }
     if let cancellation = runs[self].details.cancellation { return outcome(of: cancellation) }
     let result = runs[self].details.result ?? .failure(CancellationError())
     let failures = runs[self].details.children.failures
@@ -265,7 +265,7 @@ extension Run {
   // MARK: Runs that do not start
 
   /// Ends the run with an outcome, unless its body has started.
-  func endBeforeStart(_ outcome: RunOutcome) {
+  func endBeforeStart(_ outcome: RunOutcome.Failure) {
     core.send { state, effects in
       if endWithoutStart(outcome, &state) { QueueCore.deliver(.finish, to: self, &state.runs, &effects) }
     }
@@ -274,7 +274,7 @@ extension Run {
   /// Ends the run with an outcome, unless its body has started or its outcome is decided (C2).
   ///
   /// - Returns: Whether the run ends with this outcome.
-  func endWithoutStart(_ outcome: RunOutcome, _ state: inout QueueCore.State) -> Bool {
+  func endWithoutStart(_ outcome: RunOutcome.Failure, _ state: inout QueueCore.State) -> Bool {
     guard !state.runs[self].isDecided, state.machine.stopRequested(state.runs[self].member) else { return false }
     decide(refusal: outcome, &state.runs)
     return true
@@ -282,7 +282,7 @@ extension Run {
 
   /// Decides the outcome of a run that does not start because of a dependency, a condition, or a deadlock. A later cancellation is ignored
   /// (C1).
-  func decide(refusal: RunOutcome, _ runs: inout RunTable) {
+  func decide(refusal: RunOutcome.Failure, _ runs: inout RunTable) {
     runs[self].details.refusal = refusal
     runs[self].isDecided = true
   }

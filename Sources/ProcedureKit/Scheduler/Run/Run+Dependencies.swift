@@ -15,7 +15,7 @@ extension Run {
   ///
   /// A dependency that was added later can settle while the conditions are being evaluated, or during the delay. Without the interruption,
   /// the evaluation or the timer would outlive the run.
-  private func endInterrupted(_ outcome: RunOutcome) {
+  private func endInterrupted(_ outcome: RunOutcome.Failure) {
     core.send { state, effects in
       guard endWithoutStart(outcome, &state) else { return }
       interrupt(endsAtOnce: true, &state, &effects) { self.inheritedReason }

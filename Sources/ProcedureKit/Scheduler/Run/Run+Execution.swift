@@ -324,7 +324,7 @@ extension Run {
     }
     record(at: reading.instant, &state, &effects) { state in
       .willExecute(
-        attempt: state.runs[self].details.pause.currentAttempt, slot: slotNumber(state), slotWait: slotWait(state),
+        attempt: Int(state.runs[self].details.pause.currentAttempt), slot: slotNumber(state), slotWait: slotWait(state),
         cause: state.runs[self].details.extensions.executionCause)
     }
   }
@@ -348,7 +348,7 @@ extension Run {
   ) {
     if keepsInstants { state.runs[self].bodyEnded(at: reading.instant) }
     record(at: reading.instant, &state, &effects) { state in
-      .didExecute(attempt: state.runs[self].details.pause.currentAttempt, slot: slotNumber(state))
+      .didExecute(attempt: Int(state.runs[self].details.pause.currentAttempt), slot: slotNumber(state))
     }
   }
 

@@ -22,7 +22,7 @@ struct RunOutcome: Sendable {
 
   init(failure: Failure?, storedValue: any Sendable) { (self.failure, self.storedValue) = (failure, storedValue) }
 
-  private init(_ failure: Failure) { self.init(failure: failure, storedValue: ()) }
+  init(_ failure: Failure) { self.init(failure: failure, storedValue: ()) }
 
   /// Creates the outcome of a body whose run was not cancelled.
   init(_ result: Result<any Sendable, any Error>) {

@@ -98,7 +98,7 @@ final class WatchedTask: Sendable {
   var isCancelled: Bool { task?.isCancelled ?? false }
 }
 
-/// The state that few runs need, grouped by purpose.
+/// The state that few runs need, grouped by purpose. Small values come last in each group, so that the whole takes as few bytes as possible.
 struct RunDetails: ~Copyable, Sendable {
   static let none = RunDetails()
 
@@ -123,7 +123,7 @@ struct RunDetails: ~Copyable, Sendable {
   /// The waits in progress in the body, indexed by the identities of their keys.
   var waits: [ObjectIdentifier: BodyWait] = [:]
   /// The outcome of a run that ends without starting, because of a dependency, a condition, or a deadlock.
-  var refusal: RunOutcome?
+  var refusal: RunOutcome.Failure?
   var result: Result<any Sendable, any Error>?
   var bindings: [ContextCarrier.Binding] = []
   var timers: [TimerHeap.ID] = []
@@ -187,16 +187,16 @@ extension RunDetails {
     }
 
     var byID: [ProcedureID: Run] = [:]
-    /// The number of unfinished produced children, which the run awaits before it ends.
-    var producedCount = 0
     /// The failures of produced children.
     var failures: [ProcedureFailure] = []
-    /// Whether the first failure is stopping the body.
-    var isStopping = false
     /// The produced child that finished most recently.
     var last: ProcedureIdentity?
     /// The task that drives the run, while it is waiting for the children.
     var settling: Waiter?
+    /// The number of unfinished produced children, which the run awaits before it ends.
+    var producedCount: Int32 = 0
+    /// Whether the first failure is stopping the body.
+    var isStopping = false
     /// The relation of this run to its own parent.
     var production = Production.none
 
@@ -210,16 +210,16 @@ extension RunDetails {
     var waiters: [ProcedureID: OneShotSignal] = [:]
     /// The functions to call when the run ends, keyed by the ids of the waiting runs or by reserved ids.
     var listeners: [ProcedureID: Listener] = [:]
+    var log: EventLog?
     /// Whether another procedure is waiting for this run.
     var isAwaited = false
-    var log: EventLog?
   }
 
   /// The dependencies of a run.
   struct Dependencies: Sendable {
     /// The dependencies, until all of them have finished.
     var handles: [any ProcedureDependency] = []
-    var missingCount = 0
+    var missingCount: Int32 = 0
     /// Whether a dependency on another queue has failed.
     var failsFromOutside = false
   }
@@ -230,23 +230,23 @@ extension RunDetails {
     var end: ProcedureInstant?
     /// The retry or the repetition, once the first execution has created it.
     var repetition: (any Repetition)?
-    var currentAttempt = 1
+    var currentAttempt: Int32 = 1
+    /// The number of retries that inner layers have started. Only the reported run counts them.
+    var innerRetryCount: Int32 = 0
     /// Whether the run is pausing before the current attempt.
     var isRetrying = false
-    /// The number of retries that inner layers have started. Only the reported run counts them.
-    var innerRetryCount = 0
 
     /// The attempt that started most recently.
-    var latestAttempt: Int { currentAttempt - (isRetrying ? 1 : 0) }
+    var latestAttempt: Int { Int(currentAttempt) - (isRetrying ? 1 : 0) }
   }
 
   /// A run's claims on the resources that the layers of its procedure released for a pause.
   struct ClaimWait: Sendable {
     /// For each task that is waiting to reclaim resources, its signal and one of the layers that released the resources.
     var reclaiming: [(signal: OneShotSignal, layer: Run)] = []
+    var refusal: ProcedureError?
     /// Whether the run has reclaimed resources that were released for a pause.
     var hasReclaimed = false
-    var refusal: ProcedureError?
   }
 
   /// The data that graphs, progress, and journals store with a run.
