@@ -21,7 +21,8 @@ import Testing
     try apple.map { ($0.name, try Regex($0.uses).wordBoundaryKind(.simple)) }
   }
 
-  private static func categories(in file: TextFile, _ apple: [(name: String, uses: Regex<AnyRegexOutput>)]) -> [String] {
+  private static func categories(in file: TextFile, _ apple: [(name: String, uses: Regex<AnyRegexOutput>)]) -> [String]
+  {
     let code = file.code.joined(separator: "\n")
     return apple.filter { code.contains($0.uses) }.map(\.name)
   }

@@ -52,7 +52,7 @@ extension Target {
       ]),
     Target("N1", "small bodies over HTTP, with curl as bare", [.ratio("N1", "load", to: .bare("load"), atMost: 1.3)]),
     Target(
-      "N2", "a body over HTTP to a file, with curl as bare",
+      "N2", "HTTP downloads to a file (bare: curl)",
       [.ratio("N2", "download", to: .bare("download"), atMost: 1.2)]),
   ]
 

@@ -22,6 +22,6 @@ extension Workload {
     Workload("W10", "files of 16 KiB hashed, at most 8 at a time", units: 2_000, executions: 2, HashWork.contestants),
     Workload(
       "N1", "small bodies over HTTP, 64 at a time", units: 10_000, needsServer: true, executions: 2, HTTPWork.small),
-    Workload("N2", "a body over HTTP to a file, MiB", units: 1_024, needsServer: true, executions: 2, HTTPWork.large),
+    Workload("N2", "HTTP downloads to a file, MiB", units: 1_024, needsServer: true, executions: 2, HTTPWork.large),
   ]
 }

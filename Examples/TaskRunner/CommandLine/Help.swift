@@ -21,7 +21,7 @@ extension Arguments {
     of a name that is not UTF-8, as written by Python. On the command line, ~/ is the home folder.
 
     A task is UP TO DATE if its last run succeeded, and its command, variables, folder, inputs and outputs, and the outputs of
-    the tasks that it needs, have the same contents as they had then. A task without inputs and outputs always runs.
+    the tasks that it needs, have the same contents as they had then. A task with neither inputs nor outputs always runs.
     If more tasks can run than there are jobs, the tasks on the path that took the most time in earlier runs run first.
     The records are kept in the folder .FILE.records next to the file, which is not treated as an input unless it contains
     other files. If a folder is an input, only the names and kinds of the pipes, sockets and devices in it are compared.

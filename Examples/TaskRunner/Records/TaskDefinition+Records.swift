@@ -51,7 +51,7 @@ extension TaskDefinition {
     return hashes
   }
 
-  /// Whether the task can be up to date. A task without inputs and outputs always runs.
+  /// Whether the task can be up to date. A task that has neither inputs nor outputs always runs.
   var canBeUpToDate: Bool { !(inputs.isEmpty && outputs.isEmpty) }
 
   /// Returns the record of a task that succeeded.

@@ -88,8 +88,8 @@ struct TaskOrder {
 
   // MARK: Choosing
 
-  /// Returns the tasks in an order in which each task follows its needs. Tasks that are part of a cycle are omitted. All needs must be
-  /// among the tasks.
+  /// Returns the tasks in an order in which each task follows the tasks that it needs. Tasks that are part of a cycle are omitted. Every task
+  /// that is needed must be in `tasks`.
   static func sorted(_ tasks: [TaskDefinition]) -> [TaskDefinition] {
     order(of: tasks).map { tasks[$0] }
   }

@@ -169,6 +169,6 @@ extension RemoteLimits {
 }
 
 extension Duration {
-  /// The duration, limited to a hundred years, since the server and the clock add durations to the current time.
+  /// The duration, limited to a hundred years. The server and the clock add it to the current time, which must not overflow.
   var bounded: Duration { min(max(self, .zero), .seconds(3_155_760_000)) }
 }

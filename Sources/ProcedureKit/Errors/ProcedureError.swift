@@ -314,7 +314,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
       A procedure can use the resources of a body that runs or produces it, but not those of a body that adds it to a queue, or that \
       requests its value by key
       """
-    case .exclusionDeadlock: "Let all of the procedures claim their resources together, or in the same order"
+    case .exclusionDeadlock: "Have all of the procedures claim their resources together, or in the same order"
     case .resourceConflict: "Declare the resource once, and change its capacity with setCapacity(_:of:) on its table"
     case .producerFinished: "Produce the procedure before the body of the parent returns, or add it to a queue"
     case .queueFull: "To wait for room in the queue, use enqueue"

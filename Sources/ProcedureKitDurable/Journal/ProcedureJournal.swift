@@ -24,7 +24,7 @@ public protocol ProcedureJournal: Sendable {
 
   /// Appends an entry, which replaces any earlier entry for the same key.
   ///
-  /// Cancelling the caller has no effect: the function returns only when the entry is stored as guaranteed. The library calls the function
+  /// Cancelling the caller has no effect: the function returns only after the entry has been stored as durably as the journal promises. The library calls the function
   /// in a shield without a limit (`ProcedureContext.shielded(atMost:_:)`), so an implementation can use procedures and other code that
   /// checks for cancellation.
   ///

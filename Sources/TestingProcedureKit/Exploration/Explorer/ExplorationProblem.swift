@@ -123,7 +123,7 @@ public struct ReplayDiverged: Error, Sendable, CustomStringConvertible {
   /// The step, counting from `1`, at which the orders begin to differ, or a step shortly afterwards.
   public var step: Int
 
-  /// The number of steps in the failure.
+  /// The number of steps in the schedule that failed.
   public var expectedSteps: Int
 
   /// The actual order of tasks; see `ExplorationFailure.order`.

@@ -209,7 +209,7 @@ public struct LockCycle: Hashable, Sendable, CustomStringConvertible {
 
     /// A description of the task, the locks and the locations.
     public var description: String {
-      "task \(task) holds the lock created at \(held), acquired at \(heldSince), and requests the lock created at \(taken) at \(takenAt)"
+      "task \(task) holds the lock created at \(held) (acquired at \(heldSince)), and requests the lock created at \(taken) (requested at \(takenAt))"
     }
   }
 

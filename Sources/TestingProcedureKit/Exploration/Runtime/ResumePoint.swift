@@ -171,7 +171,9 @@ extension CodeMap.Symbol {
     /// each mapped file, and would crash if another thread unmapped a file in the meantime.
     private static func images(with addresses: [UInt]) -> ImageMap {
       images.withLock { images in
-        if let images, addresses.allSatisfy({ Backtrace.Address($0).flatMap(images.indexOfImage) != nil }) { return images }
+        if let images, addresses.allSatisfy({ Backtrace.Address($0).flatMap(images.indexOfImage) != nil }) {
+          return images
+        }
         let captured = ImageMap.capture()
         images = captured
         return captured
