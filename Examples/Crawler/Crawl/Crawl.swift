@@ -118,7 +118,7 @@ struct Crawl: Sendable {
       for await event in handle.events where event.kind == .retrying {
         retries = event.attempt
         let pause = (event.delay ?? .zero).inSeconds
-        print("again   \(address.shown)  in \(pause): \(event.error.map { "\($0)" } ?? "")")
+        print("retry   \(address.shown)  in \(pause): \(event.error.map { "\($0)" } ?? "")")
       }
       return (await handle.outcome, retries)
     } onCancel: {

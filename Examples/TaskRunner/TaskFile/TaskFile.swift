@@ -6,7 +6,7 @@ import ProcedureKitFoundation
 struct TaskFile: Sendable {
   /// The absolute path of the file.
   let path: SystemText
-  /// The folder of the file, to which paths are relative.
+  /// The folder that contains the file. Relative paths are resolved against it.
   let folder: SystemText
   /// The tasks, in the order in which the file lists them.
   let tasks: [TaskDefinition]

@@ -32,7 +32,7 @@ extension EventReader {
   /// Creates the stream of this subscription. The stream's closure owns the reader: the subscription ends when the stream is released, or
   /// when a task that is iterating over the stream is cancelled.
   ///
-  /// - Parameter surround: A function that receives a closure that waits for the next event, calls the closure, and returns the event.
+  /// - Parameter surround: A function that takes a closure, calls it to wait for the next event, and returns that event.
   /// - Returns: The stream.
   func stream(waiting surround: @escaping WaitSurrounding) -> AsyncStream<Event> {
     AsyncStream {

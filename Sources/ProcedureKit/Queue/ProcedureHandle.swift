@@ -85,7 +85,9 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   }
 
   var finishedOutcome: ProcedureOutcome<Output> {
-    guard let outcome = run.outcome else { preconditionFailure("\(identity) was read before it finished") }
+    guard let outcome = run.outcome else {
+      preconditionFailure("the outcome of \(identity) was read before it finished")
+    }
     run.setObserved()
     return derive?(outcome) ?? outcome.map { $0 as! Output }
   }

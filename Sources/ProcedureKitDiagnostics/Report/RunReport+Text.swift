@@ -74,12 +74,12 @@ extension RunReport {
     return elements.count > listLimit ? shown + ["  … and \(elements.count - listLimit) more"] : shown
   }
 
-  /// Returns a name and its explanation, wrapped between words.
+  /// Returns a name and its explanation, with lines broken between words.
   private static func paragraph(_ name: String, _ explanation: String) -> String {
     item(TerminalText.line(name, columns: 32).text + ": " + explanation)
   }
 
-  /// Returns the text, indented and wrapped between words.
+  /// Returns the text, indented, with lines broken between words.
   private static func item(_ text: String) -> String {
     "  " + TerminalText.wrapped(text, columns: width - 4).joined(separator: "\n    ")
   }

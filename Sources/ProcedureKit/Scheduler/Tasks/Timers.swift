@@ -130,7 +130,7 @@ package final class Timers: Sendable {
 extension Timers {
   /// The timers, their actions, and the sleeping task.
   private struct State {
-    /// The task that sleeps. A task whose number differs has been replaced.
+    /// The sleeping task. Any task with a different number has been replaced.
     struct Sleeper {
       let number: UInt64
       /// The end of the sleep; `nil` while the task calls actions. The task reads the nearest deadline before it sleeps again.
