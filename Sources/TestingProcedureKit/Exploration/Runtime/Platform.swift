@@ -164,7 +164,7 @@ enum Platform {
 
   static func unmap(_ memory: UnsafeMutableBufferPointer<UInt8>) {
     #if !canImport(WinSDK)
-      CodeMap.withoutLookups { munmap(memory.baseAddress, memory.count) }
+      CodeMap.Symbol.unmapping { munmap(memory.baseAddress, memory.count) }
     #endif
   }
 

@@ -124,9 +124,6 @@ struct CodeMap {
 
   private let isKnown: Bool
 
-  /// Calls a function while no lookup is in progress. A file must be unmapped in this way, because a lookup reads all mapped files.
-  static func withoutLookups(_ body: () -> Void) { known.withLock { _ in body() } }
-
   /// Looks up the functions of chains.
   init(_ chains: [[UInt]]) {
     guard let probe = ResumePoint.probe else {
@@ -180,6 +177,9 @@ extension CodeMap.Symbol {
       }
     }
 
+    /// Unmaps a file while no images are being captured, because capturing reads all mapped files.
+    static func unmapping(_ unmap: () -> Void) { images.withLock { _ in unmap() } }
+
     private init?(_ frame: SymbolicatedBacktrace.Frame) {
       guard let symbol = frame.symbol, let address = UInt(frame.captured.originalProgramCounter) else { return nil }
       self.address = address
@@ -209,5 +209,8 @@ extension CodeMap.Symbol {
 
     /// Returns an empty array, because the system provides no way to look up the functions.
     static func all(at addresses: [UInt], places: Bool) -> [Self] { [] }
+
+    /// Unmaps a file. No code reads all mapped files.
+    static func unmapping(_ unmap: () -> Void) { unmap() }
   #endif
 }
