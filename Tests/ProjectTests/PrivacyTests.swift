@@ -15,14 +15,15 @@ import Testing
   /// This module runs programs. It has no declaration, because only the systems on which it does not work ask for one.
   private static let exempt = "ProcedureKitProcess"
 
-  /// The categories, each with a regular expression that is compiled once, because compiling takes longer than searching a file.
-  private static func compiled() throws -> [(name: String, uses: Regex<AnyRegexOutput>)] {
+  private typealias Category = (name: String, uses: Regex<AnyRegexOutput>)
+
+  /// Returns Apple's categories with compiled expressions. Compiling them takes longer than searching a file, so it is done once for all files.
+  private static func compiled() throws -> [Category] {
     // By default, a period between two words is no boundary.
     try apple.map { ($0.name, try Regex($0.uses).wordBoundaryKind(.simple)) }
   }
 
-  private static func categories(in file: TextFile, _ apple: [(name: String, uses: Regex<AnyRegexOutput>)]) -> [String]
-  {
+  private static func categories(in file: TextFile, _ apple: [Category]) -> [String] {
     let code = file.code.joined(separator: "\n")
     return apple.filter { code.contains($0.uses) }.map(\.name)
   }

@@ -92,6 +92,7 @@ extension TextFile {
   private func places(of snippet: [String]) -> [Range<Int>] {
     guard let first = snippet.first?.trimmed, text.has(first), lines.count >= snippet.count else { return [] }
     return (0...lines.count - snippet.count).map { $0..<$0 + snippet.count }.filter { piece in
+      // Trimming takes longer than searching, so a line is trimmed only if it contains the text.
       lines[piece.lowerBound].has(first) && lines[piece.lowerBound].trimmed == first
         && lines[piece].withoutCommonIndentation == snippet
     }
