@@ -86,10 +86,10 @@ public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
 /// caller with a different request reads the status again when its turn comes, and requests authorization only if the status is still
 /// insufficient. An error or a cancellation does not count as an answer.
 enum AuthorizationRequests {
-  /// The open requests, indexed by identity.
+  /// The open requests, keyed by object identity.
   private static let openRequests = Mutex<[ObjectIdentifier: (question: Question, isAnswered: Bool)]>([:])
 
-  /// Authorizes `capability` and requests authorization if the status does not meet `requirement`. The caller holds no slot during the
+  /// Authorizes `capability`, and prompts the user only if the status does not meet `requirement`. The caller holds no slot during the
   /// call.
   ///
   /// Cancelling the caller immediately ends its wait for a turn or cancels its pending request.
@@ -129,7 +129,7 @@ enum AuthorizationRequests {
     openRequests.withLock { $0[ObjectIdentifier(question)]?.isAnswered ?? false }
   }
 
-  /// Marks all requests that are equal to `question` as answered. Requests are compared while the lock is not held.
+  /// Marks all requests that are equal to `question` as answered. The lock is not held while requests are compared.
   ///
   /// - Complexity: O(n) for n open requests.
   private static func markAnswered(_ question: Question) {

@@ -37,7 +37,7 @@ extension Capability {
 
 /// The app's authorization to use a ``Capability``.
 public protocol AuthorizationStatus: Sendable {
-  /// The type of a requirement that a status can meet; `Void` for a capability that is simply authorized or not authorized.
+  /// The type of a requirement that a status can meet; `Void` for a capability that is either authorized or not.
   associatedtype Requirement: Sendable
 
   /// Returns whether the status meets `requirement`.

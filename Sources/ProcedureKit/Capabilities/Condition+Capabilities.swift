@@ -38,7 +38,7 @@ extension Condition {
   ///
   /// The `prepare` step asks the question, once for each run. `.userConfirmation { … }.silenced()` does not ask, so the procedure is
   /// ignored. Within a process, confirmations are requested one at a time, in order of arrival. A run that is waiting for its turn holds no
-  /// slot. `ask` can itself request another confirmation, which is part of the first one and does not wait for it to end.
+  /// slot. `ask` can itself request another confirmation, which counts as part of the first one and does not wait for it to end.
   ///
   /// - Parameters:
   ///   - name: The name of the condition in errors, outcomes and logs.
@@ -70,10 +70,9 @@ extension Prompts.Kind {
 
 /// The prompts in the process. At most one prompt of each kind is shown at a time.
 ///
-/// While a prompt is open, it exclusively holds a category in the process-wide resource table, even if the queue of the caller has a
-/// separate table. The rules for exclusive categories therefore apply: prompts are shown in order of arrival, a nested prompt does not wait
-/// for an enclosing prompt of the same kind, and a deadlock between prompts and resources is reported as a failure, so no prompt waits
-/// forever.
+/// While a prompt is open, it exclusively holds a category in the process-wide resource table, even if the caller's queue uses a different
+/// table. The rules for exclusive categories therefore apply: prompts are shown in order of arrival, a nested prompt does not wait for an
+/// enclosing prompt of the same kind, and a deadlock between prompts and resources is reported as a failure, so no prompt waits forever.
 enum Prompts {
   /// A kind of prompt. Prompts of the same kind never overlap.
   struct Kind: Hashable, Sendable, CustomStringConvertible {
@@ -84,7 +83,7 @@ enum Prompts {
   /// Waits until no other prompt of `kind` is open, and then calls `operation`. The caller holds no slot during the wait, but `operation`
   /// executes with the slot and the resources of the caller.
   ///
-  /// Cancelling the caller or its run immediately ends the wait, or cancels `operation`. Errors contain the given name.
+  /// Cancelling the caller or its run immediately ends the wait, or cancels `operation`. In errors, the prompt is called `name`.
   ///
   /// - Throws: The error that `operation` throws; ``ProcedureError/Kind/exclusionDeadlock``; the reason for a cancellation.
   @concurrent static func takeTurn<R: Sendable>(

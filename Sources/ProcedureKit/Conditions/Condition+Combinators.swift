@@ -76,14 +76,14 @@ extension Condition {
     }
   }
 
-  /// Shortens the name of a combined condition. Otherwise, each of thousands of nested conditions would store the names of all conditions
-  /// inside it.
+  /// Shortens the name of a combined condition. Without a limit, every level of a deeply nested condition would store the names of all
+  /// conditions inside it.
   private static func combined(_ name: String) -> String {
     name.utf8.count <= 1_000 ? name : name.shortened(to: 1_000)
   }
 }
 
-/// The error that a negated condition, or a group of alternative conditions, throws.
+/// An error thrown by a negated condition or a group of alternative conditions.
 @nonexhaustive
 public enum ConditionError: Error, Sendable, CustomStringConvertible {
   /// A negated condition was satisfied.

@@ -56,7 +56,7 @@ public struct Condition: Sendable {
   /// called long before that. Cancelling the caller cancels the evaluation, but `decide` is still called.
   ///
   /// - Parameters:
-  ///   - prepares: Whether the `prepare` step is performed.
+  ///   - prepares: Whether to run the `prepare` step.
   ///   - decide: A function that is called once with the result.
   func evaluate(prepares: Bool = true, decide: @escaping Decision) async {
     await evaluation(prepares, decide)
@@ -72,7 +72,7 @@ public struct Condition: Sendable {
     }
   }
 
-  /// Evaluates all conditions concurrently, until all conditions are evaluated or one evaluation is conclusive.
+  /// Evaluates all conditions concurrently, until all of them have been evaluated or one evaluation is conclusive.
   ///
   /// If an evaluation is conclusive, all other evaluations are cancelled before `decide` is called. `decide` receives only the conclusive
   /// evaluation, or, if there is none, all evaluations in the order of the conditions. The function returns when all tasks of the

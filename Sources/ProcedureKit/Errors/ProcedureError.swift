@@ -34,8 +34,8 @@ public struct ProcedureError: Error, Sendable {
     public static let dependencyFailed = Kind("dependencyFailed")
     /// The queue was shut down. The procedure was refused, or was cancelled when the grace period ended.
     public static let queueShutDown = Kind("queueShutDown")
-    /// With the policy ``FailurePolicy/collect``, one or more nodes, elements of a collection, procedures in a scope, or children failed;
-    /// or too few of the procedures passed to ``ProcedureTask/first(_:of:)`` succeeded.
+    /// Some nodes, elements of a collection, procedures in a scope, or children failed under the policy ``FailurePolicy/collect``, or too
+    /// few of the procedures passed to ``ProcedureTask/first(_:of:)`` succeeded.
     public static let childrenFailed = Kind("childrenFailed")
     /// The procedure would have waited forever.
     ///
@@ -44,7 +44,7 @@ public struct ProcedureError: Error, Sendable {
     public static let exclusionDeadlock = Kind("exclusionDeadlock")
     /// The procedure and another one declare the same ``Resource`` with different capacities. The body was not executed.
     public static let resourceConflict = Kind("resourceConflict")
-    /// The procedure needs more units of a resource than exist, and would have waited forever. The body was not executed.
+    /// The procedure needs more units of a resource than exist, so it would have waited forever. The body was not executed.
     public static let capacityExceeded = Kind("capacityExceeded")
     /// The parent had already ended when the procedure was produced. The procedure was not executed.
     public static let producerFinished = Kind("producerFinished")
@@ -52,7 +52,7 @@ public struct ProcedureError: Error, Sendable {
     public static let queueFull = Kind("queueFull")
     /// The run was cancelled because another run replaced it on a full queue.
     public static let replaced = Kind("replaced")
-    /// With the policy ``FailurePolicy/failFast``, a node of a graph, or a child of a body, failed. The other nodes or children are
+    /// A node of a graph, or a child of a body, failed under the policy ``FailurePolicy/failFast``. The other nodes or children are
     /// cancelled with this error as the reason.
     public static let stopped = Kind("stopped")
     /// The capability does not exist on this system, so it could not be authorized.
@@ -65,7 +65,7 @@ public struct ProcedureError: Error, Sendable {
     public static let circuitOpen = Kind("circuitOpen")
     /// The wait for the rate limiter would have exceeded the limiter's maximum wait. The body was not executed.
     public static let rateExceeded = Kind("rateExceeded")
-    /// The interceptor of the queue returned without executing the body.
+    /// The queue's interceptor returned without executing the body.
     public static let bodySkipped = Kind("bodySkipped")
     /// The last reference to the ``Promise`` was released before the promise was finished.
     public static let promiseReleased = Kind("promiseReleased")
@@ -99,9 +99,9 @@ public struct ProcedureError: Error, Sendable {
     public var failures: [ProcedureFailure] = []
     /// The waits that form the deadlock, for ``Kind/exclusionDeadlock``; empty for every other kind.
     ///
-    /// In each wait, a procedure is waiting for a resource that the procedure in the next wait holds, or for that procedure to end. No wait
-    /// can therefore end before the next one does. A wait by a part of a procedure, such as a child or a node, counts as a wait by the
-    /// whole procedure.
+    /// In each wait, a procedure is waiting for a resource that the procedure in the next wait holds, or for that procedure to end.
+    /// Therefore, no wait can end before the next one does. A wait by a part of a procedure, such as a child or a node, counts as a wait by
+    /// the whole procedure.
     public var waits: [ExclusionWait] = []
     /// The name of the resource, for ``Kind/resourceConflict`` and ``Kind/capacityExceeded``.
     public var resource: String?
@@ -134,7 +134,7 @@ public struct ProcedureError: Error, Sendable {
     public var breaker: String?
     /// The time until a call can be admitted, for ``Kind/circuitOpen`` and ``Kind/rateExceeded``.
     ///
-    /// The value is `nil` while a probe of the circuit breaker is in progress, or if the rate limiter would never admit the call.
+    /// The value is `nil` while the circuit breaker is waiting for a probe to end, or if the rate limiter would never admit the call.
     public var retryAfter: Duration?
   }
 
@@ -331,7 +331,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
   /// - Parameters:
   ///   - name: A function that returns the description of a run.
   ///   - words: A function that returns the description of an error.
-  /// - Returns: What happened and why it happened.
+  /// - Returns: The statement.
   package func statement(
     naming name: (ProcedureIdentity) -> String, _ words: (any Error) -> String
   ) -> (event: String, reason: String?) {

@@ -84,7 +84,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     return EventSubscription(number, of: self, limit: limit)
   }
 
-  /// Ends each subscription once its buffered events are read.
+  /// Ends each subscription once its buffered events have been read.
   func close() {
     let readers = contents.withLock { contents -> [Waiter] in
       // A closed broadcaster has no waiting readers.
@@ -153,7 +153,7 @@ extension RangeReplaceableCollection {
 ///
 /// A reader takes all buffered events in one batch, and then reads them without blocking senders.
 final class EventSubscription<Event: BroadcastEvent>: EventReader {
-  /// The maximum capacity of an empty buffer that is kept for reuse.
+  /// The largest capacity at which an empty buffer is kept for reuse.
   private static var mostKept: Int { 16_384 }
 
   private let broadcaster: EventBroadcaster<Event>
@@ -162,7 +162,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
   /// array and releases nothing under the lock. This lock is always acquired before the lock of the broadcaster.
   private let fetched = Mutex<ContiguousArray<Event>>([])
 
-  /// The number under which the broadcaster stores the buffer of the subscription.
+  /// The number under which the broadcaster stores this subscription's buffer.
   private let number: Int
 
   init(_ number: Int, of broadcaster: EventBroadcaster<Event>, limit: EventLimit<Event>?) {
@@ -190,7 +190,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
     broadcaster.wakeReaders(of: number)
   }
 
-  /// Ends the subscription after the events that were sent before this call.
+  /// Ends the subscription once the events that were sent before this call have been read.
   func end() {
     let (_, readers) = fetched.withLock { events in
       var later: ContiguousArray<Event> = []
@@ -213,7 +213,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
   }
 }
 
-/// An effect that the sender of an event performs while it does not hold any locks.
+/// An effect that the sender of an event must perform without holding any locks.
 enum EventEffect: Sendable {
   /// Resumes a waiting reader.
   case resume(Waiter)

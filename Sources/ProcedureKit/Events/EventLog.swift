@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The events of one run, from the first to the last. Each subscriber is a cursor into the log.
+/// The events of one run, from the first to the last. Each subscriber reads through its own cursor.
 final class EventLog: Sendable {
   private struct Contents {
     var events: ContiguousArray<ProcedureEvent>
@@ -29,7 +29,7 @@ final class EventLog: Sendable {
   /// Whether the log currently has subscribers.
   var isRead: Bool { contents.withLock { $0.cursorCount > 0 } }
 
-  /// Ends the log: no further events are appended.
+  /// Closes the log, so that no further events are appended.
   func close() {
     let readers = contents.withLock { contents in
       contents.isClosed = true

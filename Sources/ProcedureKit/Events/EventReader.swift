@@ -7,7 +7,7 @@ protocol EventReader: AnyObject, Sendable {
   /// Takes the next event, if one is available.
   func take() -> Event?
 
-  /// Stores a waiter, which is resumed by the next event, by the end of the events, or by ``wake()``.
+  /// Stores a waiter, which is resumed when the next event arrives, when the events end, or when ``wake()`` is called.
   func register(_ waiter: Waiter) -> EventWait
 
   /// Resumes the tasks that are waiting for this subscription's next event, so that they check again.
@@ -29,8 +29,8 @@ extension EventReader {
   typealias WaitSurrounding =
     @concurrent @Sendable (_ wait: @escaping @concurrent @Sendable () async -> Event?) async -> Event?
 
-  /// Creates the stream of this subscription. The stream's closure owns the reader: the subscription ends when the stream is released, or
-  /// when a task that is iterating over the stream is cancelled.
+  /// Creates the stream of this subscription. The stream's closure owns the reader, so the subscription ends when the stream is released,
+  /// or when a task that is iterating over the stream is cancelled.
   ///
   /// - Parameter surround: A function that takes a closure, calls it to wait for the next event, and returns that event.
   /// - Returns: The stream.

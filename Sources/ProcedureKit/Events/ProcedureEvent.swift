@@ -1,7 +1,7 @@
 /// One step of a run, as delivered to subscribers to the run's handle and to the run's queue.
 ///
 /// Every event identifies its run by the properties ``id``, ``name``, ``attempt``, ``parent`` and, for a node, ``graph``. The
-/// ``step-swift.property`` states what happened, and contains the associated values:
+/// ``step-swift.property`` states what happened, with details as associated values:
 ///
 /// ```swift
 /// for await event in queue.events {
@@ -13,8 +13,8 @@
 /// }
 /// ```
 ///
-/// The ``kind-swift.property`` is the step without its values and is useful for comparing and counting events. The other properties are
-/// details of certain kinds, and are `nil` for all others. Later versions may add steps, kinds and properties.
+/// The ``kind-swift.property`` is the step without its values and is useful for comparing and counting events. Each of the other properties
+/// applies only to certain kinds, and is `nil` for all others. Later versions may add steps, kinds and properties.
 ///
 /// The events of one run are totally ordered. The first one is ``Kind-swift.struct/didAttach``, and the last one is `didFinish`.
 /// `didCancel` occurs at most once, before `willFinish`. A run that a queue refuses has only the events `willFinish` and `didFinish`, which
@@ -69,12 +69,12 @@ public struct ProcedureEvent: Sendable {
     /// The run has finished waiting for another run; see ``ProcedureEvent/awaited``.
     ///
     /// A run can wait for the value or the end of a procedure (including through its events or its progress), for a procedure that the body
-    /// runs on a queue, for the run that performs a shared execution, for the nodes of a graph, for a queue to become idle, or, after the
-    /// body ends, for produced children. If the run waited for several runs, ``ProcedureEvent/awaited`` is the run that ended last. Only
-    /// code that is subscribed at that moment receives the event: storing it for later subscribers could take an unlimited amount of memory
-    /// if a run waits repeatedly.
+    /// runs on a queue, for another run whose execution it shares, for the nodes of a graph, for a queue to become idle, or, after the body
+    /// ends, for produced children. If the run waited for several runs, ``ProcedureEvent/awaited`` is the run that ended last. Only code
+    /// that is subscribed at that moment receives the event, because storing it for later subscribers could take an unlimited amount of
+    /// memory if a run waits repeatedly.
     public static var didAwait: Kind { Kind(name: .didAwait) }
-    /// The body has requested a value by key, which the run ``ProcedureEvent/requested`` computes or has computed; see
+    /// The body has requested a value by key. The run ``ProcedureEvent/requested`` computes the value, or has already computed it; see
     /// ``ProcedureContext/value(of:)-swift.method``.
     ///
     /// If the body then waits for the value, ``didAwait`` follows. An event of this kind is published for each request, but is delivered
@@ -459,8 +459,8 @@ extension ExecutionCause: Codable {
 extension ProcedureEvent {
   /// The reason why a node of a durable graph is executed even though the journal contains values from the graph.
   ///
-  /// The reason is available for ``Kind-swift.struct/willExecute``. It is `nil` for every other run, and for a node that is executed for
-  /// the first time.
+  /// The reason is available for the event ``Kind-swift.struct/willExecute`` of such a node. It is `nil` for all other events, and for a
+  /// node that is executed for the first time.
   ///
   /// See `durable(in:as:version:rememberingFailures:)`. In a snapshot, ``QueueSnapshot/Entry/executionCause`` contains the same reason.
   public var executionCause: ExecutionCause? {

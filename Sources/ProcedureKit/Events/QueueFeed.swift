@@ -24,7 +24,7 @@ package struct QueueFeed: Sendable {
   /// Returns the next event if it is available; otherwise `nil`.
   package func take() -> ProcedureEvent? { subscription.take() }
 
-  /// Ends the feed after the events that the queue sent before this call. Calling this function again has no effect.
+  /// Ends the feed once the events that the queue sent before this call have been read. Calling this function again has no effect.
   package func stop() { subscription.end() }
 }
 

@@ -1,4 +1,4 @@
-/// A key that the bodies of a graph use to request a value that is computed on demand.
+/// A key with which the bodies of a graph request a value that is computed on demand.
 ///
 /// ```swift
 /// struct Header: GraphKey {
@@ -75,8 +75,8 @@ extension GraphBuilder {
 }
 
 extension ProcedureContext {
-  /// Returns the value for a key. The procedure that the enclosing graph declares for the type of the key computes the value once for each
-  /// run of the graph; see ``GraphBuilder/values(for:isVolatile:with:)``.
+  /// Returns the value for a key. Each value is computed once per run of the graph, by the procedure that the enclosing graph declares for
+  /// keys of this type; see ``GraphBuilder/values(for:isVolatile:with:)``.
   ///
   /// The body releases its slot while it waits. Cancelling the body ends the wait immediately. The computation is cancelled when no body is
   /// waiting for its value any longer, or when the graph is cancelled. The graph does not end before the computation does.
@@ -89,8 +89,8 @@ extension ProcedureContext {
   /// - Throws: The error of the computation, if it fails; ``GraphKeyError`` if the value is itself waiting for the value that the caller
   ///   computes, or if no enclosing graph declares the type of the key; `CancellationError`, or the reason for the cancellation;
   ///   ``ProcedureError/Kind/exclusionDeadlock`` if the computation is waiting for the caller in another way.
-  /// - Complexity: O(d) for d enclosing runs, plus O(w) for w waits that are reachable from the value, if the caller computes a value
-  ///   itself.
+  /// - Complexity: O(d) for d enclosing runs. If the caller itself computes a value, O(d + w), where w is the number of waits that are
+  ///   reachable from the requested value.
   public func value<Key: GraphKey>(of key: Key) async throws -> Key.Value {
     guard let request = GraphRequests.Request(key, from: run) else { throw GraphKeyError(.undeclared, [key]) }
     return try await request.value()

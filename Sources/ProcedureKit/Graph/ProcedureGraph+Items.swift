@@ -128,7 +128,7 @@ struct ItemOrder: Sendable {
   }
 }
 
-/// An error that lists all the reasons why a ``ProcedureGraph`` cannot be created from items, so that a user can fix all of them at once.
+/// An error that lists all the reasons why a ``ProcedureGraph`` cannot be created from items, so that a user can fix them all together.
 public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConvertible {
   /// The name of the graph.
   public let graph: String

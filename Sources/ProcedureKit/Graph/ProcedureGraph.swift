@@ -15,7 +15,7 @@
 /// longest paths to the end of the graph start first; see ``expected(durations:)``. The graph finishes when all nodes have finished. A
 /// value is released when its last consumer takes it.
 ///
-/// When a graph is cancelled, it cancels the executing nodes, starts no further ones, and waits for the executing nodes to end. A node can
+/// When a graph is cancelled, it cancels the executing nodes, starts no further nodes, and waits for the executing nodes to end. A node can
 /// execute in the task that called ``ProcedureQueue/run(_:input:)``. If the queue cancels the graph, that task itself is not cancelled, so
 /// the node must check ``ProcedureContext/isCancelled`` instead of `Task.isCancelled`.
 public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {

@@ -54,9 +54,9 @@ extension Procedure {
   /// executed while the run still holds its slot and the resources of the modifiers that are applied after this one. A run that is
   /// cancelled before it starts does not clean up.
   ///
-  /// If the run is cancelled during a pause, or while it waits for a rate limiter, for example, it has released its slot and its resources. In
-  /// that case, the operation first waits for the resources, but not for a slot. If the wait exceeds `limit`, or is refused because of a
-  /// deadlock, the operation is not executed, and is treated as failed.
+  /// A run that is cancelled while it holds no slot, for example during a pause or while it waits for a rate limiter, has already released
+  /// its resources. In that case, the operation first waits for the resources, but not for a slot. If the wait exceeds `limit`, or is
+  /// refused because of a deadlock, the operation is not executed, and is treated as failed.
   ///
   /// If the operation fails, the procedure fails. If the procedure has already failed or was cancelled, the operation's error is logged
   /// instead.

@@ -32,7 +32,7 @@ package final class GraphPlan: Sendable {
     (self.keyed, self.requestObserver) = (keyed, requestObserver)
   }
 
-  /// The ranks of the nodes (Q8), which are computed when they are used for the first time.
+  /// The ranks of the nodes (Q8), which are computed on first use.
   var ranks: ContiguousArray<Int32> {
     computedRanks.withLock { ranks in
       if let ranks { return ranks }
@@ -164,7 +164,7 @@ package struct GraphShape: Sendable {
       ? Self.acceptance(offsets: offsets, successors: successors, acceptedOutput: acceptedOutput) : []
   }
 
-  /// Computes for each node whether the graph accepts its failure (D4). A failure that the graph accepts does not fail the graph.
+  /// Returns, for each node, whether the graph accepts its failure (D4). A failure that the graph accepts does not fail the graph.
   ///
   /// The graph accepts a failure if each of the node's outgoing edges accepts the failure, or leads to a node whose own failure the graph
   /// accepts. The failure of a node without successors is accepted only if the node's `Result` is the value of the graph.

@@ -50,10 +50,10 @@ final class GraphRequests: Sendable {
     private let key: Key
     private let procedure: KeyProcedure<Key>
     private let requests: GraphRequests
-    /// The innermost run around the request that computes a value itself.
+    /// The innermost enclosing run that itself computes a value by key.
     private var requester: ProcedureID? = nil
 
-    /// Finds the nearest graph around a run that declares the type of the key. Returns `nil` if there is none.
+    /// Finds the nearest graph that encloses `run` and declares the type of the key. Returns `nil` if there is none.
     init?(_ key: Key, from run: Run) {
       var (passed, found): ([ProcedureID], (procedure: KeyProcedure<Key>, requests: GraphRequests)?) = ([], nil)
       for run in run.ancestors {
@@ -140,7 +140,7 @@ final class GraphRequests: Sendable {
 
   /// Records that the computation of a value waits for another value, unless this would close a cycle.
   ///
-  /// - Returns: The keys of the cycle, beginning and ending with that of the requester; `nil` if there is no cycle.
+  /// - Returns: The keys of the cycle, which begins and ends with the requester's key; `nil` if there is no cycle.
   private func waitStarted(of requester: ProcedureID, for value: Value) -> [any GraphKey]? {
     waits.withLock { waits in
       // A breadth-first search for the requester. Each element contains the index of the value that is waiting for it.

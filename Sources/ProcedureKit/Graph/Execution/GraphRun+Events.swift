@@ -32,7 +32,7 @@ extension GraphRun {
 
   var cancelledOutcome: ProcedureOutcome<Void> { .cancelled(reason: run.inheritedReason) }
 
-  /// Publishes the final events for a node that is not a run or that never executed.
+  /// Publishes the final events for a node that has no separate run or that never executed.
   func reportEnd(
     of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, _ nodeRun: Run? = nil, hasExecuted: Bool
   ) {

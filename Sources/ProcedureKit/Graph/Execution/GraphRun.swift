@@ -54,8 +54,8 @@ final class GraphRun: Sendable {
         progress: GraphProgress(countdown, ranks: ranks, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))
   }
 
-  /// Returns whether the order of ready nodes matters (Q8): more nodes can be ready than can execute, and more than one node can execute at
-  /// a time, so the order affects how long the graph takes. A later change of the width does not affect the run.
+  /// Returns whether the order of ready nodes affects how long the graph takes (Q8). It does if more nodes can be ready than can execute,
+  /// and if more than one node can execute at a time. Later changes to the width do not affect the run.
   static func ordersNodes(of plan: GraphPlan, in run: Run, limit: Int) -> Bool {
     let count = plan.bodies.count
     guard count > 2, limit > 1 else { return false }
@@ -89,7 +89,7 @@ final class GraphRun: Sendable {
     try throwIfFailed()
   }
 
-  /// Lets workers execute the remaining nodes, starting with a node that the caller's task has already taken. Returns when the graph has
+  /// Has workers execute the remaining nodes, starting with a node that the caller's task has already taken. Returns when the graph has
   /// ended.
   private func executeByWorkers(takingOverFrom node: Int32) async {
     let workers = WorkerGroup()
@@ -298,7 +298,7 @@ final class GraphRun: Sendable {
     for input in plan.inputs(of: skip.node) { values.giveUpShare(of: input) }
   }
 
-  /// Cancels the graph after the task of a worker was cancelled.
+  /// Cancels the graph after a worker's task was cancelled.
   func taskWasCancelled() {
     if !isStopping { cancel() }
   }

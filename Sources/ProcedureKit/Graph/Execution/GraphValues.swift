@@ -63,8 +63,8 @@ package final class GraphValues: @unchecked Sendable {
   private let nodeCount: Int
   private let stopIndex: Int
   @usableFromInline let memory: UnsafeMutableRawPointer
-  /// The counters of the nodes, followed by the counters of the slots if consumers are counted, and finally the flags. The flags are 1 if
-  /// the graph is stopping, and 2 if ended nodes are being counted.
+  /// The counters of the nodes, followed by the counters of the slots if consumers are counted, and finally the flags. The flags are bits:
+  /// 1 if the graph is stopping, and 2 if ended nodes are being counted.
   private let counters: UnsafeMutablePointer<Atomic<Int32>>
   private let errors = Mutex<[Int32: any Error]>([:])
 
@@ -217,7 +217,7 @@ package final class GraphValues: @unchecked Sendable {
     counters[Int(node)].exchange(Self.ended, ordering: .sequentiallyConsistent) == Self.executingAsRun
   }
 
-  /// The stage of a node that has only a body and that a worker has taken.
+  /// The stage of a node without modifiers that a worker has taken.
   enum Stage {
     case executing, held
   }
