@@ -38,7 +38,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     var subscriptionCount = 0
     var isClosed = false
 
-    /// Returns the index of the buffer of a subscription. O(log n) for n subscriptions.
+    /// Returns the index of a subscription's buffer, in O(log n) for n subscriptions.
     func index(of number: Int) -> Int? {
       var candidates = buffers[...]
       while candidates.count > 1 {
@@ -57,7 +57,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     hasSubscribers.load(ordering: .relaxed)
   }
 
-  /// Delivers an event. The caller must perform the `effects`, and must not hold any locks while it does so.
+  /// Delivers an event. The caller must then perform the `effects` without holding any locks.
   func send(_ event: Event, _ effects: inout [EventEffect]) {
     contents.withLock { contents in
       guard !contents.isClosed else { return }
@@ -98,10 +98,9 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
 
   // MARK: For subscriptions
 
-  /// Ends a subscription. O(n) for n subscriptions.
+  /// Ends a subscription, in O(n) for n subscriptions.
   ///
-  /// - Returns: The unread events, which the caller must release while it does not hold any locks, and the readers, which the caller must
-  ///   resume.
+  /// - Returns: The unread events, which the caller must release without holding any locks, and the readers, which it must resume.
   func remove(_ number: Int) -> (events: ContiguousArray<Event>, readers: [Waiter]) {
     contents.withLock { contents in
       let removed = contents.index(of: number).map { contents.buffers.remove(at: $0).buffer }
@@ -243,6 +242,6 @@ extension BroadcastEvent {
 struct EventLimit<Event: BroadcastEvent>: Sendable {
   /// The maximum number of buffered events; at least one.
   let newest: Int
-  /// A function that returns the event that replaces the `count` dropped events before `next`.
+  /// A function that returns a gap event, which replaces the `count` events that were dropped before `next`.
   let gap: @Sendable (_ count: Int, _ next: Event) -> Event
 }

@@ -68,11 +68,11 @@ public struct ProcedureEvent: Sendable {
     public static var didProduce: Kind { Kind(name: .didProduce) }
     /// The run has finished waiting for another run; see ``ProcedureEvent/awaited``.
     ///
-    /// A run can wait for the value or the end of a procedure (including through its events or its progress), for a procedure that the body
-    /// runs on a queue, for another run whose execution it shares, for the nodes of a graph, for a queue to become idle, or, after the body
-    /// ends, for produced children. If the run waited for several runs, ``ProcedureEvent/awaited`` is the run that ended last. Only code
-    /// that is subscribed at that moment receives the event, because storing it for later subscribers could take an unlimited amount of
-    /// memory if a run waits repeatedly.
+    /// A run can wait for the value or the end of a procedure (directly, or through its events or its progress), for a procedure that the
+    /// body runs on a queue, for another run whose execution it shares, for the nodes of a graph, for a queue to become idle, or, after the
+    /// body ends, for produced children. If the run waited for several runs, ``ProcedureEvent/awaited`` is the run that ended last. Only
+    /// code that is subscribed at that moment receives the event, because storing it for later subscribers could take an unlimited amount
+    /// of memory if a run waits repeatedly.
     public static var didAwait: Kind { Kind(name: .didAwait) }
     /// The body has requested a value by key. The run ``ProcedureEvent/requested`` computes the value, or has already computed it; see
     /// ``ProcedureContext/value(of:)-swift.method``.
@@ -104,7 +104,7 @@ public struct ProcedureEvent: Sendable {
 extension ProcedureEvent {
   /// A step of a run, with its associated values.
   ///
-  /// Later versions may add steps, so a `switch` in another package needs a `default`. Existing steps never receive additional values; new
+  /// Later versions may add steps, so a `switch` in another package needs a `default`. Existing steps never receive additional values. New
   /// values become properties of the event instead.
   @nonexhaustive
   public enum Step: Sendable {
@@ -261,8 +261,8 @@ extension ProcedureEvent {
   /// The number of the slot in which the body executes, starting at 0. Bodies that execute on a queue at the same time have different
   /// numbers.
   ///
-  /// The number is available for ``Kind-swift.struct/willExecute``, ``Kind-swift.struct/didExecute`` and ``Kind-swift.struct/didAwait``;
-  /// after a wait, a body can have a different slot. The number is `nil` for a body without a slot, for a body that received its slot
+  /// The number is available for ``Kind-swift.struct/willExecute``, ``Kind-swift.struct/didExecute`` and ``Kind-swift.struct/didAwait``.
+  /// After a wait, a body can have a different slot. The number is `nil` for a body without a slot, for a body that received its slot
   /// before the queue had a subscriber, and for events that were published before the first subscription to the handle.
   public var slot: Int? { slotNumber < 0 ? nil : Int(slotNumber) }
 
@@ -287,8 +287,8 @@ extension ProcedureEvent {
 
 // MARK: - Making events
 
-/// Most events have a kind but no details, and most of the cost of observing events comes from copying and releasing them. An event
-/// therefore consists of a few numbers and keeps all its details in one object.
+/// An event consists of a few numbers and keeps all its details in one object, because most events have no details, and most of the cost of
+/// observing events comes from copying and releasing events.
 extension ProcedureEvent {
   /// The content of an event, with all details.
   enum Content: Sendable {
@@ -354,7 +354,7 @@ extension ProcedureEvent {
     details = hasDetails ? Details(content) : nil
   }
 
-  /// Returns the gap event for a slow subscriber to a queue, which missed `count` events before `next`.
+  /// Returns the event that reports a gap of `count` events before `next` to a slow subscriber of a queue.
   static func gap(_ count: Int, before next: ProcedureEvent, on queue: String) -> ProcedureEvent {
     ProcedureEvent(of: Subject(id: .ofNoRun, name: queue), at: next.instant, .gap(count))
   }

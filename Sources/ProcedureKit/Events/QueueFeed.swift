@@ -1,8 +1,7 @@
 /// The events of one queue, for a recorder that must receive all events before it ends.
 ///
 /// An iteration over ``ProcedureQueue/events`` ends as soon as it is cancelled, whereas a feed that is stopped still returns all earlier
-/// events before it ends. A feed does not retain its queue and ends when the events of the queue end. Releasing the feed ends the
-/// subscription.
+/// events before it ends. A feed does not retain its queue, and ends when the queue's events end. Releasing the feed ends the subscription.
 ///
 /// The type is `package` because `ProcedureKitDiagnostics` and `TestingProcedureKit` use it.
 package struct QueueFeed: Sendable {
@@ -29,7 +28,7 @@ package struct QueueFeed: Sendable {
 }
 
 extension ProcedureQueue {
-  /// Subscribes to the future events of the queue. If more than `newest` events are waiting to be read, the oldest are replaced by one gap
+  /// Subscribes to the queue's future events. If more than `newest` events are waiting to be read, the oldest are replaced by one gap
   /// event.
   package nonisolated func feed(bufferingNewest newest: Int = 65_536) -> QueueFeed {
     QueueFeed(core, bufferingNewest: newest)
@@ -49,7 +48,7 @@ extension ProcedureQueue {
 extension QueueFeed {
   fileprivate static let observers = Locked<[@Sendable (QueueFeed) -> Void]>([])
 
-  /// Passes a feed of a new queue to the functions that observe the queues of the process.
+  /// Passes a feed of a new queue to the functions that observe all queues in the process.
   static func queueWasMade(_ core: QueueCore) {
     for observe in observers.withLock({ $0 }) { observe(QueueFeed(core)) }
   }

@@ -86,7 +86,7 @@ extension ProcedureContext {
   ///
   /// - Parameter key: The key.
   /// - Returns: The value.
-  /// - Throws: The error of the computation, if it fails; ``GraphKeyError`` if the value is itself waiting for the value that the caller
+  /// - Throws: The error of the computation, if it fails; ``GraphKeyError`` if the value itself depends on the value that the caller
   ///   computes, or if no enclosing graph declares the type of the key; `CancellationError`, or the reason for the cancellation;
   ///   ``ProcedureError/Kind/exclusionDeadlock`` if the computation is waiting for the caller in another way.
   /// - Complexity: O(d) for d enclosing runs. If the caller itself computes a value, O(d + w), where w is the number of waits that are
@@ -110,7 +110,7 @@ public struct GraphKeyError: Error, CustomStringConvertible {
   /// The kind of an error.
   @nonexhaustive
   public enum Kind: Hashable, Sendable {
-    /// The requested value is waiting, directly or through other values, for the value that the requesting procedure computes.
+    /// The requested value depends, directly or through other values, on the value that the requesting procedure computes.
     case cycle
     /// No enclosing graph declares a procedure for the type of the key.
     case undeclared
@@ -118,8 +118,8 @@ public struct GraphKeyError: Error, CustomStringConvertible {
 
   /// The kind of the error.
   public let kind: Kind
-  /// For a cycle, the path of the keys: each key has requested the next one, and the last key is equal to the first. Otherwise, the
-  /// requested key.
+  /// For a cycle, the keys along it: the value for each key depends on the value for the next key, and the last key is equal to the first.
+  /// Otherwise, the requested key.
   public let keys: [any GraphKey]
 
   init(_ kind: Kind, _ keys: [any GraphKey]) { (self.kind, self.keys) = (kind, keys) }

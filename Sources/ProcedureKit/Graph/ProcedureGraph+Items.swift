@@ -13,7 +13,7 @@ extension ProcedureGraph where Input == Void {
   ///
   /// - Parameters:
   ///   - name: The name of the graph in errors and events.
-  ///   - items: The items, in any order; a graph without items returns an empty dictionary.
+  ///   - items: The items, in any order. The value of a graph without items is an empty dictionary.
   ///   - id: A function that returns the id of an item.
   ///   - needs: A function that returns the ids of the items that an item needs.
   ///   - operation: A function that returns the value of an item, given the values of the needed items in the order of `needs`. It never
@@ -114,7 +114,7 @@ struct ItemOrder: Sendable {
       }
       next += 1
     }
-    // Each remaining item needs another remaining item. Following the needs of any remaining item therefore leads to a cycle.
+    // Each remaining item needs another remaining item, so following these links from any remaining item leads to a cycle.
     var walks = [Int](repeating: -1, count: needs.count)
     for start in missing.indices where missing[start] > 0 {
       var (way, item): ([Int], Int) = ([], start)

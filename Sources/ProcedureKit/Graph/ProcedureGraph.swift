@@ -11,9 +11,9 @@
 /// ```
 ///
 /// A graph is built once and can run many times, even concurrently. A node executes as soon as its dependencies have finished. Independent
-/// nodes execute concurrently, as far as the width of the queue permits. If more nodes are ready than can execute, the nodes with the
-/// longest paths to the end of the graph start first; see ``expected(durations:)``. The graph finishes when all nodes have finished. A
-/// value is released when its last consumer takes it.
+/// nodes execute concurrently, up to the width of the queue. If more nodes are ready than can execute, the nodes with the longest paths to
+/// the end of the graph start first; see ``expected(durations:)``. The graph finishes when all nodes have finished. A value is released
+/// when its last consumer takes it.
 ///
 /// When a graph is cancelled, it cancels the executing nodes, starts no further nodes, and waits for the executing nodes to end. A node can
 /// execute in the task that called ``ProcedureQueue/run(_:input:)``. If the queue cancels the graph, that task itself is not cancelled, so

@@ -50,13 +50,13 @@ extension Procedure {
   /// let copy = ProcedureTask("copy") { try await copy(to: folder) }.cleanup { try await folder.remove() }
   /// ```
   ///
-  /// Cancellation does not cut the operation short; see ``ProcedureContext/shielded(atMost:_:)``. Unlike an end hook, the operation is
-  /// executed while the run still holds its slot and the resources of the modifiers that are applied after this one. A run that is
+  /// Cancellation does not cut the operation short; see ``ProcedureContext/shielded(atMost:_:)``. Unlike an end hook, the operation
+  /// executes while the run still holds its slot and the resources of the modifiers that are applied after this one. A run that is
   /// cancelled before it starts does not clean up.
   ///
-  /// A run that is cancelled while it holds no slot, for example during a pause or while it waits for a rate limiter, has already released
-  /// its resources. In that case, the operation first waits for the resources, but not for a slot. If the wait exceeds `limit`, or is
-  /// refused because of a deadlock, the operation is not executed, and is treated as failed.
+  /// A run holds neither its slot nor its resources during a pause or, for example, while it waits for a rate limiter. If the run is
+  /// cancelled at that time, the operation first waits for the resources, but not for a slot. If the wait exceeds `limit`, or is refused
+  /// because of a deadlock, the operation is not executed, and is treated as failed.
   ///
   /// If the operation fails, the procedure fails. If the procedure has already failed or was cancelled, the operation's error is logged
   /// instead.
@@ -84,7 +84,7 @@ extension Procedure {
       do {
         let run = context.run
         try await context.shielded("cleanup of \(task.name)", atMost: limit) {
-          // A pause has released these resources, and a cancelled run does not claim them again, but the shield can (R1).
+          // A pause released these resources, and a cancelled run does not claim them again, but the shield can (R1).
           let shield = ProcedureContext.requireCurrent(for: task.name).run
           if let error = await shield.reclaim([run] + run.enclosingLayers) { throw error }
           try await operation()

@@ -57,7 +57,7 @@ extension Procedure {
     procedureTask.changing { $0.hooks.didFinish.append { await hook($0.map { $0 as! Output }) } }
   }
 
-  /// The task, with an additional layer around it if it has a timeout, so that the timeout does not cover hooks that are applied after it.
+  /// The task, wrapped in an additional layer if it has a timeout, so that the timeout does not cover hooks that are applied later.
   private var aroundTimeout: ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.layer.traits.timeout == nil ? task : task.inLayer()

@@ -1,5 +1,5 @@
 extension Procedure {
-  /// Returns the procedure with a key that identifies the entity that it runs for, such as a tenant, a user or a document.
+  /// Returns the procedure with a key, which identifies the tenant, user, document or other entity that the procedure runs for.
   ///
   /// On a queue whose fairness is ``QueueFairness/byKey``, keys take turns. ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``
   /// and ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey`` set limits for each key, and a full queue replaces only procedures
@@ -12,9 +12,9 @@ extension Procedure {
   /// procedure that was admitted last applies. A weight has no effect on a queue whose keys do not take turns.
   ///
   /// If several keys are set, the last one applies. The key of a procedure that is passed to ``then(_:)``, or used as a fallback, has no
-  /// effect; set the key on the returned procedure instead. Produced children, nested runs and nodes of graphs that have no key use the key
-  /// of the enclosing body; procedures that a body adds to a queue do not. A node with a key can execute only in a slot for that key. Keys
-  /// are compared as `AnyHashable` values. Their `==` and `hash(into:)` are called while no lock is held.
+  /// effect. Set the key on the returned procedure instead. Produced children, nested runs and graph nodes without a key use the key of the
+  /// enclosing body, but procedures that a body adds to a queue do not. A node with a key can execute only in a slot for that key. Keys are
+  /// compared as `AnyHashable` values. No lock is held while their `==` and `hash(into:)` are called.
   ///
   /// - Parameters:
   ///   - key: The key.
@@ -33,7 +33,7 @@ extension Procedure {
   ///
   /// The first run executes the procedure. Runs with the same key that start during this execution receive its value or its error. By
   /// default, an execution is shared only by procedures on the same queue that have the same name and the same type of value. A procedure
-  /// that a body calls without a queue is treated as if it were on the body's queue; all calls that are made without a queue and outside of
+  /// that a body calls without a queue is treated as if it were on the body's queue. All calls that are made without a queue and outside of
   /// any body are treated as if they were on one queue. Inputs are not compared, so use equal keys only for equal work. If a `scope` is
   /// given, all procedures with this scope and the same type of value share executions, regardless of their names and queues.
   ///
@@ -62,7 +62,7 @@ extension Procedure {
 /// ```
 ///
 /// Create a scope in the object that owns the work, and keep it there, because executions are not shared between scopes. A scope retains an
-/// execution only while a run is performing it.
+/// execution only while it is in progress.
 public final class CoalescingScope: Sendable {
   let executions = SharedWorkTable()
 

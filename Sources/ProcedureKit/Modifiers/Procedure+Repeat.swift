@@ -16,7 +16,7 @@ extension Procedure {
   ///   - schedule: The delays between the end of an execution and the start of the next one.
   ///   - maxCount: The maximum number of executions. Passing a value below 1 traps.
   ///   - shouldRepeat: A function that receives the value of an execution and returns whether to execute the procedure again.
-  /// - Returns: The procedure with its repetitions.
+  /// - Returns: A procedure that repeats this one.
   public func repeating(
     _ schedule: Schedule, maxCount: Int = .max,
     while shouldRepeat: @escaping @concurrent @Sendable (Output) async -> Bool = { _ in true }
@@ -26,7 +26,7 @@ extension Procedure {
 
   /// Returns a procedure that repeats this one after each success, at a fixed rate; see ``repeating(_:maxCount:while:)``.
   ///
-  /// `period` is the time from one start to the next; if it is zero or less, there is no pause. If an execution takes longer than the
+  /// `period` is the time from one start to the next. If it is zero or less, there is no pause. If an execution takes longer than the
   /// period, the next one starts at the next multiple of the period, and the missed multiples are skipped.
   public func repeating(
     every period: Duration, maxCount: Int = .max,
@@ -93,7 +93,7 @@ private final class SuccessRepetition<Input: Sendable, Output: Sendable>: Repeti
 
 /// The timing of one run's executions.
 private enum RepetitionPace {
-  /// A function that creates the pace from the start of the first execution. The generator is used for random delays.
+  /// A function that creates the pace, given the start of the first execution. The generator is used for random delays.
   typealias Make = @Sendable (_ start: ProcedureInstant, _ generator: any RandomNumberGenerator) -> RepetitionPace
 
   /// Each execution starts after the next delay, which is measured from the end of the previous execution.
@@ -131,7 +131,7 @@ struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Se
 
   func makeAsyncIterator() -> Iterator { Iterator(repetition: self) }
 
-  /// An iterator, used by a single task.
+  /// An iterator for use by a single task.
   struct Iterator: AsyncIteratorProtocol {
     let repetition: ProcedureRepetition
     /// The delays, which are created for the first run.
@@ -185,16 +185,16 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// Each execution is a separate run on the queue and executes in the iterating task. A run starts only when the loop asks for the next
-  /// value, so a loop that spends time on a value delays the next run. Leaving the loop ends the repetition. A failure also ends the
+  /// Each execution is a separate run on the queue and executes in the iterating task. A run starts only when the loop requests the next
+  /// value, so the time that the loop spends on a value delays the next run. Leaving the loop ends the repetition. A failure also ends the
   /// repetition, and its error is thrown. Otherwise, the repetition ends when the schedule ends, or after `maxCount` runs. Cancelling the
   /// iterating task immediately ends the pause, or cancels the procedure if it is running, and the iteration throws. To repeat a procedure
-  /// at a fixed rate, use ``Procedure/repeating(every:maxCount:while:)``; its function receives each value.
+  /// at a fixed rate, use ``Procedure/repeating(every:maxCount:while:)``, whose function receives each value.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
   ///   - input: The input of each run.
-  ///   - schedule: The delays before the second run and all later runs, measured from the moment when the loop asks for the value.
+  ///   - schedule: The delays before the second run and all later runs, measured from the moment when the loop requests the value.
   ///   - maxCount: The maximum number of runs.
   /// - Returns: The values, in the order of the runs.
   public nonisolated func repeating<P: Procedure>(

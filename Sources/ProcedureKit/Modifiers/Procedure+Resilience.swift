@@ -3,7 +3,7 @@ extension Procedure {
   ///
   /// While the breaker is open, the procedure fails immediately with ``ProcedureError/Kind/circuitOpen``, without executing the body.
   ///
-  /// All callers of one service should share one breaker, which counts the successes and failures of the procedure; a timeout that is
+  /// All callers of one service should share one breaker, which counts the successes and failures of the procedure. A timeout that is
   /// applied before this modifier counts as a failure. A cancelled or ignored procedure does not count.
   public func circuitBreaker(_ breaker: CircuitBreaker) -> ProcedureTask<Input, Output> {
     let task = procedureTask
@@ -51,10 +51,10 @@ extension Procedure {
 
   /// Returns the procedure with a second copy, which starts if the first copy has not ended after `delay`.
   ///
-  /// If `delay` is zero or negative, both copies start immediately. Hedging reduces the latency of the slowest reads.
+  /// If `delay` is zero or negative, both copies start immediately. Hedging reduces the latency of the slowest runs.
   ///
-  /// The first success becomes the result; the other copy is cancelled and awaited. If one copy fails, the result of the other copy is
-  /// used; if both fail, the later error is thrown. If the first copy fails before the second copy starts, the error of the first copy is
+  /// The first success becomes the result, and the other copy is cancelled and awaited. If one copy fails, the result of the other copy is
+  /// used. If both fail, the later error is thrown. If the first copy fails before the second copy starts, the error of the first copy is
   /// thrown, and the second copy does not start. Each copy waits in line for a separate slot. Both copies belong to the same run. If a
   /// modifier that was applied before this one claims a category exclusively, the copies exclude each other.
   ///
@@ -101,8 +101,8 @@ extension Run {
     core.timers.cancel(timer)
   }
 
-  /// Waits until `leader` sends a signal or this run is cancelled. The search for deadlocks includes the wait. The caller must already have
-  /// released the slot.
+  /// Waits until `leader` sends a signal or this run is cancelled. The wait is taken into account when deadlocks are detected. The caller
+  /// must already have released the slot.
   ///
   /// - Throws: An error if the wait is refused because it is part of a deadlock (R4).
   package func wait(for leader: Run, at signal: OneShotSignal) async throws {
@@ -176,7 +176,7 @@ extension Error {
 
 /// Two copies of a procedure: the second starts if the first takes too long, and the first success becomes the result.
 ///
-/// Each copy is a run that waits in the ready queue for a separate slot; the body that hedges has released its slot.
+/// Each copy is a run that waits in the ready queue for a separate slot. The body that contains the hedge has already released its slot.
 ///
 /// The type is `package` because `ProcedureKitPacing` uses it.
 package struct Hedge<Input: Sendable, Output: Sendable>: Sendable {

@@ -19,7 +19,7 @@ extension Procedure {
   /// its waits count as waits by the body. For a task that the body does not await, use `Task.detached`, or create the task inside
   /// ``ProcedureContext/detached(_:)``.
   ///
-  /// A category's `==`, `hash(into:)` and `description` are called while no lock is held, and can use queues.
+  /// No lock is held while a category's `==`, `hash(into:)` or `description` is called, so these functions can use queues.
   ///
   /// - Parameters:
   ///   - category: The category to hold exclusively.

@@ -16,8 +16,8 @@ extension Procedure {
   /// An endless schedule of zero delays, such as ``Schedule/immediate``, should be limited by `maxAttempts` or a `budget`. Otherwise, the
   /// first retry logs a warning, once for each procedure name.
   ///
-  /// When no delays or attempts are left, the last error is thrown. A success discards all earlier errors. A cancelled or
-  /// ignored attempt is not retried; an attempt that timed out is.
+  /// When no delays or attempts are left, the last error is thrown. A success discards all earlier errors. A cancelled or ignored attempt
+  /// is not retried, but an attempt that timed out is.
   ///
   /// - Parameters:
   ///   - schedule: The delays before the retries. The end of the schedule also ends the retries.
@@ -26,7 +26,7 @@ extension Procedure {
   ///     is made.
   ///   - decide: A function that receives an error and the number of the failed attempt, and decides what happens next. It is not called if
   ///     no attempts are left.
-  /// - Returns: The procedure with its retries.
+  /// - Returns: A procedure that retries this one.
   public func retry(
     _ schedule: Schedule, maxAttempts: Int = .max, budget: RetryBudget? = nil,
     when decide:
@@ -114,7 +114,7 @@ private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
 extension Run {
   /// Reports that an attempt failed and that another one will follow after a delay.
   fileprivate func willRetry(attempt: Int, _ error: any Error, _ delay: Duration) {
-    // The layers of a procedure publish their events under the name of the procedure.
+    // The layers of a procedure publish their events under the procedure's name.
     if isReported { bodyEnded(nil) }
     report(.retrying(attempt: attempt, delay: delay, error: error))
     log.log(level: .info, "attempt \(attempt) failed, retrying after \(delay.inWords): \(error)")

@@ -17,7 +17,7 @@
 ///
 /// Messages are written to the ``ProcedureQueue/Configuration/log`` of the queue, or, if that is `nil`, to ``shared``, the log of the
 /// process. Set either of them to redirect messages. By default, messages of level `notice` and above are written to standard error. The
-/// text of a message below the level of the log is not evaluated.
+/// text of a message below the log's level is not evaluated.
 public struct ProcedureLog: Sendable {
   /// The lowest level of messages that the handler receives.
   public var level: Level
@@ -43,7 +43,7 @@ public struct ProcedureLog: Sendable {
   public static var shared: ProcedureLog {
     get { process.withLock { $0 } }
     set {
-      // The previous handler is released while the lock is not held.
+      // The previous handler is released outside the lock.
       let previous = process.withLock { log in
         defer { log = newValue }
         return log
@@ -61,12 +61,12 @@ public struct ProcedureLog: Sendable {
 
   // MARK: Messages
 
-  /// Passes a message to the handler if its level is high enough; otherwise, neither the text nor the metadata is evaluated.
+  /// Passes a message to the handler if its level is high enough. Otherwise, neither the text nor the metadata is evaluated.
   ///
   /// - Parameters:
   ///   - level: The importance of the message.
   ///   - text: The text of the message.
-  ///   - metadata: The metadata of the message, by name. It takes precedence over the procedure's metadata with the same name.
+  ///   - metadata: The metadata of the message, keyed by name. It takes precedence over metadata of the procedure with the same name.
   ///   - file: The file that contains the call.
   ///   - function: The function that contains the call.
   ///   - line: The line of the call.
@@ -92,7 +92,7 @@ extension ProcedureLog {
     case debug
     /// Normal operation, such as a retry, or a failure that stops a graph.
     case info
-    /// Conditions that may need attention, but are not errors. This is the default level of a log.
+    /// Situations that may need attention, but are not errors. This is the default level of a log.
     case notice
     /// Problems that need attention, such as an unobserved failure or a stalled queue.
     case warning
@@ -125,7 +125,7 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
   public var level: ProcedureLog.Level
   /// The text, on one or more lines.
   public var text: String
-  /// The metadata of the message, by name, including the metadata of the sender.
+  /// The metadata of the message, keyed by name, including the sender's metadata.
   public var metadata: [String: String]
   /// The file from which the message was logged, in the form of `#fileID`.
   public var file: String
@@ -169,6 +169,6 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
 /// The library calls a handler from any task, possibly concurrently, and waits until the handler returns. A handler must therefore return
 /// quickly. If the destination is slow, buffer the messages. A handler must not wait for a procedure.
 public protocol ProcedureLogHandler: Sendable {
-  /// Receives a message whose level is at least the level of the log.
+  /// Receives a message whose level is at least that of the log.
   func handle(_ message: ProcedureLogMessage)
 }

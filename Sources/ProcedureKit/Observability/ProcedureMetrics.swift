@@ -162,7 +162,7 @@ extension ProcedureMetrics {
 
 /// The distribution of durations over fixed buckets, so that histograms of several queues can be merged.
 ///
-/// The bounds are 1, 2.5 and 5 times each power of ten from a microsecond to a thousand seconds; the last bucket has no bound. The memory
+/// The bounds are 1, 2.5 and 5 times each power of ten from a microsecond to a thousand seconds. The last bucket has no bound. The memory
 /// use and the time to record a duration are constant.
 public struct DurationHistogram: Hashable, Codable, Sendable {
   /// The upper bounds of all buckets but the last, in order.
@@ -225,7 +225,7 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
     sum = sum.addingSaturated(other.sum)
   }
 
-  /// Returns the smallest bound such that at least the given fraction of the durations do not exceed it.
+  /// Returns the smallest bound that at least the given fraction of the durations do not exceed.
   ///
   /// - Parameter part: The fraction, from 0 to 1. Values outside of this range are clamped. For example, the result for 0.99 is the
   ///   smallest bound that at most a hundredth of the durations exceed.

@@ -59,7 +59,8 @@ final class GraphRequests: Sendable {
       for run in run.ancestors {
         if let graph = run.graph {
           if let found {
-            // The graphs around the declaring graph are notified only of volatile values, because no other request reveals a changed value.
+            // Graphs around the declaring graph are notified only of requests for volatile values, because only such a value can change
+            // unnoticed.
             if found.procedure.isVolatile { graph.plan.requestObserver?(key, passed, false) }
           } else {
             let procedure = graph.requests?.procedures.lazy.compactMap { $0 as? KeyProcedure<Key> }.first

@@ -33,7 +33,7 @@ final class GraphRun: Sendable {
   let isObservedFromStart: Bool
   /// The instant at which the graph started and all nodes began to wait. A negative value means that runs are not being measured.
   let start: ProcedureInstant
-  /// Whether every node is executed as a run because the queue has an interceptor.
+  /// Whether every node is executed as a run, which is necessary if the queue has an interceptor.
   let makesRuns: Bool
   /// The values that bodies request by key; `nil` if the graph declares none.
   let requests: GraphRequests?
@@ -144,8 +144,8 @@ final class GraphRun: Sendable {
     }
   }
 
-  /// Records that the run of a node with modifiers was admitted, so snapshots of the queue list the node as a run. The caller holds the
-  /// lock of the queue.
+  /// Records that the run of a node with modifiers was admitted. From then on, snapshots of the queue list the node as a run. The caller
+  /// holds the lock of the queue.
   func nodeAdmitted(_ id: ProcedureID) {
     guard id.number >= firstID.number, id.number - firstID.number < plan.traits.count else { return }
     values.nodeBecameRun(Int32(id.number - firstID.number))
@@ -250,7 +250,7 @@ final class GraphRun: Sendable {
 
   /// Handles a node that failed, was cancelled, or was ignored: skips its dependents and records the failure (D1, D4).
   ///
-  /// Returns what the worker of the node does next.
+  /// Returns what the node's worker does next.
   func nodeFailed(_ node: Int32, _ error: any Error, _ nodeRun: Run?, hasExecuted: Bool) -> GraphProgress.Advance {
     nodeMoved()
     // The run may already be cancelled even though its cancellation handler has not been called yet.

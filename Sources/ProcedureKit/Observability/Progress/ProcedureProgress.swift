@@ -45,9 +45,9 @@ extension ProcedureContext {
 /// encloses them.
 ///
 /// The published progress never decreases: the progress of a second attempt, which starts again from zero, becomes visible only when it
-/// exceeds the progress of the first. A finished run has a progress of 1; a run that failed or was cancelled keeps the last value. For each
-/// whole percent, an event of kind ``ProcedureEvent/Kind-swift.struct/progress`` is published for the procedure and for each procedure that
-/// encloses it.
+/// exceeds the progress of the first. A finished run has a progress of 1, and a run that failed or was cancelled keeps its last value. For
+/// each whole percent, an event of kind ``ProcedureEvent/Kind-swift.struct/progress`` is published for the procedure and for each procedure
+/// that encloses it.
 ///
 /// Progress tracking costs nothing for a procedure whose progress is neither reported nor read. All functions can be called from any task,
 /// return quickly, and have no effect after the run ends.
@@ -88,11 +88,11 @@ extension ProcedureHandle {
   /// }
   /// ```
   ///
-  /// The last value of a finished run has the fraction 1. Each access creates a new subscription; a slow reader misses intermediate values
-  /// and delays no run. Children that had ended before progress was first reported or read are not included. The stream supports a single
-  /// consumer, and ends if the task that iterates over it is cancelled. A body releases its slot while it waits for a value.
+  /// The last value of a finished run has the fraction 1. Each access creates a new subscription. A slow reader misses intermediate values,
+  /// but does not delay any run. Children that had ended before progress was first reported or read are not included. The stream supports a
+  /// single consumer, and ends if the task that iterates over it is cancelled. A body releases its slot while it waits for a value.
   ///
-  /// ``ProgressReporter`` describes how progress is added up.
+  /// To learn how progress is added up, see ``ProgressReporter``.
   public var progress: AsyncStream<ProcedureProgress> { ProgressReader.values(of: run) }
 }
 

@@ -12,9 +12,9 @@ package final class ProgressNode: Sendable {
     /// The latest version that each reader has read.
     var versions: [ObjectIdentifier: Int] = [:]
     var readers: [(id: ObjectIdentifier, waiter: Waiter)] = []
-    /// The run, which announces each percent. The value is `nil` in the node of a graph, and after the run ends.
+    /// The run, for which each percent is announced. The value is `nil` in the node of a graph, and after the run ends.
     var run: Run?
-    /// The percentage that was announced last.
+    /// The percentage that was most recently announced.
     var announced = -1
     var isAnnouncing = false
     /// The graphs that the run executes.
@@ -44,7 +44,7 @@ package final class ProgressNode: Sendable {
   ///   - progress: The initial progress.
   ///   - nodeCount: The number of nodes of a graph.
   ///   - time: The clock of the queue.
-  ///   - run: The run, which announces each percent; `nil` if the node represents a graph.
+  ///   - run: The run, for which each percent is announced; `nil` if the node represents a graph.
   init(
     _ id: ProcedureID, in parent: ProgressNode?, _ progress: ProgressState, nodeCount: Int = 0,
     time: QueueClock, run: Run? = nil
@@ -92,7 +92,7 @@ package final class ProgressNode: Sendable {
   /// Records that the run ended.
   func ended(_ outcome: ProcedureOutcome<Void>) {
     let hasFinished = if case .finished = outcome { true } else { false }
-    // The node may hold the last reference to the run, so the reference is released while the lock is not held.
+    // The node may hold the last reference to the run, so the reference is released outside the lock.
     _ = state.withLock { $0.run.take() }
     change { state, _ in state.progress.ended(hasFinished: hasFinished) }
   }
@@ -187,7 +187,7 @@ package final class ProgressNode: Sendable {
 
 /// The progress of one run with its children, or of one graph with its nodes.
 ///
-/// Once the body of a run reports progress, the body counts as a part with weight 1; each child counts as a part with the child's weight.
+/// Once the body of a run reports progress, the body counts as a part with weight 1. Each child counts as a part with the child's weight.
 /// The nodes of a graph are parts of the graph, and the graph's weight is the sum of their weights. The published progress never decreases.
 struct ProgressState {
   private struct Child {
@@ -210,7 +210,7 @@ struct ProgressState {
   private var isFixed: Bool
   /// The instant and the fraction from which the speed is measured.
   private var beginning: (instant: ProcedureInstant, fraction: Double)?
-  /// The time since the beginning, and the ratio of the remaining time to that time, as of the latest advance.
+  /// The time since the beginning, and the ratio of the remaining time to the elapsed time, as of the latest advance.
   private var pace: (elapsed: Duration, factor: Double)?
 
   /// Creates the progress of a run or a graph.
